@@ -24,7 +24,7 @@ from .prompt.messages import Messages
 from .prompt.report import Report
 from .prompt.request import PromptRequest
 from .prompt.rules_answer import Answer, parse_answer
-from .prompt.rules_reduction import HISTORY_FLOOR, fit, reduce_json_text
+from .prompt.rules_reduction import HISTORY_FLOOR, Reduction, fit, reduce_json_text
 from .scope import Scope
 from .text.counters import resolve_counter
 from .text.sizes import to_json
@@ -186,7 +186,7 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
         >>> reduce_prompt_for_llm_limit({"context": {"history_current_chat": ["a" * 30, "b"]}, "input": {}}, 60)
         {'context': {'history_current_chat': ['b']}, 'input': {}}
     """
-    return fit_prompt(prompt, max_chars)[0]
+    return _fit(prompt, max_chars).prompt
 
 
 def fit_prompt(
@@ -220,22 +220,23 @@ def fit_prompt(
         >>> report["sections"]["history_current_chat"]["kept"], report["size"] <= 60, report["over_limit"]
         (1, True, False)
     """
-    if max_chars is None and limit_tokens is None:
-        logs.warning("no_limit", function="fit_prompt")
     count, name = resolve_counter(counter) if counter is not None or limit_tokens is not None else (None, None)
-    fitted = fit(
-        prompt,
-        limit_chars=max_chars,
-        limit_tokens=limit_tokens,
-        counter=count,
-        dumps=dumps,
-        history_floor=history_floor,
-    )
-    if fitted.over_limit:
-        logs.event(40, "prompt_over_limit", size=fitted.size, limit=max_chars or limit_tokens, unit=fitted.unit)
+    fitted = _fit(prompt, max_chars, limit_tokens=limit_tokens, counter=count, dumps=dumps, history_floor=history_floor)
     report = Report()
     report.reduced(fitted, limit=max_chars, limit_tokens=limit_tokens, counter=name, count=count)
     return fitted.prompt, report.as_dict()
+
+
+def _fit(
+    prompt: Mapping[str, Any], limit_chars: int | None, *, limit_tokens: int | None = None, **options: Any
+) -> Reduction:
+    """Return the prompt within the limits, with a warning where there are none or they cannot be kept."""
+    if limit_chars is None and limit_tokens is None:
+        logs.warning("no_limit", function="fit_prompt")
+    fitted = fit(prompt, limit_chars=limit_chars, limit_tokens=limit_tokens, **options)
+    if fitted.over_limit:
+        logs.event(40, "prompt_over_limit", size=fitted.size, limit=limit_chars or limit_tokens, unit=fitted.unit)
+    return fitted
 
 
 @overload

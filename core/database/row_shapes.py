@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Integer, literal_column, null, type_coerce
@@ -109,11 +108,6 @@ class Shape(Generic[R]):
     def read(self, row: Sequence[Any]) -> R:
         """Return a row of this kind from one of the statement."""
         return self.row(row[1], *[row[at] if read is None else read(row[at]) for at, read in self._places])
-
-    def field_reader(self, name: str) -> Callable[[Sequence[Any]], Any]:
-        """Return what reads one field of a row of the statement."""
-        at, read = dict(zip(self._kinds, self._places, strict=True))[name]
-        return itemgetter(at) if read is None else lambda row: read(row[at])
 
     def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:
         """Return the rows of this kind among those read, by number of their kind; none where there are none."""

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, select
+from sqlalchemy import Integer, bindparam, column, select, table
 
 from ...audience.view import Recent, Viewer
 from ...context.live import read_message
@@ -21,7 +20,7 @@ from ...database.dialects import ID, Key, Time
 from ...database.engine import Database
 from ...database.row_shapes import KEY, NUMBER, OBJECT, TEXT, TEXT_LIST, TIME, Branch, Shape
 from ...database.schema import ai_diary, chat_history_cache
-from ...database.statements import Part
+from ...database.statements import Part, aside
 from ...shapes import DiaryEntry, HistoryEntry, ReplyNote
 from . import by_id, found_rows
 from .by_id import RowsWanted
@@ -124,10 +123,11 @@ def read(
     }
     rows_by_kind = _read_rows(db, viewer, rows, history, sections, shared)
     titles = {r.key: r.title for r in history.recent}
+    recent = sorted(_RECENT.rows_in(rows_by_kind), key=lambda row: (row.at is not None, row.at, row.id), reverse=True)
     return Brought(
         rows=found_rows.put_together(viewer.scope.persona, *(s.rows_in(rows_by_kind) for s in found_rows.SHAPES)),
         current=[_entry(row) for row in _CURRENT.rows_in(rows_by_kind)],
-        recent=[_entry(row, titles.get(row.conversation, "")) for row in _RECENT.rows_in(rows_by_kind)],
+        recent=[_entry(row, titles.get(row.conversation, "")) for row in recent],
         diary=[_diary_entry(row) for row in _DIARY.rows_in(rows_by_kind)],
         sections={each.shape.number: list(each.shape.rows_in(rows_by_kind)) for each in sections},
         titles={t.conversation or "": t.title or "" for t in by_id.TITLES.rows_in(rows_by_kind)},
@@ -144,41 +144,69 @@ def _read_rows(
 ) -> dict[int, list[Any]]:
     """Return what was asked for, by number of its kind."""
     values: list[Any] = []
-    recent = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
+    recent = [r.key for r in history.recent if viewer.sees_local_only or not r.local_only]
+    named = _name_newest(recent, history, shared, db.family, values) if recent else ""
     branches = [] if rows is None else by_id.row_branches(rows, shared, db.family, values)
     if history.conversation is not None and history.current > 0:
         asked = {**shared, "conversation": history.conversation, "rows": history.current}
-        branches.append(_lines(_CURRENT, db.family).text(asked, values))
-    for one in recent:
-        asked = {**shared, "conversation": one.key, "rows": history.recent_rows}
-        branches.append(_lines(_RECENT, db.family).text(asked, values))
+        branches.append(_lines(db.family).text(asked, values))
+    if recent:
+        branches.append(_newest_lines(db.family).text(shared, values))
     if history.diary_since is not None:
         asked = {**shared, "since": history.diary_since, "rows": history.diary_rows}
         branches.append(_diary_entries(db.family).text(asked, values))
     branches += [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
     if not branches:
         return {}
-    text = statements.union(branches, db.family)
+    text = named + statements.union(branches, db.family)
     read = {shape.number: shape.read for shape in (*_SHAPES, *(each.shape for each in sections))}
     found: dict[int, list[Any]] = {}
     for row in db.read_driver(text, values, source="memories, diary, history and sections"):
         found.setdefault(row[0], []).append(found_rows.readable(row) if db.family == "sqlite" else row)
-    found[_RECENT.number] = _newest(found.get(_RECENT.number, []), history.recent_most)
     return {number: [read[number](row) for row in rows] for number, rows in found.items()}
 
 
-def _newest(rows: Sequence[Any], most: int) -> list[Any]:
-    """Return the newest lines of all conversations, newest first: most of what is read of each is older."""
-    read_at = _RECENT.field_reader("at")
-    times = [(at is not None, at, row[1], n) for n, row in enumerate(rows) for at in (read_at(row),)]
-    times.sort(key=itemgetter(0, 1, 2), reverse=True)
-    return [rows[each[3]] for each in times[:most]]
+def _name_newest(
+    conversations: Sequence[str], history: HistoryWanted, shared: Mapping[str, Any], family: str, into: list[Any]
+) -> str:
+    """Return what finds the newest lines of all these conversations; most of the newest of each are older than they."""
+    each = {**shared, "rows": history.recent_rows}
+    ids = [_ids(family).text({**each, "conversation": key}, into) for key in conversations]
+    newest = _newest(family).text({"most": history.recent_most}, into)
+    return f"WITH of_each AS ({statements.union(ids, family)}), newest AS ({newest}) "
 
 
-@lru_cache(maxsize=4)
-def _lines(shape: Shape[_Line], family: str) -> Part:
+_OF_EACH, _NEWEST = table("of_each", column("id"), column("at")), table("newest", column("id"))
+
+
+@lru_cache(maxsize=2)
+def _ids(family: str) -> Part:
     c = chat_history_cache.c
-    columns = shape.columns(
+    return _newest_of(select(c.id, c.timestamp.label("at")), family)
+
+
+@lru_cache(maxsize=2)
+def _newest(family: str) -> Part:
+    newest = select(_OF_EACH.c.id).order_by(_OF_EACH.c.at.desc(), _OF_EACH.c.id.desc())
+    return Part(newest.limit(bindparam("most", type_=Integer())), family)
+
+
+@lru_cache(maxsize=2)
+def _newest_lines(family: str) -> Part:
+    c = chat_history_cache.c
+    lines = select(*_line_columns(_RECENT)).select_from(_NEWEST.join(chat_history_cache, c.id == _NEWEST.c.id))
+    lines = lines.where(aside(c.persona_id, family) == bindparam("persona", type_=Key(64)))
+    return Part(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+
+
+@lru_cache(maxsize=2)
+def _lines(family: str) -> Part:
+    return _newest_of(select(*_line_columns(_CURRENT)), family)
+
+
+def _line_columns(shape: Shape[_Line]) -> list[Any]:
+    c = chat_history_cache.c
+    return shape.columns(
         id=c.id,
         text=c.message_text,
         sender_name=c.sender_name,
@@ -191,13 +219,18 @@ def _lines(shape: Shape[_Line], family: str) -> Part:
         message_id=c.message_id,
         at=c.timestamp,
     )
+
+
+def _newest_of(lines: Any, family: str) -> Part:
+    """Return the statement that brings the newest lines of one conversation."""
+    c = chat_history_cache.c
     where = [
         c.persona_id == bindparam("persona", type_=Key(64)),
         c.interface_path == bindparam("conversation", type_=Key(512)),
         c.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         sources.open_to(sources.CHAT),
     ]
-    newest = select(*columns).where(*where).order_by(c.timestamp.desc(), c.id.desc())
+    newest = lines.where(*where).order_by(c.timestamp.desc(), c.id.desc())
     return Part(newest.limit(bindparam("rows", type_=Integer())), family)
 
 

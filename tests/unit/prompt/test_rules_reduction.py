@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core import prompt_engine
 from core.prompt import rules_reduction as reduction
 from core.prompt.rules_reduction import PROTECTED, Reduction, fit, items_in, reduce_json_text
 from core.prompt.rules_reduction_plan import prompt_order
@@ -266,6 +267,13 @@ def test_p57_each_item_is_written_once() -> None:
     times = Counter(text for value in written for text in texts_in(value))
     assert {times[text] for text in [*lines, "the thought", "the input", "the instructions"]} == {1}
     assert 49_800 < fitted.size <= 50_000
+
+
+def test_p57_reducing_without_a_report_makes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The account of all that was cut took three quarters of the time, and nobody saw it."""
+    monkeypatch.setattr(Reduction, "left_out", property(lambda _: pytest.fail("an account was made")))
+    small = prompt_engine.reduce_prompt_for_llm_limit(example(), 300)
+    assert size(small) <= 300 < size(example())
 
 
 def texts_in(value: Any) -> Iterator[str]:
