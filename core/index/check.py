@@ -18,6 +18,7 @@ from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_count, search_fresh, search_stats, search_tag, search_term, search_vocab
+from ..text.words import endings
 from .differences import Difference, Kind
 from .entries import RANGE, Progress, all_entries
 from .lookups import UNLISTED
@@ -322,15 +323,15 @@ def _unknown_words(db: Database) -> Iterator[Difference]:
         if term != UNLISTED:
             yield Difference("word", "search_vocab", audience, term, number)
     words = [r[0] for r in db.read(select(v.term).where(v.head == 1), source="search_vocab")]
-    endings = db.read(select(func.count()).where(v.head == 0), source="search_vocab")[0][0]
-    if endings != sum(len(word) - 1 for word in words):
+    stored = db.read(select(func.count()).where(v.head == 0), source="search_vocab")[0][0]
+    if stored != sum(len(endings(word)) for word in words):
         for part in chunks(sorted(words), RANGE):
             yield from _without_endings(db, part)
 
 
 def _without_endings(db: Database, words: Sequence[str]) -> Iterator[Difference]:
     v = search_vocab.c
-    missing = {(word[i:], word) for word in words for i in range(1, len(word))}
+    missing = {(ending, word) for word in words for ending in endings(word)}
     asked = select(v.part, v.term).where(v.head == 0, v.part.in_(bindparam("parts", expanding=True, type_=Key(160))))
     for parts in chunks(sorted({ending for ending, _ in missing}), 5000):
         missing.difference_update((r[0], r[1]) for r in db.read(asked, {"parts": parts}, source="search_vocab"))

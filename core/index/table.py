@@ -30,7 +30,7 @@ from ..database.schema import (
 )
 from ..database.sources import SourceTable
 from ..database.statements import Part
-from ..text.words import index_terms
+from ..text.words import endings, index_terms
 from . import keeping
 from .lookups import UNLISTED
 
@@ -366,12 +366,22 @@ _NEVER = {"never": keeping.NEVER}
 
 
 def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
-    """Insert what is missing of the words and their endings into `search_vocab`."""
+    """Insert what is missing of the words and their endings into `search_vocab`.
+
+    In one order for all writers, so that they do not deadlock. On servers that is from the last character on: a page
+    that rows come to in the order they lie in is split where they go on, and stays half empty.
+    """
     key = dialects.as_key
     missing = [(t, key(t, family)) for t in words]
-    ready = sorted((0, key(t[i:], family), term) for t, term in missing for i in range(1, len(t)))
-    ready += sorted((1, term, term) for _, term in missing)
+    ready = [(0, key(ending, family), term) for t, term in missing for ending in endings(t)]
+    ready += [(1, term, term) for _, term in missing]
+    ready.sort(key=None if family == "sqlite" else _backwards)
     write_many(connection, _statement("vocab", family), ("head", "part", "term"), ready)
+
+
+def _backwards(row: tuple[int, Any, Any]) -> tuple[Any, Any, int]:
+    head, part, term = row
+    return part[::-1], term, head
 
 
 @lru_cache(maxsize=2)

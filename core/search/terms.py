@@ -172,10 +172,14 @@ class _Vocabulary:
         """Return a text with the words its rows are found by: those of its rarest piece."""
         every = fragments(text)
         plain = Wanted(text, is_keyword=text in query.keywords, is_tag=text in query.folded_tags)
-        known = [self.words_with(piece) for piece in pieces(text)]
-        usable = [i for i, (_, cut) in enumerate(known) if not (cut and self.exact)]
+        asked = pieces(text)
+        known = [self.words_with(piece) for piece in asked]
+        is_whole = not self.exact and is_short_word(text)
+        usable = [
+            i for i, (_, cut) in enumerate(known) if is_whole or not ((cut and self.exact) or asked[i].may_be_unlisted)
+        ]
         if not usable:
-            return replace(plain, walk=True, whole_only=not self.exact and is_short_word(text))
+            return replace(plain, walk=True, whole_only=is_whole)
         terms, cut = known[min(usable, key=lambda i: (known[i][1], sum(known[i][0].values()), i))]
         if len(every) > 1 or every[0].text != text:
             return replace(plain, terms=dict.fromkeys(terms, True), verify=True, cut=cut)
@@ -183,7 +187,7 @@ class _Vocabulary:
             return replace(plain, terms=dict.fromkeys(terms, True), cut=cut)
         form = stem(text, self.languages)
         held = {t: is_form(t, text, self.languages, form) for t in terms}
-        if self.exact or not is_short_word(text):
+        if not is_whole:
             return replace(plain, terms=held, cut=cut)
         return replace(plain, terms={t: True for t, is_whole in held.items() if is_whole}, whole_only=True)
 

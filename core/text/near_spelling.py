@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from .folding import SPACELESS_PATTERN
 from .stems import script_language
-from .words import Fragment
+from .words import SHORTEST_ENDING, Fragment
 
 SHORTEST, LONGEST = 5, 40
 """Characters of words that are tried: a shorter one is one slip away from too many."""
@@ -39,7 +39,7 @@ def split_halves(word: str) -> tuple[Fragment, Fragment]:
     >>> [(half.text, half.at_start, half.at_end) for half in split_halves("recipie")]
     [('reci', False, True), ('pie', True, False)]
     """
-    middle = (len(word) + 1) // 2
+    middle = min((len(word) + 1) // 2, len(word) - SHORTEST_ENDING)
     first = Fragment(word[:middle], "word", at_start=False, at_end=True, unless=word)
     return first, Fragment(word[middle:], "word", at_start=True, at_end=False, unless=word)
 

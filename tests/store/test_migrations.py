@@ -18,6 +18,7 @@ from core.audience.inserted_rows import NOBODY
 from core.database import schema
 from core.database.engine import Database
 from core.errors import StoreError
+from core.text.words import endings
 from core.upkeep import ddl, inspection, leases, migration
 from tests.store.world import of_today
 
@@ -210,6 +211,20 @@ def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     migration.ensure_present(present)
     assert inspection.list_differences(shape(present), present.family) == []
     assert migration.list_pending(present) == []
+
+
+def test_d31_the_short_endings_of_an_older_version_leave_the_vocabulary(present: Database) -> None:
+    """What is listed now, and nothing else of what was."""
+    table = schema.search_vocab
+    words = ("tofu", "xq42", "an_a", "쥰한국", "né")
+    rows = [{"head": 1, "part": word, "term": word} for word in words]
+    rows += [{"head": 0, "part": word[at:], "term": word} for word in words for at in range(1, len(word))]
+    present.transaction(lambda c: c.execute(insert(table), rows), source="search_vocab")
+    run(present, "UPDATE schema_version SET version_num = '0008'")
+    assert migration.migrate(present).applied[0] == "0009"
+    left = {(row.part, row.term) for row in present.read(select(table).where(table.c.head == 0), source="search_vocab")}
+    assert left == {(ending, word) for word in words for ending in endings(word)}
+    assert len(present.read(select(table.c.part).where(table.c.head == 1), source="search_vocab")) == len(words)
 
 
 @SPARED

@@ -93,6 +93,10 @@ KEYWORDS = [
     ("%s", "100 %s", "100 s"),
     (":x", "a :x b", "a x b"),
     ("-", "a-b", "a b"),
+    ("42", "the x42", "4 2"),
+    ("la", "a koala", "l a"),
+    ("x!", "the box!", "the box"),
+    ("la mi", "the koala missed", "lami"),
 ]
 
 
