@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -17,6 +20,7 @@ from . import output
 from .run import Run
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.applications import Starlette
 
 HostOption = Annotated[
@@ -45,13 +49,29 @@ McpOption = Annotated[
     bool, typer.Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
 ]
 
+ProcessesOption = Annotated[
+    int,
+    typer.Option(
+        "--processes", metavar="N", min=1, max=64, help="Answer by so many processes, one for each core; without page."
+    ),
+]
+
 KEPT_SECONDS = 75
 """How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
+HUNG_SECONDS = 20
+"""How long a process may show no sign of life before it is ended and started anew."""
 WIDE = (
     "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
     "Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an SSH tunnel."
 )
 EXTRA = "The admin server needs the extra `admin`: pip install 'prompt-engine[admin]' ({name} is missing)."
+PAGE = (
+    "--processes {count} does not go with the admin page, whose log-outs and wrong tokens one process counts. Add "
+    "--no-admin, and serve the page by another `prompt-engine serve` on another port."
+)
+IN_MEMORY = (
+    "--processes {count} needs a database that several processes can open. Name a file or a server by --database."
+)
 MCP_EXTRA = "MCP over HTTP needs the extras: pip install 'prompt-engine[admin,mcp]' ({name} is missing)."
 
 
@@ -64,6 +84,7 @@ def serve(
     mcp: McpOption = False,
     proxy: ProxyOption = False,
     worker: WorkerOption = True,
+    processes: ProcessesOption = 1,
 ) -> None:
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
@@ -75,17 +96,24 @@ def serve(
     asked = {name.upper(): value for name, value in given.items() if value is not None}
     settings = _read_settings(run, asked)
     with_admin = bool(settings.admin_token) or not (proxy or mcp) if admin is None else admin
+    if processes > 1:
+        _check_processes(run, processes, admin=with_admin)
     app = _make_application(run, asked, allow_hosts or (), admin=with_admin, mcp=mcp, proxy=proxy)
     # 2. listen
     with _open_socket(*address(settings)) as listening:
         _print_place(settings, admin=with_admin, mcp=mcp, proxy=proxy)
-        server = _make_server(app)
         with _working(run, asked) if worker else nullcontext():
-            try:
-                with _terminated_as_interrupted():
-                    server.run(sockets=[listening])
-            except KeyboardInterrupt:
-                output.note("Stopped.")
+            if processes > 1:
+                make_app = partial(create_application, run.url, asked, tuple(allow_hosts or ()), mcp=mcp, proxy=proxy)
+                _run_processes(make_app, listening, processes)
+            else:
+                _run_here(app, listening)
+    output.note("Stopped.")
+
+
+def _run_here(app: Starlette, listening: socket.socket) -> None:
+    with suppress(KeyboardInterrupt), _terminated_as_interrupted():
+        _make_server(app).run(sockets=[listening])
 
 
 @contextmanager
@@ -161,17 +189,82 @@ def _refuse(sentence: str) -> NoReturn:
 def _make_server(app: Starlette) -> Any:
     import uvicorn
 
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,  # addresses hold what was searched for
-            server_header=False,
-            ws="none",
-            lifespan="on",
-            timeout_keep_alive=KEPT_SECONDS,
-        )
+    return uvicorn.Server(_build_config(app))
+
+
+def _build_config(app: Any, **more: Any) -> uvicorn.Config:
+    import uvicorn
+
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,  # addresses hold what was searched for
+        server_header=False,
+        ws="none",
+        lifespan="on",
+        timeout_keep_alive=KEPT_SECONDS,
+        **more,
     )
+
+
+# Several processes
+
+
+def _check_processes(run: Run, count: int, *, admin: bool) -> None:
+    """Refuse what more than one process would do wrongly.
+
+    Raises:
+        typer.Exit: with 2, after a sentence.
+    """
+    if admin:
+        _refuse(PAGE.format(count=count))
+    if run.db.target.in_memory:
+        _refuse(IN_MEMORY.format(count=count))
+
+
+def _run_processes(make_app: partial[Starlette], listening: socket.socket, count: int) -> None:
+    """Serve by processes that share a socket, until this one is told to end. One that dies is started anew.
+
+    Raises:
+        typer.Exit: with 1, a process could not begin to serve.
+    """
+    from uvicorn.config import STARTUP_FAILURE
+    from uvicorn.supervisors import Multiprocess
+
+    config = _build_config(make_app, factory=True, workers=count, timeout_worker_healthcheck=HUNG_SECONDS)
+    supervisor = Multiprocess(config, [listening])
+    supervisor.run()
+    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+        raise typer.Exit(1)
+
+
+def create_application(
+    url: str | None, asked: dict[str, Any], allowed: Collection[str], *, mcp: bool, proxy: bool
+) -> Starlette:
+    """Return what one of several processes serves. Each has connections of its own, and closes them at its end."""
+    threading.Thread(target=_end_with_parent, name="prompt-engine-parent", daemon=True).start()
+    run = Run(database=url, persona=None, as_json=False)
+    app = _make_application(run, asked, allowed, admin=False, mcp=mcp, proxy=proxy)
+    begin = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(served: Any) -> AsyncIterator[Any]:
+        try:
+            async with begin(served) as state:
+                yield state
+        finally:
+            run.close()
+
+    app.router.lifespan_context = lifespan
+    return app
+
+
+def _end_with_parent() -> None:
+    """Wait until the process that started this one is gone, however it ended; then nobody else would end this one."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _open_socket(host: str, port: int) -> socket.socket:
