@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, select
+from sqlalchemy import Integer, bindparam, column, select, table
 
 from ...audience.view import Recent, Viewer
 from ...context.live import read_message
@@ -66,6 +66,8 @@ _DIARY = Shape(
     12, _Entry, content=TEXT, personal_thought=TEXT, interaction_summary=TEXT, user_message=TEXT, local_only=NUMBER,
     context_tags=TEXT_LIST, involved_users=TEXT_LIST, interface=KEY, chat_id=KEY, thread_id=KEY, at=TIME,
 )  # fmt: skip
+_C = chat_history_cache.c
+_PLACES = table("places", column("id", ID), column("timestamp"))
 _SHAPES: tuple[Shape[Any], ...] = (*found_rows.SHAPES, by_id.TITLES, _CURRENT, _RECENT, _DIARY)
 
 
@@ -145,60 +147,87 @@ def _read_rows(
     """Return what was asked for, by number of its kind."""
     values: list[Any] = []
     recent = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
+    named = ""
+    if recent:
+        asked = [{**shared, "conversation": one.key, "rows": history.recent_rows} for one in recent]
+        places = [_newest_places(db.family).text(each, values) for each in asked]
+        named = f"WITH places AS ({statements.union(places, db.family)}) "
     branches = [] if rows is None else by_id.row_branches(rows, shared, db.family, values)
     if history.conversation is not None and history.current > 0:
-        asked = {**shared, "conversation": history.conversation, "rows": history.current}
-        branches.append(_lines(_CURRENT, db.family).text(asked, values))
-    for one in recent:
-        asked = {**shared, "conversation": one.key, "rows": history.recent_rows}
-        branches.append(_lines(_RECENT, db.family).text(asked, values))
+        current = {**shared, "conversation": history.conversation, "rows": history.current}
+        branches.append(_current_lines(db.family).text(current, values))
+    if recent:
+        branches.append(_recent_lines(db.family).text({**shared, "most": history.recent_most}, values))
     if history.diary_since is not None:
-        asked = {**shared, "since": history.diary_since, "rows": history.diary_rows}
-        branches.append(_diary_entries(db.family).text(asked, values))
+        diary = {**shared, "since": history.diary_since, "rows": history.diary_rows}
+        branches.append(_diary_entries(db.family).text(diary, values))
     branches += [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
     if not branches:
         return {}
-    text = statements.union(branches, db.family)
+    text = named + statements.union(branches, db.family)
     read = {shape.number: shape.read for shape in (*_SHAPES, *(each.shape for each in sections))}
     found: dict[int, list[Any]] = {}
     for row in db.read_driver(text, values, source="memories, diary, history and sections"):
         found.setdefault(row[0], []).append(found_rows.readable(row) if db.family == "sqlite" else row)
-    found[_RECENT.number] = _newest(found.get(_RECENT.number, []), history.recent_most)
+    found[_RECENT.number] = _sort_newest(found.get(_RECENT.number, []))
     return {number: [read[number](row) for row in rows] for number, rows in found.items()}
 
 
-def _newest(rows: Sequence[Any], most: int) -> list[Any]:
-    """Return the newest lines of all conversations, newest first: most of what is read of each is older."""
+def _sort_newest(rows: Sequence[Any]) -> list[Any]:
+    """Return the lines of other conversations, newest first."""
     read_at = _RECENT.field_reader("at")
     times = [(at is not None, at, row[1], n) for n, row in enumerate(rows) for at in (read_at(row),)]
     times.sort(key=itemgetter(0, 1, 2), reverse=True)
-    return [rows[each[3]] for each in times[:most]]
+    return [rows[each[3]] for each in times]
 
 
-@lru_cache(maxsize=4)
-def _lines(shape: Shape[_Line], family: str) -> Part:
-    c = chat_history_cache.c
-    columns = shape.columns(
-        id=c.id,
-        text=c.message_text,
-        sender_name=c.sender_name,
-        hidden=c.hidden,
-        excluded=c.excluded,
-        metadata=c.metadata,
-        role=c.role,
-        conversation=c.interface_path,
-        sender_id=c.sender_id,
-        message_id=c.message_id,
-        at=c.timestamp,
+def _line_columns(shape: Shape[_Line]) -> list[Any]:
+    return shape.columns(
+        id=_C.id,
+        text=_C.message_text,
+        sender_name=_C.sender_name,
+        hidden=_C.hidden,
+        excluded=_C.excluded,
+        metadata=_C.metadata,
+        role=_C.role,
+        conversation=_C.interface_path,
+        sender_id=_C.sender_id,
+        message_id=_C.message_id,
+        at=_C.timestamp,
     )
-    where = [
-        c.persona_id == bindparam("persona", type_=Key(64)),
-        c.interface_path == bindparam("conversation", type_=Key(512)),
-        c.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        sources.open_to(sources.CHAT),
-    ]
-    newest = select(*columns).where(*where).order_by(c.timestamp.desc(), c.id.desc())
-    return Part(newest.limit(bindparam("rows", type_=Integer())), family)
+
+
+def _newest_of_conversation(*columns: Any) -> Any:
+    newest = select(*columns).where(
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        _C.interface_path == bindparam("conversation", type_=Key(512)),
+        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+    )
+    return newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("rows", type_=Integer()))
+
+
+@lru_cache(maxsize=2)
+def _current_lines(family: str) -> Part:
+    newest = _newest_of_conversation(*_line_columns(_CURRENT))
+    return Part(newest.where(sources.open_to(sources.CHAT)), family)
+
+
+@lru_cache(maxsize=2)
+def _newest_places(family: str) -> Part:
+    """Return one branch of the CTE `places`: where the newest lines of another conversation are.
+
+    Some ten conversations of ten lines each are read for the newest twenty lines of all, whose texts alone are brought.
+    """
+    return Part(_newest_of_conversation(_C.id, _C.timestamp), family)
+
+
+@lru_cache(maxsize=2)
+def _recent_lines(family: str) -> Part:
+    newest = select(_PLACES.c.id).order_by(_PLACES.c.timestamp.desc(), _PLACES.c.id.desc())
+    chosen = newest.limit(bindparam("most", type_=Integer())).subquery("newest")
+    lines = select(*_line_columns(_RECENT)).select_from(chosen.join(chat_history_cache, _C.id == chosen.c.id))
+    lines = lines.where(_C.persona_id == bindparam("persona", type_=Key(64)), sources.open_to(sources.CHAT))
+    return Part(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
 @lru_cache(maxsize=2)
