@@ -221,14 +221,15 @@ def recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
         participants.c.persona_id == _P, participants.c.participant_key == _WHO
     )
     person_or_self = func.coalesce(person.scalar_subquery(), _WHO)
+    here, nowhere, blank = func.coalesce(known, _SERVER), literal("", Key(191)), literal("", Key(512))
     made = []
-    for kind, server, ref in (
-        ("server", func.coalesce(known, _SERVER), literal("", Key(512))),
-        ("server", literal("", Key(191)), literal("", Key(512))),
-        ("direct", literal("", Key(191)), person_or_self),
+    for kind, server, ref, unless_same in (
+        ("server", here, blank, ()),
+        ("server", nowhere, blank, (here != nowhere,)),
+        ("direct", nowhere, person_or_self, ()),
     ):
         audience = select(a.audience_id).where(
-            a.persona_id == _P, a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref
+            a.persona_id == _P, a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref, *unless_same
         )
         made.append(Part(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
     return tuple(made)
@@ -239,7 +240,8 @@ def _newest_of(which: Any, family: str) -> Any:
     keys = [_raw(c.conversation_key), as_text(c.last_message_at, family)]
     found = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
     found = found.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
-    newest = found.order_by(c.last_message_at.desc(), c.conversation_key)
+    # As the index has them, the id last: in any other order servers read and sort all conversations of the audience.
+    newest = found.order_by(c.last_message_at.desc(), c.id.desc())
     return newest.limit(bindparam("recent", type_=Integer()))
 
 

@@ -295,3 +295,17 @@ def test_d2_a_word_of_a_segment_is_looked_up_by_its_whole_key(db: Database) -> N
     accesses = [one for each in sent for one in explain(db, *each) if one.table == "search_block"]
     assert len(accesses) >= 2 * len(sent)
     assert {one.how for one in accesses} == {"SEARCH" if db.family == "sqlite" else "eq_ref"}
+
+
+@pytest.mark.engines("mariadb", "mysql")
+def test_d2_the_newest_other_conversations_are_read_without_sorting(db: Database) -> None:
+    """A server may have a hundred thousand conversations, of which a prompt shows some ten."""
+    message = {"message_id": "x", "date": NOW, "text": "hello", "interface_path": "tg/7"}
+    with catching(db) as caught:
+        build_json_prompt(message, history_scope="unified", settings=DEFAULTS, scope=SERVER, db=db)
+    with db.engines()[0].connect() as connection:
+        word = "EXPLAIN" if connection.dialect.is_mariadb else "EXPLAIN FORMAT=TRADITIONAL"
+        rows = connection.exec_driver_sql(f"{word} {caught[0].statement}", tuple(caught[0].values)).mappings().all()
+    walked = [row["Extra"] or "" for row in rows if row["key"] == "ix_conversations_audience"]
+    assert walked
+    assert not [extra for extra in walked if "filesort" in extra]
