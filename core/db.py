@@ -293,12 +293,13 @@ def reindex(
 def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
     """Pack the search index: rows that wait to be packed, and small segments into large ones.
 
-    Writers pack by themselves; what they leave, since it would take them long, is done here. Others read and write
-    meanwhile. Interrupted, what was packed stays.
+    Writers pack by themselves; what they leave, since it would take them long, is done here, in steps of a second or
+    two. Others read and write meanwhile. Interrupted, what was packed stays, and the next run goes on.
 
     Args:
         db: None is the database of the process.
-        progress: called with what is being done, how many audiences are done and how many there are.
+        progress: called with `rows`, how many are packed and how many wait; then with `postings`, how many of those
+            these rows had of their own are deleted, and about how many there are.
 
     Returns:
         How many rows were packed or moved to a larger segment; 0 where nothing was due.

@@ -268,7 +268,8 @@ search_fresh: Table = table(
 search_segment: Table = table(
     "search_segment",
     Column("audience_id", ID, nullable=False),
-    # row 0 of an audience has no rows: it counts the segments made, and is locked while they change
+    # row 0 of an audience has no rows: it counts the segments made, and is locked while they change; its stamp is 0,
+    # or the highest id of packed rows that still have postings in search_term and search_tag
     Column("segment_id", ID, nullable=False),
     Column("stamp", ID, nullable=False),
     Column("docs", Integer, nullable=False),

@@ -17,12 +17,20 @@ from sqlalchemy import Integer, bindparam, func, select
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import search_count, search_fresh, search_stats, search_tag, search_term, search_vocab
+from ..database.schema import (
+    search_count,
+    search_fresh,
+    search_segment,
+    search_stats,
+    search_tag,
+    search_term,
+    search_vocab,
+)
 from ..text.words import endings
 from .differences import Difference, Kind
 from .entries import RANGE, Progress, all_entries
 from .lookups import UNLISTED
-from .table import TAG, WORD, Entry
+from .table import TAG, WORD, Entry, is_fresh
 
 PAGE = 20_000
 """Words summed up at once."""
@@ -140,7 +148,7 @@ def _summed(entries: Iterable[Entry], packed: Container[tuple[int, int, int]]) -
 
 
 @lru_cache(maxsize=4)
-def _page(kind: int) -> Any:
+def _page(kind: int, is_unswept: bool) -> Any:
     """Return the statement that sums up the postings of an audience, word by word, from one on."""
     _, table, name = _TABLES[kind]
     c, key = table.c, table.c[name]
@@ -150,19 +158,27 @@ def _page(kind: int) -> Any:
     return (
         select(key, c.source, func.count(), func.sum(sign))
         .where(c.audience_id == bindparam("audience", type_=ID), key >= bindparam("low", type_=Key(255)))
+        .where(*([is_fresh(table)] if is_unswept else ()))
         .group_by(key, c.source)
         .order_by(key, c.source)
         .limit(bindparam("most", type_=Integer()))
     )
 
 
+def _is_unswept(db: Database, audience: int) -> bool:
+    """Return whether packed rows of an audience may have postings left, which nobody reads (`index.sweeping`)."""
+    s = search_segment.c
+    asked = select(s.stamp).where(s.audience_id == bindparam("audience"), s.segment_id == 0, s.stamp != 0)
+    return bool(db.read(asked, {"audience": audience}, source="search_segment"))
+
+
 def _pages(db: Database, kind: int, audience: int) -> Iterator[_Sums]:
     """Yield the postings of an audience summed up by place, in pages that hold every source of their words."""
     _, table, _ = _TABLES[kind]
-    low = ""
+    low, page = "", _page(kind, _is_unswept(db, audience))
     while True:
         asked = {"audience": audience, "low": low, "most": PAGE}
-        rows = db.read(_page(kind), asked, source=table.name)
+        rows = db.read(page, asked, source=table.name)
         last = rows[-1][0] if len(rows) == PAGE else None
         yield {(r[0], r[1]): [int(r[2]), int(r[3])] for r in rows if r[0] != last}
         if last is None:
@@ -299,6 +315,7 @@ def _stored(db: Database, kind: int, place: Place) -> Iterator[_Posting]:
         c.audience_id == bindparam("audience", type_=ID),
         c[name] == bindparam("key", type_=Key(255)),
         c.source == bindparam("source", type_=Integer()),
+        *([is_fresh(table)] if _is_unswept(db, place.audience) else ()),
     )
     for row in db.read(asked, place._asdict(), source=table.name):
         times, words = (row[3], row[4]) if kind == WORD else (0, 0)

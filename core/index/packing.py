@@ -5,12 +5,17 @@ writes the next one packs them in the same transaction; MOST_OF_A_SIZE segments 
 search_segment is locked meanwhile, so that segments of one audience change one after another; readers see either what
 was or what is. A packed row that changes or goes is noted in search_gone at once and leaves its segment with the next
 merge; `rewrite` takes it out of the bytes before forgetting reports.
+
+Postings lie by word: those of some thousand rows are spread over all of an audience. Where very many rows wait, a step
+packs some and leaves their postings, which nobody reads once a row is not in search_fresh any more; `index.sweeping`
+deletes them in the order they lie in when all are packed. Until then row 0 tells so, and whoever changes or removes a
+packed row deletes its postings too.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,9 +26,17 @@ from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import search_block, search_fresh, search_gone, search_segment, search_tag, search_term
+from ..database.schema import (
+    search_block,
+    search_fresh,
+    search_gone,
+    search_segment,
+    search_tag,
+    search_term,
+)
 from ..database.sources import SourceTable
 from . import entries as index_entries
+from . import sweeping
 from .segment import (
     MOST_ROWS,
     Blocks,
@@ -36,12 +49,16 @@ from .segment import (
     read_head,
     write_head,
 )
-from .table import PACK_FROM, Entry, drop_in_order, place_columns
+from .table import PACK_FROM, Entry, place_columns
 
 MOST_OF_A_SIZE = 8
 """Segments of a size that become one."""
 MOST_IN_A_WRITE = 20_000
 """Rows that a writer merges at the end of its transaction; larger segments are made by a worker or `pack`."""
+MOST_IN_A_STEP = 8192
+"""Rows packed in one transaction: a second or two, in which SQLite has nobody else write."""
+MOST_CLEARED = 2048
+"""Rows whose postings are deleted in the transaction that packs them; those of more are left to `index.sweeping`."""
 _AT_ONCE = 500
 _F, _S, _B, _G = search_fresh.c, search_segment.c, search_block.c, search_gone.c
 _A = bindparam("audience", type_=ID)
@@ -76,17 +93,20 @@ _HELD = (
 )
 
 
-def note_gone(connection: Connection, family: str, audience: int, rows: Iterable[tuple[int, int]]) -> None:
-    """Note that no segment there is holds these rows, `(source, id)`, any more."""
-    last = connection.execute(_LAST_SHARED, {"audience": audience}).scalar()
-    if not last:
-        return
-    made = sorted((audience, source, row_id, int(last)) for source, row_id in rows)
+def note_gone(connection: Connection, family: str, audience: int, rows: Iterable[tuple[int, int]]) -> bool:
+    """Note that no segment there is holds these rows, `(source, id)`, any more; return whether their postings may be
+    left (`index.sweeping`)."""
+    found = connection.execute(_STATE_SHARED, {"audience": audience}).first()
+    if found is None or not found.docs:
+        return False
+    made = sorted((audience, source, row_id, int(found.docs)) for source, row_id in rows)
     upsert = dialects.upsert(search_gone, family, update=["segment_id"])
     write_many(connection, upsert, ("audience_id", "source", "row_id", "segment_id"), made)
+    return bool(found.stamp)
 
 
-_LAST_SHARED = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update(read=True)
+_STATE = select(_S.docs, _S.stamp).where(_S.audience_id == _A, _S.segment_id == 0)
+_STATE_SHARED = _STATE.with_for_update(read=True)
 
 
 # Packing
@@ -100,7 +120,7 @@ def pack_due(connection: Connection, family: str, audience: int, most: int = MOS
     """
     count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
     done = pack_fresh(connection, family, audience) if count >= PACK_FROM else 0
-    while merged := merge_due(connection, family, audience, most):
+    while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
         done += merged
     return done
 
@@ -109,9 +129,9 @@ _COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == 
 
 
 def pack_fresh(connection: Connection, family: str, audience: int) -> int:
-    """Pack the rows of an audience that are not packed, and return how many there were."""
-    number = _next_segment(connection, family, audience)
-    listed = connection.execute(_FRESH, {"audience": audience, "most": MOST_ROWS}).all()
+    """Pack the rows of an audience that are not packed, MOST_IN_A_STEP at most, and return how many there were."""
+    number, unswept = _next_segment(connection, family, audience)
+    listed = connection.execute(_FRESH, {"audience": audience, "most": MOST_IN_A_STEP}).all()
     made: list[PackedRow] = []
     for source in sources.ALL:
         ids = [row.row_id for row in listed if row.source == source.number]
@@ -120,11 +140,16 @@ def pack_fresh(connection: Connection, family: str, audience: int) -> int:
             made += read_packed_rows(connection, source, [i for i in part if i in held])
     if not made:
         return 0
-    _drop_fresh(connection, family, audience, made)
+    is_left = bool(unswept) or len(made) > MOST_CLEARED
+    _drop_fresh(connection, audience, made, (search_fresh,) if is_left else (search_fresh, search_term, search_tag))
+    if is_left:
+        highest = max(unswept, *(row.row_id for row in made))
+        connection.execute(_SET_UNSWEPT, {"audience": audience, "highest": highest})
     _write(connection, family, audience, number, *pack_rows(made))
     return len(made)
 
 
+_SET_UNSWEPT = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 0).values(stamp=bindparam("highest"))
 _FRESH = (
     select(_F.source, _F.row_id)
     .where(_F.audience_id == _A)
@@ -142,7 +167,8 @@ def pack_entries(connection: Connection, family: str, audience: int, entries: Se
             places = _read_places(connection, source, [entry.row_id for entry in part])
             made += [_packed_row(entry, *places.get(entry.row_id, _NOWHERE)) for entry in part]
     for some in chunks(made, MOST_ROWS):
-        _write(connection, family, audience, _next_segment(connection, family, audience), *pack_rows(some))
+        number, _ = _next_segment(connection, family, audience)
+        _write(connection, family, audience, number, *pack_rows(some))
 
 
 def read_packed_rows(connection: Connection, source: SourceTable, ids: Sequence[int]) -> list[PackedRow]:
@@ -179,15 +205,9 @@ def place_of(source: int, conversation: Any, name: Any, key: Any, role: Any) -> 
     return "\x00", Said("", "", "")
 
 
-def _drop_fresh(connection: Connection, family: str, audience: int, rows: Sequence[PackedRow]) -> None:
-    """Delete the postings that rows had of their own."""
-    keys = sorted((audience, row.source, row.row_id) for row in rows)
-    write_many(connection, _DROP_FRESH, ("audience", "source", "row"), keys)
-    if family == "sqlite" and len(rows) > _AT_ONCE:
-        # Its postings lie by word alone: to find those of a row all of the audience are gone through, each time.
-        drop_in_order(connection, [(audience, row) for row in rows])
-        return
-    for table in (search_term, search_tag):
+def _drop_fresh(connection: Connection, audience: int, rows: Sequence[PackedRow], tables: Sequence[Any]) -> None:
+    """Delete what tables hold of rows that had postings of their own."""
+    for table in tables:
         for source in sorted({row.source for row in rows}):
             for part in chunks(sorted(row.row_id for row in rows if row.source == source), _AT_ONCE):
                 c = table.c
@@ -201,16 +221,17 @@ _DROP_FRESH = delete(search_fresh).where(
 )
 
 
-def _next_segment(connection: Connection, family: str, audience: int) -> int:
-    """Lock the segments of an audience until the transaction ends, and return the number of the next one."""
+def _next_segment(connection: Connection, family: str, audience: int) -> tuple[int, int]:
+    """Lock the segments of an audience until the transaction ends, and return the number of the next one, and the
+    highest id of the packed rows that have postings left, 0 where none has."""
     none = {"audience_id": audience, "segment_id": 0, "stamp": 0, "docs": 0, "head": b""}
     connection.execute(dialects.insert_ignore(search_segment, family), none)
-    last = connection.execute(_LAST, {"audience": audience}).scalar_one()
+    last, unswept = connection.execute(_STATE_HELD, {"audience": audience}).one()
     connection.execute(_SET_LAST, {"audience": audience, "last": last + 1})
-    return int(last) + 1
+    return int(last) + 1, int(unswept)
 
 
-_LAST = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update()
+_STATE_HELD = _STATE.with_for_update()
 _SET_LAST = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 0).values(docs=bindparam("last"))
 
 
@@ -263,9 +284,30 @@ def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Pack
     return []
 
 
-def merge_due(connection: Connection, family: str, audience: int, most: int = MOST_ROWS) -> int:
+def choose_joined(segments: Sequence[Packed]) -> list[Packed]:
+    """Return the segments to join next where few are wished for: the smallest ones that make one together.
+
+    >>> [one.segment_id for one in choose_joined([Packed(1, MOST_ROWS), Packed(2, 900), Packed(3, 800)])]
+    [3, 2]
+    """
+    chosen, rows = [], 0
+    for one in sorted(segments, key=lambda each: each.docs):
+        rows += one.docs
+        if rows > MOST_ROWS:
+            break
+        chosen.append(one)
+    return chosen if len(chosen) > 1 else []
+
+
+Choice = Callable[[Sequence[Packed]], list[Packed]]
+
+
+def merge_due(connection: Connection, family: str, audience: int, choose: Choice = choose_merge) -> int:
     """Join segments of an audience where some are due, and return how many rows they had."""
-    chosen = choose_merge(list_segments(connection, audience), most)
+    if not choose(list_segments(connection, audience)):
+        return 0
+    connection.execute(_STATE_HELD, {"audience": audience})
+    chosen = choose(list_segments(connection, audience))  # another may have joined them meanwhile
     if chosen:
         rewrite(connection, family, audience, [one.segment_id for one in chosen])
     return sum(one.docs for one in chosen)
@@ -273,7 +315,7 @@ def merge_due(connection: Connection, family: str, audience: int, most: int = MO
 
 def rewrite(connection: Connection, family: str, audience: int, numbers: Collection[int]) -> None:
     """Write segments anew as one, without the rows that are gone; one with none left is no more."""
-    number = _next_segment(connection, family, audience)
+    number, _ = _next_segment(connection, family, audience)
     gone = read_gone(connection, audience)
     parts = []
     for one in sorted(numbers):
@@ -334,29 +376,43 @@ def pack_all(db: Database, progress: index_entries.Progress | None = None) -> in
     Raises:
         StoreWriteError: an audience could not be packed; those before it are.
     """
-    audiences = {row[0] for row in db.read(select(_F.audience_id).distinct(), source="search_fresh")}
-    audiences |= {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
-    done = 0
-    for n, audience in enumerate(sorted(audiences), 1):
-        while packed := db.transaction(partial(_step, db.family, audience), source="the search index"):
-            done += packed
-        if progress is not None:
-            progress("search_segment", n, len(audiences))
+    counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
+    waiting = {row[0]: row[1] for row in counted if row[1] >= PACK_FROM}
+    audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
+    done, packed, total = 0, 0, sum(waiting.values())
+    for audience in sorted(audiences.union(waiting)):
+        before = packed
+        while rows := db.transaction(partial(_pack_some, db.family, audience), source="the search index"):
+            packed += rows
+            if progress is not None:
+                progress("rows", packed, max(packed, total))
+            done += _merge_all(db, audience, choose_merge)
+        done += packed - before + _merge_all(db, audience, choose_joined if packed > before else choose_merge)
+    sweeping.sweep_all(db, progress)
     return done
 
 
-def _step(family: str, audience: int, connection: Connection) -> int:
+def _pack_some(family: str, audience: int, connection: Connection) -> int:
     count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
-    if count >= PACK_FROM:
-        return pack_fresh(connection, family, audience)
-    return merge_due(connection, family, audience)
+    return pack_fresh(connection, family, audience) if count >= PACK_FROM else 0
+
+
+def _merge_all(db: Database, audience: int, choose: Choice) -> int:
+    done = 0
+    while merged := db.transaction(partial(_merge_some, db.family, audience, choose), source="the search index"):
+        done += merged
+    return done
+
+
+def _merge_some(family: str, audience: int, choose: Choice, connection: Connection) -> int:
+    return merge_due(connection, family, audience, choose)
 
 
 def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
     """Write every segment anew that holds a row which is gone, and return how many there were."""
     done = 0
     for audience in sorted(set(audiences)):
-        if connection.execute(_LAST, {"audience": audience}).scalar() is None:
+        if connection.execute(_STATE_HELD, {"audience": audience}).first() is None:
             continue
         gone = read_gone(connection, audience)
         for one in list_segments(connection, audience) if gone else ():

@@ -18,13 +18,14 @@ from ..database.dialects import ID, Key, upsert
 from ..database.engine import Database, UndoError
 from ..database.schema import search_count, search_progress, search_stats, search_tag, search_term
 from ..database.sources import SourceTable
+from . import sweeping
 from . import table as search_index
 from .check import differences
 from .differences import Difference
 from .entries import RANGE, Progress, entry_of, indexed_columns, state_of
 from .indexed import change_row, derive_columns, list_texts
 from .keeping import is_kept
-from .table import TAG, WORD, Entry
+from .table import TAG, WORD, Entry, is_fresh
 
 __all__ = ["Difference", "Progress", "backfill", "differences", "mend"]
 
@@ -126,6 +127,7 @@ def mend(db: Database, found: Sequence[Difference]) -> int:
     """Put the places right that `differences` listed; return how many there were."""
     from . import packing  # noqa: PLC0415 - loads numpy
 
+    sweeping.sweep_all(db)  # what is put back must not meet what its row had before it was packed
     damaged = [d for d in found if d.kind == "damaged"]
     for d in damaged:
         db.transaction(partial(packing.drop_segment, d.audience_id, int(d.key)), source="search_segment")
@@ -207,7 +209,10 @@ def _recount(db: Database, places: Sequence[tuple[int, int, str, int]], connecti
         place = {"audience_id": audience, "kind": kind, "term": key, "source": number}
         connection.execute(upsert(search_count, db.family, add=["docs"]), {**place, "docs": 0})
         counted = select(func.count()).where(
-            table.c.audience_id == audience, column == bindparam("k", type_=Key(255)), table.c.source == number
+            table.c.audience_id == audience,
+            column == bindparam("k", type_=Key(255)),
+            table.c.source == number,
+            is_fresh(table),
         )
         docs = connection.execute(counted, {"k": key}).scalar_one()
         docs += packing.count_packed(connection, audience, kind, key, number)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, null, select
+from sqlalchemy import Connection, Integer, bindparam, delete, exists, null, select
 
 from ..base import logs
 from ..database import dialects, sources, statements
@@ -33,9 +33,6 @@ from ..database.statements import Part
 from ..text.words import endings, index_terms
 from . import keeping
 from .lookups import UNLISTED
-
-if TYPE_CHECKING:
-    from .segment import PackedRow
 
 TERM_BYTES = 160
 TERMS_PER_ROW = 5000
@@ -200,11 +197,12 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> lis
     entries = list(entries)
     if not entries:
         return []
-    fresh = _drop_fresh(connection, family, entries)
-    if family == "sqlite" and len(fresh) >= MANY:
-        drop_in_order(connection, [(e.audience_id, e) for e in fresh])
+    fresh, unswept = _drop_fresh(connection, family, entries)
+    own = fresh + unswept
+    if family == "sqlite" and len(own) >= MANY:
+        _drop_in_order(connection, own)
     else:
-        for e in fresh:
+        for e in own:
             place = {"audience": e.audience_id, "source": e.source, "at": e.at_us, "row": e.row_id}
             for part in chunks(sorted(e.terms), 500):
                 connection.execute(_DROP_TERM, {**place, "keys": part})
@@ -223,36 +221,37 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> lis
     return fresh
 
 
-def _drop_fresh(connection: Connection, family: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return those of the entries that have postings of their own, which are no longer listed; note the others as gone
-    from the segment that holds them."""
+def _drop_fresh(connection: Connection, family: str, entries: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Return those of the entries that are not packed, which are no longer listed, and those that are and may have
+    postings left; note what is packed as gone from the segment that holds it."""
     from . import packing  # noqa: PLC0415 - as in `add`
 
     places: dict[tuple[int, int], list[Entry]] = {}
     for e in entries:
         places.setdefault((e.audience_id, e.source), []).append(e)
     fresh: list[Entry] = []
+    unswept: list[Entry] = []
     for (audience, source), some in sorted(places.items()):
         held = packing.find_fresh(connection, audience, source, [e.row_id for e in some])
         fresh += [e for e in some if e.row_id in held]
-        packed = [(source, e.row_id) for e in some if e.row_id not in held]
-        if packed:
-            packing.note_gone(connection, family, audience, packed)
+        packed = [e for e in some if e.row_id not in held]
+        if packed and packing.note_gone(connection, family, audience, [(source, e.row_id) for e in packed]):
+            unswept += packed
         write_many(
             connection, _DROP_FRESH, ("audience", "source", "row"), [(audience, source, i) for i in sorted(held)]
         )
-    return fresh
+    return fresh, unswept
 
 
-def drop_in_order(connection: Connection, rows: Iterable[tuple[int, Entry | PackedRow]]) -> None:
-    """Delete the postings of many rows, each with its audience, in the order they lie in.
+def _drop_in_order(connection: Connection, entries: Iterable[Entry]) -> None:
+    """Delete the postings of many rows in the order they lie in.
 
     Row by row each posting is on a page of its own; in a file with a small cache every one of them is read and written.
     """
-    places = [(audience, row, (row.source, row.at_us, row.row_id)) for audience, row in rows]
-    terms = sorted((audience, term, *place) for audience, row, place in places for term in row.terms)
+    places = [(e, (e.source, e.at_us, e.row_id)) for e in entries]
+    terms = sorted((e.audience_id, term, *place) for e, place in places for term in e.terms)
     write_many(connection, _DROP_ONE_TERM, ("audience", "key", "source", "at", "row"), terms)
-    tags = sorted((audience, tag, *place) for audience, row, place in places for tag in row.tags)
+    tags = sorted((e.audience_id, tag, *place) for e, place in places for tag in e.tags)
     if tags:
         write_many(connection, _DROP_ONE_TAG, ("audience", "key", "source", "at", "row"), tags)
 
@@ -269,6 +268,12 @@ def _drop_one(table: Any, key: Any) -> Any:
 
 _DROP_ONE_TERM = _drop_one(search_term, search_term.c.term)
 _DROP_ONE_TAG = _drop_one(search_tag, search_tag.c.tag)
+
+
+def is_fresh(table: Any) -> Any:
+    """Return the condition that a posting is of a row that is not packed."""
+    f, c = search_fresh.c, table.c
+    return exists().where(f.audience_id == c.audience_id, f.source == c.source, f.row_id == c.row_id)
 
 
 def _is_due(audience: int, count: int) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, event, func, select, update
+from sqlalchemy import delete, func, select, update
 
 from core.config import Settings
 from core.database.engine import Database
@@ -17,7 +17,6 @@ from core.database.schema import search_block, search_fresh, search_gone, search
 from core.database.sources import CHAT, MEMORIES
 from core.db import forget, reindex, verify_index
 from core.index import audiences, indexed, packing, segment
-from core.index import table as index_table
 from core.index.table import MANY_WRITTEN, PACK_FROM
 from core.memories import table_recalls
 from core.scope import Scope
@@ -125,30 +124,6 @@ def test_d14_nothing_is_left_beside_the_segment_of_a_row_that_sql_changed(db: Da
     left = select(func.count()).where(search_term.c.audience_id.in_(audiences_of(db, scope)))
     assert db.read(left, source="search_term")[0][0] == 0
     reindex(db)  # the counts, which packing leaves alone
-    assert index_differences(db, scope.persona) == []
-
-
-@pytest.mark.engines("sqlite")
-def test_d14_many_rows_that_wait_are_not_looked_for_one_batch_at_a_time(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As after an upgrade: there postings lie by word alone, and each batch would go through all of the audience."""
-    monkeypatch.setattr(index_table, "MANY_WRITTEN", 10_000)
-    monkeypatch.setattr(index_table, "PACK_FROM", 10_000)
-    said(db, scope, [(f"chard number {n}", ago(minutes=n)) for n in range(600)])
-    assert fresh(db, scope) == 600
-    statements: list[str] = []
-
-    def work(connection: Any) -> None:
-        event.listen(connection, "before_cursor_execute", lambda *given: statements.append(given[2]))
-        for audience in audiences_of(db, scope):
-            packing.pack_fresh(connection, db.family, audience)
-
-    db.transaction(work, source="the search index")
-    dropped = [s for s in statements if s.startswith("DELETE FROM search_term")]
-    assert dropped and not [s for s in dropped if " IN (" in s]
-    left = select(func.count()).where(search_term.c.audience_id.in_(audiences_of(db, scope)))
-    assert db.read(left, source="search_term")[0][0] == 0
     assert index_differences(db, scope.persona) == []
 
 
