@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
@@ -173,9 +174,12 @@ def pack(run: Run) -> None:
     """
     from .. import db as door
 
+    began = time.monotonic()
     with output.bar() as bar:
         done = door.pack_index(run.db, progress=bar)
-    run.answer({"done": done}, f"{done} rows were packed." if done else "There was nothing to pack.")
+    seconds = round(time.monotonic() - began, 1)
+    said = f"{done} rows were packed, in {seconds} seconds." if done else "There was nothing to pack."
+    run.answer({"done": done, "seconds": seconds}, said)
 
 
 def verify(run: Run) -> None:
