@@ -147,10 +147,14 @@ def forget_late(db: Database, persona: str, target: Target, people: Collection[s
     return db.repeat(work, source="forgetting")
 
 
-def remove_items(removal: Removal, ids: Collection[int]) -> None:
-    """Delete items with their former versions and what was made of them, within the caller's transaction."""
+def remove_items(removal: Removal, ids: Collection[int]) -> list[str]:
+    """Delete items with their former versions and what was made of them, within the caller's transaction.
+
+    Returns:
+        The words that left the vocabulary, for `table_words.teach_again` after the transaction.
+    """
     table_items.remove_items(removal, table_items.add_former_versions(removal, ids))
-    finish(removal, thoroughly=False)
+    return finish(removal, thoroughly=False)
 
 
 def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int) -> bool:
@@ -162,17 +166,17 @@ def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int)
     c = source.table.c
     flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1).with_for_update()
 
-    def work(connection: Connection) -> bool:
+    def work(connection: Connection) -> tuple[bool, list[str]]:
         removal = Removal(connection, db, persona)
         ids = removal.connection.execute(flagged).scalars().all()
-        if source is AI_DIARY:
-            removal.delete_rows(source, ids)
-            finish(removal, thoroughly=False)
-        else:
-            remove_items(removal, ids)
-        return bool(ids)
+        if source is not AI_DIARY:
+            return bool(ids), remove_items(removal, ids)
+        removal.delete_rows(source, ids)
+        return bool(ids), finish(removal, thoroughly=False)
 
-    return bool(db.repeat(work, source=source.table.name))
+    is_there, words = db.repeat(work, source=source.table.name)
+    table_words.teach_again(db, words)
+    return is_there
 
 
 def finish(removal: Removal, *, thoroughly: bool) -> list[str]:

@@ -1,7 +1,7 @@
 """Words no row holds any more leave the vocabulary of the search.
 
 A word is known as long as a row of any persona holds it: `search_count` says which do. The vocabulary is shared, so a
-word that somebody says while it is taken out is taught again by `restore`, called after the transaction.
+word that somebody says while it is taken out is taught again by `teach_again`, called after the transaction.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ _COUNTED = (
     .limit(bindparam("most", type_=Integer()))
 )
 
+_TOTALS = select(search_stats.c.audience_id, search_stats.c.docs).where(search_stats.c.audience_id > 0)
+
 
 def find_unheld(connection: Connection, words: Iterable[str]) -> set[str]:
     """Return those of the words that no row holds; the audiences with most rows are asked first."""
@@ -64,9 +66,8 @@ def find_unheld(connection: Connection, words: Iterable[str]) -> set[str]:
 
 
 def _by_size(connection: Connection) -> list[int]:
-    s = search_stats.c
     found: dict[int, int] = {}
-    for audience, docs in connection.execute(select(s.audience_id, s.docs).where(s.audience_id > 0)):
+    for audience, docs in connection.execute(_TOTALS):
         found[audience] = found.get(audience, 0) + int(docs)
     return sorted(found, key=lambda each: (-found[each], each))
 
@@ -81,8 +82,8 @@ def remove(connection: Connection, words: Collection[str]) -> int:
     """Delete words from the vocabulary, each under itself and under every ending of it; return how many rows went."""
     rows = 0
     for word in sorted(words):
-        places = [(1, [word])] + ([(0, [word[at:] for at in range(1, len(word))])] if len(word) > 1 else [])
-        for head, parts in places:
+        # The word itself goes last: as long as it is there, whoever writes it takes its endings to be there too.
+        for head, parts in ((0, [word[at:] for at in range(1, len(word))]), (1, [word])):
             for some in chunks(sorted(set(parts)), WORDS_AT_ONCE):
                 where = (_W.head == head, _W.part.in_(some), _W.term == word)
                 rows += connection.execute(delete(search_vocab).where(*where)).rowcount
@@ -110,9 +111,14 @@ def find_orphans(connection: Connection) -> set[str]:
 
 
 def teach_again(db: Database, words: Collection[str]) -> int:
-    """Teach again what somebody said while it was taken out, and return how many words these are."""
-    if not words:
+    """Teach again what somebody said while it was taken out, and return how many words these are.
+
+    Who took a word to be known has a row of `search_stats` from before that until the end of the transaction, so it is
+    waited for here; who comes later sees that the word is gone. SQLite has one writer at a time.
+    """
+    if not words or db.family == "sqlite":
         return 0
+    db.repeat(lambda connection: connection.execute(_TOTALS.with_for_update()).all(), source="search_stats")
 
     def work(connection: Connection) -> int:
         said = set(words) - find_unheld(connection, words)

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, literal_column, null, select, union_all, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, literal_column, select, union_all, update
 
 from ..base import logs
 from ..database import sources
@@ -81,10 +81,14 @@ def find_unkept(db: Database) -> set[int]:
     return {row[0] for row in db.read(_UNKEPT, {"never": NEVER}, source="search_progress")}
 
 
+def has_unkept(connection: Connection, family: str) -> bool:
+    """Return whether of some source no index is kept: every row that is written asks."""
+    return _unkept(family).run(connection, {"never": NEVER}).first() is not None
+
+
 @lru_cache(maxsize=2)
-def list_unkept(family: str) -> Part:
-    """Return what brings, after NULL, the sources of which no index is kept: every row that is written asks."""
-    return Part(_UNKEPT.with_only_columns(null().label("part"), _P.source), family)
+def _unkept(family: str) -> Part:
+    return Part(_UNKEPT, family)
 
 
 def drop_unkept(connection: Connection, entries: Sequence[Entry]) -> list[Entry]:

@@ -13,10 +13,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, exists, null, select
+from sqlalchemy import Connection, Integer, bindparam, delete, exists, select
 
 from ..base import logs
-from ..database import dialects, sources, statements
+from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
 from ..database.dialects import Key
 from ..database.schema import (
@@ -118,16 +118,14 @@ _COUNT = ("audience_id", "kind", "term", "source", "docs")
 def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     """Insert the index rows of `entries`, raise the counts, and make new words known.
 
-    Of a source of which no index is kept (SEARCH_INDEX 0) nothing is written. Shared rows (counts, words, totals) are
+    Of a source of which no index is kept (SEARCH_INDEX 0) nothing is written. Shared rows (counts, totals, words) are
     written in sorted order and last, so that writers do not deadlock and hold each other up for the shortest time.
+    Totals come before it is looked which words are known: who takes a word out of the vocabulary waits for everybody
+    who holds a total, and teaches again what they wrote (`forgetting.table_words`).
     """
     every = list(entries)
-    if not every:
-        return
-    unknown, has_unkept = _look(connection, family, {t for e in every for t in e.terms})
-    if has_unkept:
+    if every and keeping.has_unkept(connection, family):
         every = keeping.drop_unkept(connection, every)
-        unknown &= {t for e in every for t in e.terms}
     by_audience: dict[int, list[Entry]] = {}
     for entry_ in every:
         by_audience.setdefault(entry_.audience_id, []).append(entry_)
@@ -141,10 +139,10 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
 
         for audience in sorted(many):
             packing.pack_entries(connection, family, audience, many[audience])
-    teach(connection, family, sorted(unknown))
     write_many(connection, _statement("count", family), _COUNT, _counts(every, family))
     stats = sorted((*k, *n) for k, n in _totals(every).items())
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
+    learn(connection, family, {t for e in every for t in e.terms})
     for audience in sorted(by_audience):
         if _is_due(audience, len(by_audience[audience])) and _is_enough(connection, audience, audience in many):
             _pack(connection, family, audience)
@@ -352,22 +350,10 @@ def _totals(entries: Iterable[Entry]) -> dict[tuple[int, int], tuple[int, int]]:
 
 def learn(connection: Connection, family: str, terms: set[str]) -> None:
     """Make words known to `search_vocab`: each under itself and under every ending of it."""
-    teach(connection, family, sorted(_look(connection, family, terms)[0]))
-
-
-def _look(connection: Connection, family: str, terms: set[str]) -> tuple[set[str], bool]:
-    """Return the words that are not known yet, and whether of some source no index is kept."""
-    unknown, has_unkept = terms - {UNLISTED}, False
-    for part in list(chunks(sorted(unknown), 500)) or [[]]:
-        values: list[Any] = []
-        parts = [_known(family).text({"terms": part}, values), keeping.list_unkept(family).text(_NEVER, values)]
-        for term, source in connection.exec_driver_sql(statements.union(parts, family), tuple(values)).fetchall():
-            has_unkept |= source is not None
-            unknown.discard("" if term is None else dialects.from_key(term))
-    return unknown, has_unkept
-
-
-_NEVER = {"never": keeping.NEVER}
+    unknown = terms - {UNLISTED}
+    for part in chunks(sorted(unknown), 500):
+        unknown.difference_update(map(dialects.from_key, _known(family).run(connection, {"terms": part}).scalars()))
+    teach(connection, family, sorted(unknown))
 
 
 def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
@@ -393,7 +379,7 @@ def _backwards(row: tuple[int, Any, Any]) -> tuple[Any, Any, int]:
 def _known(family: str) -> Part:
     v = search_vocab.c
     terms = bindparam("terms", expanding=True, type_=Key(TERM_BYTES))
-    return Part(select(v.part, null().label("source")).where(v.head == 1, v.part.in_(terms), v.part == v.term), family)
+    return Part(select(v.part).where(v.head == 1, v.part.in_(terms), v.part == v.term), family)
 
 
 def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:

@@ -20,6 +20,7 @@ from ..database.schema import memories
 from ..database.sources import MEMORIES
 from ..errors import MessageError
 from ..forgetting import table as forgetting
+from ..forgetting import table_words
 from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..memories import table_history
@@ -181,11 +182,15 @@ _TAGS_OF_ONE = (
 def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
     """Remove items for good: their texts, former texts and versions, index rows, and what was made of them."""
 
+    words: list[str] = []
+
     def work(connection: Connection, rows: Sequence[Any]) -> int:
-        forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])
+        words[:] = forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])
         return len(rows)
 
-    return _change(db, seen, ids, work)
+    result = _change(db, seen, ids, work)
+    table_words.teach_again(db, words)
+    return result
 
 
 def classify(db: Database, seen: Seen, ids: Sequence[int], *, kind: str | None, importance: float | None) -> BulkResult:
