@@ -14,6 +14,7 @@ from sqlalchemy import (
     Integer,
     and_,
     bindparam,
+    case,
     cast,
     column,
     func,
@@ -67,7 +68,8 @@ from .inserted_rows import INSERTED as NO_PLACE
 ) = range(13)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
-_WORDS: Any = table("words", column("head"), column("at"), column("kind"), column("term", Key(255)))
+_KNOWN: Any = table("known", column("at"), column("taken"), column("kind"), column("term", Key(255)))
+_WORDS: Any = table("words", column("at"), column("taken"), column("kind"), column("term", Key(255)), column("nth"))
 
 
 def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
@@ -104,11 +106,9 @@ def seen(all_of_server: bool, family: str) -> Part:
     """Return the CTE `seen`: the audiences the scope may turn out to see."""
     a, c, p = audiences.c, conversations.c, participants.c
     rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
-    known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
     if all_of_server:  # the conversation's own server, too: who asks about it need not name it
+        known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
         return Part(rows.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family)
-    person = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO).scalar_subquery()
-    direct = select(c.direct_person_key).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
 
     def one(kind: str, server: Any, ref: Any) -> Any:
         return and_(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
@@ -126,14 +126,21 @@ def seen(all_of_server: bool, family: str) -> Part:
         one("conversation", _SERVER, _KEY),
         thread(_SERVER),
     )
-    # Few SELECTs: servers plan each of them for every part that reads this.
+    stored = (
+        one("server", c.server_id, blank),
+        one("conversation", c.server_id, _KEY),
+        thread(c.server_id),
+        one("direct", nowhere, c.direct_person_key),
+    )
+    # Few SELECTs, of joins: servers plan each of them, and each subquery, for every part that reads this.
     selects = union(
         rows.where(or_(*named)),
-        rows.where(or_(one("server", known, blank), one("conversation", known, _KEY), thread(known))),
-        rows.where(one("direct", nowhere, person)),
-        rows.where(one("direct", nowhere, direct)),
+        rows.join_from(conversations, audiences, or_(*stored)).where(c.persona_id == _P, c.conversation_key == _KEY),
+        rows.join_from(participants, audiences, one("direct", nowhere, p.person_key)).where(
+            p.persona_id == _P, p.participant_key == _WHO
+        ),
     )
-    return Part(selects, family)
+    return Part(selects, family, in_order=True)
 
 
 @lru_cache(maxsize=4)
@@ -245,26 +252,31 @@ def _newest_of(which: Any, family: str) -> Any:
     return newest.limit(bindparam("recent", type_=Integer()))
 
 
+ALL_OF_THEM = 2**31 - 1
+"""Number of known words that are counted of what is no range."""
+_EVERY: Any = literal_column(str(ALL_OF_THEM))
+
+
 @lru_cache(maxsize=2)
 def wanted_key(family: str) -> Part:
-    """Return one branch of the CTE `words`: a tag, or the mark of rows with unlisted words, to be counted.
+    """Return one branch of the CTE `known`: a tag, or the mark of rows with unlisted words, to be counted.
 
     A list in the condition of the count itself leads servers to read all words or tags of an audience.
     """
     number, kind = bindparam("at", type_=Integer()), bindparam("kind", type_=Integer())
     term = bindparam("term", type_=Key(255))
-    none: Any = literal_column("-1")
-    return Part(select(none.label("head"), number.label("at"), kind.label("kind"), term.label("term")), family)
+    return Part(select(number.label("at"), _EVERY.label("taken"), kind.label("kind"), term.label("term")), family)
 
 
-_OF_WORD: Any = literal_column(str(WORD)).label("kind")
+def _known_word(at: Any, taken: Any) -> Any:
+    return select(at.label("at"), taken.label("taken"), literal_column(str(WORD)).label("kind"), search_vocab.c.term)
 
 
 @lru_cache(maxsize=2)
 def exact_words(family: str) -> Part:
-    """Return the branch of the CTE `words` for words that are counted as they are (`exact`)."""
+    """Return the branch of the CTE `known` for words that are counted as they are (`exact`)."""
     v = search_vocab.c
-    found = select(literal_column("1").label("head"), literal_column("-1").label("at"), _OF_WORD, v.term)
+    found = _known_word(literal_column("-1"), _EVERY)
     return Part(found.where(v.head == 1, v.part.in_(_many("exact", 160)), v.term == v.part), family)
 
 
@@ -289,43 +301,41 @@ def _said_here() -> Any:
     return said.limit(1).scalar_subquery()
 
 
-def _in_range(v: Any) -> list[Any]:
-    low, high = bindparam("low", type_=Key(170)), bindparam("high", type_=Key(170))
-    return [v.head == bindparam("head", type_=Integer()), v.part >= low, v.part < high]
-
-
 @lru_cache(maxsize=4)
 def known_words(family: str, near: bool = False) -> Part:
-    """Return one branch of the CTE `words`: known words with an ending (`head` 0) or beginning in a range of texts.
+    """Return one branch of the CTE `known`: known words with an ending (`head` 0) or beginning in a range of texts.
 
-    With `near` it is empty where two rows here have a word that begins with `word`: that is no slip then.
+    One word more than are `taken` comes, by which `counted` sees that there are more. With `near` it is empty where two
+    rows here have a word that begins with `word`: that is no slip then.
     """
     v = search_vocab.c
-    number = bindparam("at", type_=Integer())
-    head = bindparam("head", type_=Integer())
-    found = select(head.label("head"), number.label("at"), _OF_WORD, v.term)
-    found = found.where(*_in_range(v))
+    low, high = bindparam("low", type_=Key(170)), bindparam("high", type_=Key(170))
+    found = _known_word(bindparam("at", type_=Integer()), bindparam("taken", type_=Integer()))
+    found = found.where(v.head == bindparam("head", type_=Integer()), v.part >= low, v.part < high)
     if near:
         found = found.where(_said_here().is_(None))
     return Part(found.order_by(v.part, v.term).limit(bindparam("most", type_=Integer())), family)
 
 
 @lru_cache(maxsize=2)
-def counted(family: str) -> Part:
-    """Return what brings how often the words and keys of the CTE `words` stand in the audiences."""
-    n = search_count.c
-    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == _WORDS.c.kind, n.term == _WORDS.c.term)
-    made = select(*_row(COUNT, n=[_WORDS.c.at, n.audience_id, n.source, n.docs], k=[_raw(n.term)]))
-    made = made.select_from(_WORDS.join(_SEEN, true()).join(search_count, joined))
-    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+def words(family: str) -> Part:
+    """Return the CTE `words`: those of the CTE `known`, numbered within each range."""
+    c = _KNOWN.c
+    number = func.row_number().over(partition_by=c.at, order_by=c.term)
+    return Part(select(c.at, c.taken, c.kind, c.term, number.label("nth")), family)
 
 
 @lru_cache(maxsize=2)
-def cut(family: str) -> Part:
-    """Return what brings the number of a piece that stands in more known words of a range than are taken.
+def counted(family: str) -> Part:
+    """Return what brings how often the words and keys of the CTE `words` stand in the audiences.
 
-    One look-up beyond those: to count the CTE `words`, servers would work all of it out once more.
+    And, as CUT, the number of each range that has more words than are taken: a statement that asks for these again
+    would have each range looked up twice.
     """
-    v = search_vocab.c
-    found = select(*_row(CUT, n=[bindparam("at", type_=Integer())])).where(*_in_range(v))
-    return Part(found.order_by(v.part, v.term).limit(1).offset(bindparam("taken", type_=Integer())), family)
+    n, w = search_count.c, _WORDS.c
+    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == w.kind, n.term == w.term, w.nth <= w.taken)
+    _, *columns = _row(COUNT, n=[w.at, n.audience_id, n.source, n.docs], k=[_raw(n.term)])
+    part = case((n.term.is_(None), literal_column(str(CUT))), else_=literal_column(str(COUNT))).label("part")
+    made = select(part, *columns).select_from(_WORDS.join(_SEEN, true()).outerjoin(search_count, joined))
+    made = made.where(or_(n.term.is_not(None), w.nth > w.taken))
+    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

@@ -7,7 +7,7 @@ each word wanted the known words it stands in and how rare they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -112,8 +112,7 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
 def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: bool, into: list[Any]) -> str:
     """Return the statement for what is asked, and append its values to `into`."""
     seen = look_parts.seen(wide, family).text(shared, into)
-    ranges = list(_ranges(request.fragments, shared))
-    tags = list(request.tags)
+    ranges, tags = _ranges(request.fragments, shared), list(request.tags)
     if family == "sqlite":
         near = [r for r in ranges if r["word"]]
         ranges = [
@@ -121,21 +120,21 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
             *_filled(near, {**_NOTHING, "word": "\x02"}),
         ]
         tags = _filled(tags, NO_MATCH)
-    words = [look_parts.known_words(family, bool(r["word"])).text({**shared, **r}, into) for r in ranges]
-    words += [look_parts.exact_words(family).text(shared, into)] if shared["exact"] else []
+    known = [look_parts.known_words(family, bool(r["word"])).text({**shared, **r}, into) for r in ranges]
+    known += [look_parts.exact_words(family).text(shared, into)] if shared["exact"] else []
     keys = [{"at": -1 - TAG, "kind": TAG, "term": tag} for tag in tags]
-    keys += [{"at": -1 - WORD, "kind": WORD, "term": UNLISTED}] if words else []
-    words += [look_parts.wanted_key(family).text(key, into) for key in keys]
+    keys += [{"at": -1 - WORD, "kind": WORD, "term": UNLISTED}] if known else []
+    known += [look_parts.wanted_key(family).text(key, into) for key in keys]
     parts = [*look_parts.always(request.bare, family)]
     parts += [look_parts.inserted(request.inserted_into, family)] if request.inserted_into and not request.bare else []
     parts += look_parts.vocabulary(family) if request.vocabulary_version is not None else ()
     parts += [look_parts.settings(family)] if request.want_config else []
-    parts += [look_parts.counted(family)] if words else []
+    parts += [look_parts.counted(family)] if known else []
     parts += look_parts.recent(wide, family) if request.recent else ()
-    named = f"seen AS ({seen})" + (f", words AS ({statements.union(words, family)})" if words else "")
+    named = f"seen AS ({seen})"
+    if known:
+        named += f", known AS ({statements.union(known, family)}), words AS ({look_parts.words(family).text({}, into)})"
     branches = [part.text(shared, into) for part in parts]
-    # Of words that may be meant by a slip it does not matter whether there are more of them.
-    branches += [look_parts.cut(family).text({**shared, **r}, into) for r in ranges if not r["word"]]
     return f"WITH {named} {statements.union(branches, family)}"
 
 
@@ -160,16 +159,25 @@ def _filled(items: Sequence[T], nothing: T) -> list[T]:
     return [*items, *[nothing] * (-len(items) % FILLED_TO)]
 
 
-def _ranges(fragments: Sequence[Fragment], shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield for each open piece the range of known words, or of their endings, that may hold it."""
+def _ranges(fragments: Sequence[Fragment], shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return for each open piece the ranges of known words, or of their endings, that may hold it.
+
+    The number of a range is twice that of its piece, and one more for endings.
+    """
+    made = []
     for at, f in enumerate(fragments):
         near = {"word": f.unless, "word_end": f.unless + LAST_CHAR}
+        # Of words that may be meant by a slip it does not matter whether there are more of them.
+        every = {"taken": look_parts.ALL_OF_THEM} if f.unless else {}
         if f.at_end:
             taken, high = shared["heads"], f.text + LAST_CHAR
-            yield {"head": 1, "at": at, "low": f.text, "high": high, "taken": taken, "most": taken + 1, **near}
+            begins = {"head": 1, "at": 2 * at, "low": f.text, "high": high, "taken": taken, "most": taken + 1}
+            made.append({**begins, **near, **every})
         if f.at_start:
             taken, high = shared["inner"], f.text + (LAST_CHAR if f.at_end else "\x00")
-            yield {"head": 0, "at": at, "low": f.text, "high": high, "taken": taken, "most": taken + 1, **near}
+            ends = {"head": 0, "at": 2 * at + 1, "low": f.text, "high": high, "taken": taken, "most": taken + 1}
+            made.append({**ends, **near, **every})
+    return made
 
 
 def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, closed: bool) -> Seen:
@@ -190,7 +198,8 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     else:
         wide = {i for key, i in audience_ids.items() if key.kind == "persona" or key.server == server}
         ids = sorted(wide | {audience_ids[key] for key in seen if key in audience_ids})
-    counts = [WordCount(r[1], r[2], from_key(r[5]), r[3], r[4]) for r in by_part.get(look_parts.COUNT, ())]
+    counted = by_part.get(look_parts.COUNT, ())
+    counts = [WordCount(r[1] if r[1] < 0 else r[1] // 2, r[2], from_key(r[5]), r[3], r[4]) for r in counted]
     visible = set(ids)
     stats = [r for r in audiences if r[2] is not None and r[1] in visible]
     progress = by_part.get(look_parts.PROGRESS, ())
@@ -207,7 +216,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         waiting={r[1]: (r[3], r[4]) for r in progress if not r[2]},
         counts=tuple(c for c in counts if c.audience_id in visible),
         fragments=request.fragments,
-        cut_fragments=frozenset(r[1] for r in by_part.get(look_parts.CUT, ())),
+        cut_fragments=frozenset(r[1] // 2 for r in by_part.get(look_parts.CUT, ())),
     )
     version = next((int(r[1]) for r in by_part.get(look_parts.VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version

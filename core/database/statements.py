@@ -62,7 +62,7 @@ class Part:
         self._mark = "?" if family == "sqlite" else "%s"
         made = compiled.string
         if in_order and family == "sqlite":
-            made = made.replace(" JOIN ", " CROSS JOIN ")
+            made = made.replace(" JOIN ", " CROSS JOIN ").replace(" OUTER CROSS JOIN ", " OUTER JOIN ")
         found = _LIST.split(made)
         self._pieces: list[str] = found[0::2]
         self._lists: list[str] = found[1::2]
