@@ -13,7 +13,7 @@ from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope, key_text
 from ..shapes import PERSONA_SENDER, Role
 from ..text.folding import fold
-from ..text.hits import content_digest
+from ..text.hits import digest_folded
 from ..text.times import read_time
 
 NAME_CHARS = 255
@@ -54,7 +54,7 @@ class NewMessage:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folded", fold(self.text))
-        object.__setattr__(self, "digest", content_digest(self.text))
+        object.__setattr__(self, "digest", digest_folded(self.folded))
         rows.check_size(self.folded, "message_text in its folded form")
 
     @property

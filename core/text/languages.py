@@ -178,8 +178,9 @@ def _scores(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     known = _known()
     for word in _WORD.findall(text):
-        for language, worth in known.get(word, {}).items():
-            found[language] = found.get(language, 0.0) + worth
+        if word in known:
+            for language, worth in known[word].items():
+                found[language] = found.get(language, 0.0) + worth
     return found
 
 

@@ -17,7 +17,7 @@ from ..errors import MessageError, StoreError, TransferError
 from ..messages import new_message, table_batches, table_hidden
 from ..messages.new_message import NewMessage
 from ..messages.table import Wishes
-from ..scope import Privacy
+from ..scope import Privacy, Scope
 from ..shapes import PERSONA_SENDER, WriteResult
 from ..stories import table_imported
 from ..stories.table_imported import Beside
@@ -160,6 +160,7 @@ def _go_on(row: int) -> str:
 def _read_messages(call: Call, plan: Plan, reader: Reader, refused: list[Problem]) -> Iterator[_Ready]:
     """Yield every row that can be stored; rows the store refuses go to `refused`."""
     answering: dict[str, str] = {}
+    scopes: dict[str, Scope] = {}
     times = iter(plan.survey.times)
     for record, position in each_row(plan.path, reader, max_bytes=plan.max_bytes):
         if not isinstance(record, Record):
@@ -167,7 +168,7 @@ def _read_messages(call: Call, plan: Plan, reader: Reader, refused: list[Problem
         settled = next(times, None)
         at = record.time if settled is None else from_microseconds(settled)
         try:
-            made = _read_message(call, plan, record, at, answering)
+            made = _read_message(call, plan, record, at, answering, scopes)
         except MessageError as error:
             refused.append(Problem(record.row, str(error)))
             continue
@@ -177,15 +178,17 @@ def _read_messages(call: Call, plan: Plan, reader: Reader, refused: list[Problem
 
 
 def _read_message(
-    call: Call, plan: Plan, record: Record, at: datetime | None, answering: dict[str, str]
+    call: Call, plan: Plan, record: Record, at: datetime | None, answering: dict[str, str], scopes: dict[str, Scope]
 ) -> NewMessage | None:
     """Return the message of a record. A line of the persona answers whoever spoke before it."""
     key = plan.key_of(record.conversation)
+    if key not in scopes:
+        scopes[key] = replace(call.scope, conversation=key, participant=None, privacy=None)
     own = plan.is_persona(record)
     role = "persona" if own and record.role != "thought" else "user" if record.role == "persona" else record.role
     sender = record.speaker if record.speaker != PERSONA_SENDER else f"name:{record.speaker}"
     made = new_message.read_message(
-        replace(call.scope, conversation=key, participant=None, privacy=None),
+        scopes[key],
         key,
         record.text,
         now=call.db.clock(),
