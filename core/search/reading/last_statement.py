@@ -182,7 +182,7 @@ _OF_EACH, _NEWEST = table("of_each", column("id"), column("at")), table("newest"
 @lru_cache(maxsize=2)
 def _ids(family: str) -> Part:
     c = chat_history_cache.c
-    return _newest_of(select(c.id, c.timestamp.label("at")), family)
+    return _newest_of([c.id, c.timestamp.label("at")], family)
 
 
 @lru_cache(maxsize=2)
@@ -201,7 +201,7 @@ def _newest_lines(family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def _lines(family: str) -> Part:
-    return _newest_of(select(*_line_columns(_CURRENT)), family)
+    return _newest_of(_line_columns(_CURRENT), family)
 
 
 def _line_columns(shape: Shape[_Line]) -> list[Any]:
@@ -221,7 +221,7 @@ def _line_columns(shape: Shape[_Line]) -> list[Any]:
     )
 
 
-def _newest_of(lines: Any, family: str) -> Part:
+def _newest_of(columns: Sequence[Any], family: str) -> Part:
     """Return the statement that brings the newest lines of one conversation."""
     c = chat_history_cache.c
     where = [
@@ -230,7 +230,7 @@ def _newest_of(lines: Any, family: str) -> Part:
         c.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         sources.open_to(sources.CHAT),
     ]
-    newest = lines.where(*where).order_by(c.timestamp.desc(), c.id.desc())
+    newest = select(*columns).where(*where).order_by(c.timestamp.desc(), c.id.desc())
     return Part(newest.limit(bindparam("rows", type_=Integer())), family)
 
 
