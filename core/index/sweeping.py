@@ -32,7 +32,8 @@ def sweep_all(db: Database, progress: Progress | None = None) -> None:
     Raises:
         StoreError: not all could be deleted; those before are.
     """
-    audiences = [row[0] for row in db.read(_UNSWEPT, source="search_segment")]
+    unswept = select(_S.audience_id).where(_S.segment_id == 0, _S.stamp != 0)
+    audiences = [row[0] for row in db.read(unswept, source="search_segment")]
     total = sum(int(db.read(_POSTINGS, {"audience": each}, source="search_count")[0][0] or 0) for each in audiences)
     done = 0
     for audience in audiences:
@@ -42,7 +43,6 @@ def sweep_all(db: Database, progress: Progress | None = None) -> None:
                 progress("postings", done, max(done, total))
 
 
-_UNSWEPT = select(_S.audience_id).where(_S.segment_id == 0, _S.stamp != 0)
 _POSTINGS = select(func.sum(_N.docs)).where(_N.audience_id == _A)
 
 
