@@ -26,14 +26,7 @@ from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import (
-    search_block,
-    search_fresh,
-    search_gone,
-    search_segment,
-    search_tag,
-    search_term,
-)
+from ..database.schema import search_block, search_fresh, search_gone, search_segment, search_tag, search_term
 from ..database.sources import SourceTable
 from . import entries as index_entries
 from . import sweeping
@@ -105,8 +98,7 @@ def note_gone(connection: Connection, family: str, audience: int, rows: Iterable
     return bool(found.stamp)
 
 
-_STATE = select(_S.docs, _S.stamp).where(_S.audience_id == _A, _S.segment_id == 0)
-_STATE_SHARED = _STATE.with_for_update(read=True)
+_STATE_SHARED = sweeping.STATE.with_for_update(read=True)
 
 
 # Packing
@@ -231,7 +223,7 @@ def _next_segment(connection: Connection, family: str, audience: int) -> tuple[i
     return int(last) + 1, int(unswept)
 
 
-_STATE_HELD = _STATE.with_for_update()
+_STATE_HELD = sweeping.STATE.with_for_update()
 _SET_LAST = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 0).values(docs=bindparam("last"))
 
 

@@ -23,7 +23,8 @@ SWEPT_AT_ONCE = 50_000
 """Postings looked at in one transaction."""
 _F, _S, _N = search_fresh.c, search_segment.c, search_count.c
 _A = bindparam("audience", type_=ID)
-_STATE = select(_S.docs, _S.stamp).where(_S.audience_id == _A, _S.segment_id == 0)
+STATE = select(_S.docs, _S.stamp).where(_S.audience_id == _A, _S.segment_id == 0)
+"""Row 0 of an audience: the number of its last segment, and the mark of postings that are left."""
 
 
 def sweep_all(db: Database, progress: Progress | None = None) -> None:
@@ -48,7 +49,7 @@ _POSTINGS = select(func.sum(_N.docs)).where(_N.audience_id == _A)
 
 def _sweep_audience(db: Database, audience: int) -> Iterator[int]:
     """Delete the postings that packed rows of an audience still have, and yield how many went in each step."""
-    while (found := db.read(_STATE, {"audience": audience}, source="search_segment")) and found[0].stamp:
+    while (found := db.read(STATE, {"audience": audience}, source="search_segment")) and found[0].stamp:
         last, highest = found[0]
         for table in (search_term, search_tag):
             first: _Position | None = _FIRST
