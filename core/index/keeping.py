@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, literal_column, select, union_all, update
+from sqlalchemy import Connection, Table, bindparam, delete, exists, func, literal_column, select, union_all, update
 
 from ..base import logs
 from ..database import sources
@@ -69,6 +69,8 @@ def is_kept(ready: object, until_id: int | None) -> bool:
 
 
 _UNKEPT = select(_P.source).where(_P.ready == 0, _P.until_id == bindparam("never", type_=ID)).order_by(_P.source)
+ANY_UNKEPT = exists().where(_P.ready == 0, _P.until_id == bindparam("never", NEVER, type_=ID))
+"""Whether of some source no index is kept, as a column for a statement that is sent anyhow."""
 _UNKEPT_HELD = _UNKEPT.where(_P.source.in_(bindparam("sources", expanding=True))).with_for_update(read=True)
 
 

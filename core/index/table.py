@@ -115,16 +115,17 @@ _FRESH = ("audience_id", "source", "row_id", "at_us", "words", "local_only")
 _COUNT = ("audience_id", "kind", "term", "source", "docs")
 
 
-def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+def add(connection: Connection, family: str, entries: Iterable[Entry], *, has_unkept: bool | None = None) -> None:
     """Insert the index rows of `entries`, raise the counts, and make new words known.
 
-    Of a source of which no index is kept (SEARCH_INDEX 0) nothing is written. Shared rows (counts, totals, words) are
+    Of a source of which no index is kept (SEARCH_INDEX 0) nothing is written; `has_unkept` is whether there is one,
+    for who has read that in this transaction. Shared rows (counts, totals, words) are
     written in sorted order and last, so that writers do not deadlock and hold each other up for the shortest time.
     Totals come before it is looked which words are known: who takes a word out of the vocabulary waits for everybody
     who holds a total, and teaches again what they wrote (`forgetting.table_words`).
     """
     every = list(entries)
-    if every and keeping.has_unkept(connection, family):
+    if every and (keeping.has_unkept(connection, family) if has_unkept is None else has_unkept):
         every = keeping.drop_unkept(connection, every)
     by_audience: dict[int, list[Entry]] = {}
     for entry_ in every:

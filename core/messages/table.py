@@ -22,6 +22,7 @@ from ..database.schema import participants as people
 from ..database.sources import CHAT
 from ..errors import StoreWriteError
 from ..index import table as index_table
+from ..index.keeping import ANY_UNKEPT
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
 from ..wishes import table as wishes_table
@@ -149,13 +150,14 @@ def _insert_one(
     if message.participant:
         names = {message.participant: message.sender_name}
         table_participants.note_names(connection, db, persona, names, levels)
-    write_rows(connection, db, persona, [(row_id, message, place)])
+    write_rows(connection, db, persona, [(row_id, message, place)], has_unkept=bool(row.unkept))
     return place
 
 
 @lru_cache(maxsize=1)
 def _look() -> Any:
-    """One statement for all that decides about a message: its conversation, who may be remembered, what is there."""
+    """One statement for all that decides about a message: its conversation, who may be remembered, what is there, and
+    whether an index of it is kept."""
     c = conversations_table.c
     persona: Any = bindparam("persona")
 
@@ -194,6 +196,7 @@ def _look() -> Any:
         shown.scalar_subquery().label("display_name"),
         same_id.scalar_subquery().label("same_id"),
         same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery().label("same_text"),
+        ANY_UNKEPT.label("unkept"),
     ).where(c.persona_id == persona, c.conversation_key == bindparam("conversation"))
 
 
@@ -226,14 +229,16 @@ def write_rows(
     db: Database,
     persona: str,
     ready: Sequence[tuple[int, NewMessage, table_conversations.Place]],
+    *,
+    has_unkept: bool | None = None,
 ) -> None:
-    """Insert the rows, then their index rows, which are shared by many writers."""
+    """Insert the rows, then their index rows, which are shared by many writers (`has_unkept`: see `index.table`)."""
     rows.insert_rows(connection, chat_history_cache, [_row(persona, *each) for each in ready])
     entries = [
         index_table.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
         for row_id, m, place in ready
     ]
-    index_table.add(connection, db.family, entries)
+    index_table.add(connection, db.family, entries, has_unkept=has_unkept)
 
 
 def _row(persona: str, row_id: int, message: NewMessage, place: table_conversations.Place) -> dict[str, Any]:
