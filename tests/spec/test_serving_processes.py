@@ -192,3 +192,16 @@ def test_r11_several_processes_refuse_what_one_of_them_would_keep_for_itself(
     assert serve("--database", "sqlite://", "--no-admin", "--processes", "2") == 2
     assert "--database" in " ".join(capsys.readouterr().err.split())
     assert not supervised
+
+
+def test_what_is_loaded_at_the_start_is_not_gone_through_by_the_garbage_collector(url: str) -> None:
+    code = (
+        "import gc, sys; from core.cli.serve import create_application; "
+        "create_application(sys.argv[1], {}, (), mcp=True, proxy=False); "
+        "print(gc.get_freeze_count(), len(gc.get_objects()))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code, url], env=environment(url), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    frozen, left = map(int, told.stdout.split())
+    assert frozen > 10 * left, told.stdout
