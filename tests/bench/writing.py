@@ -22,7 +22,7 @@ from core.errors import CoreError
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from tests.bench.figures import judged, load, table
+from tests.bench.figures import Times, judged, load, percentile, table
 from tests.bench.generator import NOW
 from tests.bench.loading import SQLITE, say
 from tests.bench.words import vocabulary, zipf_table
@@ -30,6 +30,9 @@ from tests.servers import SERVERS
 
 BATCH = 500
 WRITERS = 6
+SAVES = 10_000
+"""Messages saved one after the other."""
+_SAVE_MS = {SQLITE: 2.0, "mariadb": 3.0, "mysql": 3.0}
 
 
 def texts(count: int, seed: int) -> list[str]:
@@ -54,44 +57,52 @@ def made(scope: Scope, conversation: str, said: Sequence[str], first: int = 0) -
 
 
 def measure(engines: Sequence[str], rows: int = 10_000) -> None:
-    """Print how many messages a second are stored with every index table."""
-    lines, crowd = [], []
+    """Print how many messages a second are stored with every index table, and how long one takes."""
+    lines, saves, crowd = [], [], []
     for engine in engines:
         say(f"measuring: writing on {engine}")
         with tempfile.TemporaryDirectory(prefix="bench-writing-") as folder:
             if engine == SQLITE:
-                _one(engine, f"sqlite:///{folder}/w.db", rows, lines, crowd)
+                _one(engine, f"sqlite:///{folder}/w.db", rows, lines, saves, crowd)
                 continue
             options = {"innodb_buffer_pool_size": "512M"}
             with SERVERS[engine](options=options, durable=True) as server:
-                _one(engine, server.create_database("writing"), rows, lines, crowd)
+                _one(engine, server.create_database("writing"), rows, lines, saves, crowd)
     print(f"\n### Writing messages with every index table, {load()}\n")
     print(table(["engine", "how", "messages", "a second", "promised"], lines))
+    print(f"\n### {SAVES:,} messages saved one after the other, packing included\n")
+    print(table(["engine", "p50 ms", "p95 ms", "longest ms", "CPU here ms", "promised"], saves))
     print(f"\n### {WRITERS} writers at once\n")
     head = ["engine", "writers", "messages", "a second", "stored", "index rows agree", "errors"]
     print(table(head, crowd))
 
 
-def _one(engine: str, url: str, rows: int, lines: list[list[object]], crowd: list[list[object]]) -> None:
+def _one(
+    engine: str, url: str, rows: int, lines: list[list[object]], saves: list[list[object]], crowd: list[list[object]]
+) -> None:
     db = core_db.open_database(url)
     scope = Scope("writer")
-    said = texts(rows, 3)
-    ready = made(scope, "bench/c1", said)
+    ready = made(scope, "bench/c1", texts(rows, 3))
     chat_batches.insert_messages(db, scope, ready[:BATCH], privacy_default="none")
     began = time.perf_counter()
     chat_batches.insert_messages(db, scope, ready[BATCH:], privacy_default="none")
     rate = (rows - BATCH) / (time.perf_counter() - began)
     promised = judged(rate, 1000, least=True) if engine == "mariadb" else ""
     lines.append([engine, f"batches of {BATCH}", rows - BATCH, rate, promised])
-    began = time.perf_counter()
-    count = 300
-    for n, text in enumerate(said[:count]):
-        chat_history_cache.save_chat_message(
-            "bench/one", text, "P", f"u{n % 7}", message_id=f"x{n}", db=db, scope=scope
-        )
-    lines.append([engine, "one by one", count, count / (time.perf_counter() - began), ""])
+    saves.append(_save_one_by_one(db, scope, engine))
     db.close()
     crowd.extend(_crowd(engine, url, kind) for kind in ("threads", "processes"))
+
+
+def _save_one_by_one(db: Database, scope: Scope, engine: str) -> list[object]:
+    times, save = Times(), chat_history_cache.save_chat_message
+    for n, text in enumerate(texts(SAVES, 4)):
+        times.run(
+            lambda n=n, text=text: save("bench/one", text, "P", f"u{n % 7}", message_id=f"x{n}", db=db, scope=scope)
+        )  # type: ignore[misc]
+    longest = max(times.clock)
+    promised = f"{judged(times.p50, _SAVE_MS[engine])} ms; longest {judged(longest, 150)} ms"
+    return [engine, times.p50, times.p95, longest, percentile(times.cpu, 0.5), promised]
 
 
 # Several writers
