@@ -38,8 +38,8 @@ PRESETS: Mapping[str, Preset] = {
     "companion": Preset(
         "one person who talks to one persona for years",
         {"UNIFIED_HISTORY": True, "ENABLE_SAVED_MEMORY": True, "RECORD_WISHES": True, "ENABLE_RELATIONSHIP": True,
-         "ENABLE_RECENT_CONVERSATIONS": True},
-        (_MODEL, _WORKER),
+         "ENABLE_RECENT_CONVERSATIONS": True, "MEMORY_ITEMS": 15, "SNIPPET_CHARS": 800},
+        (_MODEL, _WORKER, "Room, where answers are long: MAX_PROMPT_CHARS of 16000 or more, or none."),
     ),
     "vtuber": Preset(
         "a streamer: memory is pruned as in the application this part came from",

@@ -127,6 +127,14 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     assert run("config", "preset", "nothing").code == 2
 
 
+def test_config_preset_companion_shows_more_of_long_answers(run: Command) -> None:
+    """Of what an assistant agreed with somebody the first 400 characters are the greeting."""
+    made, default = run("config", "preset", "companion").json, Settings()
+    assert made["flags"]["SNIPPET_CHARS"] > default.snippet_chars
+    assert made["flags"]["MEMORY_ITEMS"] > default.context_verbosity
+    assert any("MAX_PROMPT_CHARS" in need for need in made["needs"])
+
+
 def test_db_backup_is_a_whole_database(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
     _say(call, "discord/c1", "hello")
     assert run("db", "backup", "copy.db").json["bytes"] > 0
