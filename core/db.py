@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -24,6 +23,7 @@ from .memories import new_item as memory_input
 from .memories import rules_retention as retention
 from .memories import table as memories
 from .scope import Scope
+from .text.hints import hint_name
 from .upkeep import check, migration
 from .upkeep.check import Finding
 from .upkeep.migration import Migrated
@@ -154,9 +154,7 @@ def insert_memory(
     row_id = call.db.ids.one()  # before the time is taken: by its id an item is older than a later call of `forget`
     unknown = [name for name in more if name not in _MORE]
     if unknown:
-        near = difflib.get_close_matches(unknown[0], _MORE, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise TypeError(f"insert_memory has no argument {unknown[0]!r}.{hint}")
+        raise TypeError(f"insert_memory has no argument {unknown[0]!r}.{hint_name(unknown[0], _MORE)}")
     if message_id is not None:
         sources = table_sources.find_sources(call.db, call.scope, message_id)
         more["source_message_ids"] = table_sources.join_sources(more.get("source_message_ids"), sources)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 from pydantic.fields import FieldInfo
 
 from ..search.rules_arguments import shown
+from ..text.hints import hint_name
 
 NO_BODY = "no_body"
 """A problem beside those of pydantic: a body where none is read."""
@@ -108,20 +108,10 @@ def describe_problem(name: str, problem: Mapping[str, Any], known: Range | None 
     if kind == NO_BODY:
         return "This path takes no body. Its values are parameters of the address, such as ?dry_run=true."
     if kind == "extra_forbidden":
-        hint = hint_name(name, (problem.get("ctx") or {}).get("known", ()))
-        return f"{name} is not known here. {hint}Remove it; the document under openapi.json lists what there is."
+        hint = hint_name(name.rpartition(".")[2], (problem.get("ctx") or {}).get("known", ()))
+        return f"{name} is not known here.{hint} Remove it; the document under openapi.json lists what there is."
     allowed = _describe_allowed(kind, problem.get("ctx") or {}, known)
     return f"{_describe_value(name, problem.get('input'))}. It must be {allowed}."
-
-
-def hint_name(name: str, known: Collection[str]) -> str:
-    """Return which known name may have been meant, as a sentence with a blank behind it; blank where none is near.
-
-    >>> hint_name("limt", ["limit", "offset"]), hint_name("colour", ["limit"])
-    ("Did you mean 'limit'? ", '')
-    """
-    near = get_close_matches(name.rpartition(".")[2][:60], known, 1)
-    return f"Did you mean {near[0]!r}? " if near else ""
 
 
 def field_name(place: Sequence[Any]) -> str:

@@ -6,7 +6,6 @@ the caller nor the end of the process. Called by the doors of the prompt.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import threading
@@ -17,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, CoreError
+from ..text.hints import hint_name
 
 if TYPE_CHECKING:
     import asyncio
@@ -98,9 +98,9 @@ def clear_hooks() -> None:
 def _check_name(name: str) -> None:
     if name in HOOK_NAMES:
         return
-    near = difflib.get_close_matches(str(name)[:80], HOOK_NAMES, n=1, cutoff=0.4)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"{str(name)[:80]!r} is no hook. The hooks are {', '.join(HOOK_NAMES)}.{hint}")
+    raise ValueError(
+        f"{str(name)[:80]!r} is no hook. The hooks are {', '.join(HOOK_NAMES)}.{hint_name(name, HOOK_NAMES)}"
+    )
 
 
 def call(

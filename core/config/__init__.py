@@ -36,14 +36,13 @@ from .levels import (
     environment_level,
     file_level,
     known_flag,
-    nearest_flag,
     read_environment,
     stale_after_seconds,
     warn_of_problems,
 )
 
 __all__ = [
-    "FLAGS", "DatabaseValues", "Problem", "Row", "Settings", "check", "database_values_of", "load", "nearest_flag",
+    "FLAGS", "DatabaseValues", "Problem", "Row", "Settings", "check", "database_values_of", "load",
     "resolve", "set_value", "show", "stale_after_seconds", "with_stored",
 ]  # fmt: skip
 

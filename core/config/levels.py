@@ -12,6 +12,7 @@ from typing import Any
 
 from ..base import logs
 from ..errors import ConfigError
+from ..text.hints import find_nearest
 from .bad_values import BadValueError, shown
 from .file import ConfigFile, flag_name
 from .flag_base import Flag, ValueSource
@@ -164,7 +165,7 @@ def file_level(file: ConfigFile) -> Level:
         if name in FLAGS:
             level.read(FLAGS[name], FLAGS[name].kind.read, entry.value, file.name, entry.line)
             continue
-        near = nearest_flag(name)
+        near = find_nearest(name, FLAGS)
         advice = f" The nearest known one is {near}." if near else ""
         told = f"{shown(entry.key)} is no flag ({file.name}, line {entry.line}).{advice} Correct or remove the line."
         level.problems.append(Problem(entry.key, told, file.name, entry.line, nearest=near))
@@ -195,22 +196,10 @@ def known_flag(name: object) -> Flag:
     """
     declared = FLAGS.get(flag_name(name)) if isinstance(name, str) else None
     if declared is None:
-        near = nearest_flag(flag_name(name)) if isinstance(name, str) else None
+        near = find_nearest(flag_name(name), FLAGS) if isinstance(name, str) else None
         advice = f"The nearest known one is {near}." if near else "The flags are listed in docs/config.md."
         raise ConfigError(f"{shown(name)} is no flag. {advice}", flag=str(name)[:128])
     return declared
-
-
-def nearest_flag(name: str) -> str | None:
-    """Return the flag whose name is most like `name`, None if none is like it.
-
-    >>> nearest_flag("CONTEXT_VERBOSTY"), nearest_flag("COLOR")
-    ('CONTEXT_VERBOSITY', None)
-    """
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - only mistakes need it
-
-    found = process.extractOne(flag_name(name[:128]), tuple(FLAGS), scorer=fuzz.ratio, score_cutoff=70)
-    return found[0] if found else None
 
 
 def warn_of_problems(problems: Iterable[Problem]) -> None:

@@ -16,6 +16,7 @@ from ..audience.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
 from ..shapes import IncomingMessage, Sender
+from ..text.hints import find_nearest
 from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
 from ..text.times import parse_time, read_time
 from .attachments import input_facts
@@ -137,9 +138,7 @@ def _name_key(key: Any) -> str:
 @lru_cache(maxsize=256)
 def _hint(key: str) -> str:
     """Return a key with what may have been meant; a host's messages have the same keys each time."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
-
-    meant = _OTHER_WORDS.get(key) or next(iter(get_close_matches(key, LOOKED_FOR, 1)), "")
+    meant = _OTHER_WORDS.get(key) or find_nearest(key, LOOKED_FOR)
     return f"{key!r} (did you mean {meant!r}?)" if meant else repr(key)
 
 

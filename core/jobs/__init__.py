@@ -7,7 +7,6 @@ it takes effect once, whichever worker dies when.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.folding import clean
+from ..text.hints import hint_name
 from ..text.strict_json import make_strict
 from . import embedding, handlers, rules, table, table_listing, worker
 from .claims import Claimer
@@ -325,9 +325,9 @@ def _check_type(kind: object) -> None:
     known = sorted({*rules.TYPES, *handlers.list_types()})
     if isinstance(kind, str) and kind in known:
         return
-    near = difflib.get_close_matches(str(kind).upper()[:40], known, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"type is {str(kind)[:40]!r}. It must be one of {', '.join(known)}, or be registered.{hint}")
+    raise ValueError(
+        f"type is {str(kind)[:40]!r}. It must be one of {', '.join(known)}, or be registered." + hint_name(kind, known)
+    )
 
 
 def _read_payload(metadata: object) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..admin.validation_messages import describe_problem, find_range, hint_name
+from ..admin.validation_messages import describe_problem, find_range
 from ..errors import MessageError
 from ..memories.rules import KINDS, WISH
+from ..text.hints import hint_name
 
 TEXT_CHARS = 1_000_000
 QUERY_CHARS = 10_000
@@ -130,7 +131,7 @@ def _name(place: tuple[int | str, ...]) -> str:
 def _describe(model: type[Arguments], problem: Any) -> str:
     name, kind = _name(problem["loc"]), problem["type"]
     if kind == "extra_forbidden":
-        return f"{name} is not known here. {hint_name(name, model.model_fields)}Leave it out."
+        return f"{name} is not known here.{hint_name(name, model.model_fields)} Leave it out."
     if kind == "string_unicode":
         return f"{name} cannot be used. It must be a text of valid Unicode."
     if kind == "string_pattern_mismatch":

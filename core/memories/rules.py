@@ -5,7 +5,6 @@ Called by `lifelong.items`, `lifelong.consolidation` and whoever imports items. 
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from ..errors import MessageError
 from ..text.folding import fold
+from ..text.hints import hint_name
 
 KINDS = (
     "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood", "chat", "saved",
@@ -54,12 +54,10 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
         form = "".join(char for char in fold(value) if char.isalnum())
         if form in _FORMS and (_FORMS[form] in KINDS or _FORMS[form] in also):
             return _FORMS[form]
-    else:
-        form = ""
     shown = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
-    near = difflib.get_close_matches(form, [fold(kind) for kind in KINDS], 1, 0.5)
-    hint = f" Did you mean {_FORMS[near[0]]!r}?" if near else ""
-    raise MessageError(f"kind is {shown}. It must be one of {', '.join(KINDS)}.{hint}", fields=("kind",))
+    raise MessageError(
+        f"kind is {shown}. It must be one of {', '.join(KINDS)}.{hint_name(value, KINDS)}", fields=("kind",)
+    )
 
 
 @dataclass(frozen=True, slots=True)

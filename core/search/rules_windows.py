@@ -9,6 +9,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Literal, cast
 
 from ..text.folding import clean, collapsed
+from ..text.hints import find_nearest
 from ..text.times import parse_time
 from .rules_arguments import read_keywords, read_tags, shown
 
@@ -151,10 +152,8 @@ _KEYS = ("mode", "tags", "keywords", "query", "max_results", "time_window", "ran
 
 
 def _unknown(key: object, known: tuple[str, ...]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
-
-    near = get_close_matches(key[:_LONGEST_TEXT], known, n=1) if isinstance(key, str) else []
-    return f"{shown(key)}" + (f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}")
+    near = find_nearest(key, known)
+    return shown(key) + (f"; did you mean {near!r}?" if near else f"; known are {', '.join(known)}")
 
 
 def check_action_payload(payload: object, now: datetime, zone: tzinfo = UTC) -> tuple[ActionRequest, list[str]]:

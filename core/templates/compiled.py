@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from jinja2 import FunctionLoader, Template, TemplateSyntaxError
 from jinja2 import TemplateError as AnyTemplateError
 
 from ..base import resources
+from ..text.hints import find_nearest
 from .files import TYPES, TemplateError, find, header, source_from, version
 from .metering import METER, Meter
 from .sandbox import Kind, Room
@@ -82,7 +82,7 @@ def _facts(name: str, reason: str, line: int | None, file: str, room: Room) -> d
     unknown = _UNDEFINED.search(reason)
     variable = unknown.group(1) if unknown else ""
     known = list(room.known(name) or ())
-    near = get_close_matches(variable, known, 1, cutoff=0.5) if variable else []
+    near = find_nearest(variable, known) or ""
     if variable and known and not near:
         reason = f"{reason}; known are {', '.join(known)}"
     return {
@@ -91,7 +91,7 @@ def _facts(name: str, reason: str, line: int | None, file: str, room: Room) -> d
         "line": line,
         "file": file,
         "variable": variable,
-        "nearest": "".join(near),
+        "nearest": near,
     }
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..base import resources
 from ..errors import ConfigError
+from ..text.hints import find_nearest
 
 _HEADER = r"\{{#-?\s*{}:\s*(.*?)\s*-?#\}}"
 _HEADERS = {word: re.compile(_HEADER.format(word), re.DOTALL) for word in ("variables", "result")}
@@ -87,8 +87,7 @@ def find(name: str, folders: list[Path]) -> Path:
     for folder in folders:
         if (folder / name).exists():
             return folder / name
-    near = get_close_matches(name, names(folders[-1]), 1)
-    raise TemplateError(name, "there is no such template", nearest=near[0] if near else "")
+    raise TemplateError(name, "there is no such template", nearest=find_nearest(name, names(folders[-1])) or "")
 
 
 def version(file: str) -> tuple[int, int]:

@@ -13,12 +13,12 @@ first rendering.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..base import logs, resources
+from ..text.hints import find_nearest
 from .files import TYPES, TemplateError, header, names, version
 
 if TYPE_CHECKING:
@@ -115,10 +115,10 @@ def check_templates(templates_dir: str | Path | None) -> list[TemplateError]:
     shipped = names(resources.find("prompts"))
     problems: list[TemplateError] = []
     for name in names(folder):
-        near = get_close_matches(name, shipped, 1)
+        near = find_nearest(name, shipped)
         if name not in shipped and near:
             problems.append(
-                TemplateError(name, "no shipped template has this name", file=str(folder / name), nearest=near[0])
+                TemplateError(name, "no shipped template has this name", file=str(folder / name), nearest=near)
             )
         try:
             _try_out(name, str(folder) if templates_dir else None)

@@ -6,7 +6,6 @@ row, `given`, so that whatever sends SQL can run the file as it stands. Called b
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ..database.engine import Database
 from ..database.schema import audiences, memories, search_fresh
 from ..database.sources import MEMORIES
 from ..index import indexed, packing
+from ..text.hints import hint_name
 from . import ddl
 
 Value = str | int | float
@@ -74,7 +74,7 @@ def get_script(name: str, family: str) -> Script:
         TypeError: there is no such script; the nearest known name is offered.
     """
     if name not in list_scripts():
-        raise TypeError(f"{name!r} is no maintenance script. {_known(name, list_scripts())}")
+        raise TypeError(f"{name!r} is no maintenance script.{_known(name, list_scripts())}")
     return parse_script(
         name, Path(resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
     )
@@ -126,7 +126,7 @@ def run_script(
     given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
     for wanted in given:
         if wanted not in script.values:
-            raise TypeError(f"{name} has no value {wanted!r}. {_known(wanted, list(script.values))}")
+            raise TypeError(f"{name} has no value {wanted!r}.{_known(wanted, list(script.values))}")
     bound = {key: _bound(given.get(key, value)) for key, value in script.values.items()}
 
     def work(connection: Connection) -> Ran:
@@ -196,6 +196,4 @@ def _bound(value: Value | datetime) -> Value:
 
 
 def _known(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    return f"{hint}Known are {', '.join(known)}."
+    return f"{hint_name(name, known)} Known are {', '.join(known)}."

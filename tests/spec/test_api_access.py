@@ -142,6 +142,7 @@ def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world:
     for method, path, body, hint in (
         ("GET", "/v1/memories?partcipant=web/ann", None, "Did you mean 'participant'?"),
         ("POST", "/v1/search", {"qurey": "tea"}, "Did you mean 'query'?"),
+        ("POST", "/v1/search", {"QUERY": "tea"}, "Did you mean 'query'?"),
         ("POST", "/v1/turns", {"message": {"text": "hi"}, "reply": {"txt": "ho"}}, "Did you mean 'text'?"),
         ("DELETE", "/v1/memories/7?server_id=s", None, "Did you mean 'server'?"),
     ):

@@ -6,12 +6,12 @@ on the message itself, the others on its recap.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from ...errors import MessageError
 from ...search.rules_arguments import shown
+from ...text.hints import hint_name
 
 Kind = Literal["text", "switch", "texts", "number", "object"]
 
@@ -69,9 +69,9 @@ scene_recap_versions, scene_recap_current_index, scene_recap_metadata, auto_scen
     """
     if isinstance(key, str) and key in known:
         return key
-    near = difflib.get_close_matches(key, known, 1, 0.0) if isinstance(key, str) else []
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    raise ValueError(f"{shown(key)} is no key of a message's data. {hint}Known are {', '.join(known)}.")
+    raise ValueError(
+        f"{shown(key)} is no key of a message's data.{hint_name(key, known)} Known are {', '.join(known)}."
+    )
 
 
 def read_value(key: str, value: object) -> Any:
