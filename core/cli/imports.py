@@ -364,13 +364,9 @@ def _following(result: ImportResult, queued: int) -> list[str]:
 
 def _read_values(file: Path) -> list[Any] | None:
     """Return the values of a file of values; None where it is none, or cannot be read."""
-    from ..transfer.values import KEY, read_values
+    from ..transfer.values import read_values
 
-    if not file.is_file():
-        return None
-    with file.open("rb") as stream:
-        begins = stream.read(200)
-    return read_values(file) if KEY.encode() in begins else None
+    return read_values(file) if file.is_file() else None
 
 
 def _import_values(run: Run, values: list[Any], scope: Scope, *, dry_run: bool, strict: bool) -> None:

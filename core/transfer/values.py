@@ -7,6 +7,7 @@ stands in no file: out come those of a scope, and in they go to the scope of the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
@@ -15,6 +16,7 @@ from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import MessageError, TransferError
 from ..scope import Scope
+from ..search.rules_arguments import shown
 from ..shapes import WriteResult
 from ..values import Change, NewValue, ValueName, change_values, list_values
 from ..values.table import Kind, check_name
@@ -28,6 +30,7 @@ AT_ONCE = 200
 MOST_SHOWN = 100
 MOST_BYTES = 100 * 1024**2
 """Most bytes of a file, unpacked."""
+_BEGINS = re.compile(rf'\s*{{\s*"{KEY}"\s*:')
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -105,18 +108,25 @@ def read_values(source: Source) -> list[Any] | None:
         source: a path, bytes or a binary stream, packed with gzip or not.
 
     Raises:
-        TransferError: it begins as one and cannot be read.
+        TransferError: it begins as one and cannot be read, or holds no list.
     """
-    with File(source, MOST_BYTES).text() as stream:
-        begins = stream.read(200)
-        if not "".join(begins.split()).startswith(f'{{"{KEY}":['):
-            return None
+    file = File(source, MOST_BYTES)
+    try:
+        with file.text() as stream:
+            begins = stream.read(200)
+    except TransferError:
+        return None
+    if not _BEGINS.match(begins):
+        return None
+    with file.text() as stream:
         try:
-            held = json.loads(begins + stream.read())
+            values = json.loads(stream.read())[KEY]
         except (ValueError, RecursionError) as error:
             raise TransferError(f"The file of values breaks off or is no JSON: {type(error).__name__}.") from None
-    values = held[KEY]
-    assert isinstance(values, list)
+    if not isinstance(values, list):
+        raise TransferError(
+            f"{KEY} is {shown(values)}. It must be a list of values, as `export --values` writes it. Export it again."
+        )
     return values
 
 

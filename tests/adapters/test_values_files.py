@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,11 @@ from core import privacy, transfer, values
 from core.cli import main
 from core.database.engine import Database
 from core.db import open_database
-from core.errors import MessageError
+from core.errors import MessageError, TransferError
 from core.forgetting import forget
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from core.transfer.values import read_values
 from core.values import NewValue, change_values, list_values
 
 
@@ -128,6 +131,27 @@ def test_r31_more_values_than_one_transaction_takes(db: Database, ann: Scope) ->
     assert len(list_values(db=db, scope=ann)) == 450
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"stored_values": {"a": 1}}', "of type dict"),
+        ('{"stored_values": [], "stored_values": 5}', "5"),
+        ('{"stored_values": null}', "None"),
+    ],
+)
+def test_r31_a_file_of_values_without_a_list_is_refused_with_what_it_holds(text: str, value: str) -> None:
+    with pytest.raises(TransferError, match=re.escape(f"stored_values is {value}")) as caught:
+        read_values(text.encode())
+    assert "must be a list of values" in str(caught.value) and "export --values" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "held", [b"[]", b"", b"PK\x03\x04\xff\xfe", gzip.compress(b"{}")[:-6], b'{"stored_ values":[]}']
+)
+def test_r31_what_is_no_file_of_values_is_left_to_others(held: bytes) -> None:
+    assert read_values(held) is None
+
+
 def test_r31_values_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Out of one database and into another, for a person in a conversation; a broken file is one sentence."""
     monkeypatch.chdir(tmp_path)
@@ -150,6 +174,9 @@ def test_r31_values_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with closing(open_database(one)) as db, closing(open_database(two)) as other:
         assert names(other, ann) == names(db, ann)
         assert transfer.export_values(db=other, scope=Scope("iris")) == []
+    Path("v.gz").write_bytes(gzip.compress(Path("v.json").read_bytes()))
+    code, said = run("import", "v.gz", *into[2:])
+    assert (code, json.loads(said)["duplicates"]) == (0, 5)
     Path("v.json").write_text(Path("v.json").read_text()[:-30])
     code, said = run(*into)
     assert code != 0
