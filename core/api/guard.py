@@ -4,7 +4,7 @@
 |---|---|
 | the Host header names this machine (a foreign name may have been pointed at it) | 421 |
 | a page of a browser that asks is one of ALLOWED_ORIGINS | 403 |
-| the body is not larger than MAX_BODY_BYTES, and comes within BODY_SECONDS | 413, 408 |
+| the body is not larger than MAX_BODY_BYTES, and comes whole within BODY_SECONDS | 413, 408 |
 | `Authorization: Bearer` with a token of a kind that is for this | 401, 403 |
 """
 
@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..admin import errors, hosts
 from ..admin.sending import Sending
+from ..base import logs
 from ..calls import defaults
 from ..calls.call import GivenSettings
 from ..config import Settings
@@ -88,7 +90,10 @@ class FaceGuard:
             if refused is not None:
                 await refused(scope, receive, sending)
                 return
-            await self._app(scope, limit_receive(receive, settings.max_body_bytes), sending)
+            body = await read_body(receive, settings.max_body_bytes)
+            await self._app(scope, give_body(body, receive), sending)
+        except ClientDisconnect:
+            logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
             answer = answer_error(error)
             if sending.begun:
@@ -154,22 +159,35 @@ def answer_error(error: Exception) -> Response:
     return errors.answer_failure(error)
 
 
-def limit_receive(receive: Receive, most: int, seconds: float = BODY_SECONDS) -> Receive:
-    """Return a receive that ends with 413 or 408 as soon as a body is too large or too slow, whatever was announced."""
-    got, end, whole = 0, time.monotonic() + seconds, False
+async def read_body(receive: Receive, most: int, seconds: float = BODY_SECONDS) -> bytes:
+    """Return a body when all of it has come; every face reads it whole before it does anything.
 
-    async def receive_some() -> Message:
-        nonlocal got, whole
-        if whole:  # what comes now is the end of the connection, however late
-            return await receive()
-        try:
-            message = await asyncio.wait_for(receive(), max(end - time.monotonic(), 0.001))
-        except TimeoutError:
-            raise errors.Refused(408, TOO_SLOW.format(seconds)) from None
-        got += len(message.get("body", b""))
-        whole = not message.get("more_body", False)
-        if got > most:
-            raise errors.Refused(413, TOO_LARGE.format(most))
-        return message
+    Raises:
+        Refused: 413 or 408, as soon as it is too large or too slow, whatever was announced.
+        ClientDisconnect: the client went away before.
+    """
+    parts, got, more = [], 0, True
+    try:
+        async with asyncio.timeout(seconds):
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                parts.append(message.get("body", b""))
+                got += len(parts[-1])
+                if got > most:
+                    raise errors.Refused(413, TOO_LARGE.format(most))
+                more = message.get("more_body", False)
+    except TimeoutError:
+        raise errors.Refused(408, TOO_SLOW.format(seconds)) from None
+    return b"".join(parts)
 
-    return receive_some
+
+def give_body(body: bytes, receive: Receive) -> Receive:
+    """Return a receive that gives a body that was read, then what else comes of the connection."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_next() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_next

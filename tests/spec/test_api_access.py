@@ -169,7 +169,7 @@ def test_r13_a_body_that_does_not_come_is_given_up() -> None:
         await asyncio.sleep(60)
 
     async def read() -> None:
-        await guard.limit_receive(never, 10, 0.05)()
+        await guard.read_body(never, 10, 0.05)
 
     with pytest.raises(Refused) as caught:
         asyncio.run(read())
