@@ -291,8 +291,11 @@ def reindex(
 def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
     """Pack the search index: rows that wait to be packed, and small segments into large ones.
 
-    Writers pack by themselves; what they leave, since it would take them long, is done here, in steps of a second or
-    two. Others read and write meanwhile. Interrupted, what was packed stays, and the next run goes on.
+    Writers pack by themselves; what they leave, since it would take them long, is done here, each step a transaction:
+    packing 8,192 rows takes seconds, joining segments of up to 65,536 rows tens of seconds on a busy server. Nobody who
+    reads waits. On a server new rows are stored meanwhile; whoever packs rows of the same audience, or changes or
+    removes a packed one, waits for the end of the step, and with SQLite everybody who writes. None waits longer than
+    DB_TIMEOUT_SECONDS (10): then it is a StoreWriteError. Interrupted, what was packed stays, and the next run goes on.
 
     Args:
         db: None is the database of the process.

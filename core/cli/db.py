@@ -170,7 +170,9 @@ def reindex(run: Run, changed: ChangedOption = False) -> None:
 def pack(run: Run) -> None:
     """Make the search index quicker to read.
 
-    Its small parts are joined into large ones, while others read and write. Saving joins some by itself.
+    Its small parts are joined into large ones. Saving joins some by itself. A step takes seconds, where large parts are
+    joined on a busy server tens of seconds. Others read meanwhile; writers of the same audience may wait for its end,
+    with SQLite all do, DB_TIMEOUT_SECONDS at most.
     """
     from .. import db as door
 

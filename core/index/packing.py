@@ -49,7 +49,7 @@ MOST_OF_A_SIZE = 8
 MOST_IN_A_WRITE = 20_000
 """Rows that a writer merges at the end of its transaction; larger segments are made by a worker or `pack`."""
 MOST_IN_A_STEP = 8192
-"""Rows packed in one transaction: a second or two, in which SQLite has nobody else write."""
+"""Rows packed in one transaction: seconds, in which SQLite has nobody else write."""
 MOST_CLEARED = 2048
 """Rows whose postings are deleted in the transaction that packs them; those of more are left to `index.sweeping`."""
 _AT_ONCE = 500
