@@ -37,6 +37,8 @@ _OTHERS = {
     "too_short": "a list of at least {min_length}",
     "literal_error": "{expected}",
     "enum": "{expected}",
+    "id": "a text or a whole number",
+    "time": "an ISO 8601 time such as 2026-03-10T12:00:00Z, or a number of seconds since 1970",
 }
 _DIGITS = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
 
@@ -98,7 +100,7 @@ def describe_problem(name: str, problem: Mapping[str, Any], known: Range | None 
     >>> describe_problem("id", {"type": "missing", "input": {}})
     'id is missing. It is needed here.'
     >>> describe_problem("new_content", {"type": "string_type", "input": 5})
-    'new_content cannot be used. It must be a text.'
+    'new_content is 5. It must be a text.'
     """
     kind = str(problem.get("type", ""))
     if kind == "missing":
@@ -124,7 +126,7 @@ def field_name(place: Sequence[Any]) -> str:
 
 
 def _describe_value(name: str, value: object) -> str:
-    if name.rpartition(".")[2] in _TEXTS or isinstance(value, (list, dict, bytes)):
+    if isinstance(value, bytes) or (name.rpartition(".")[2] in _TEXTS and isinstance(value, str)):
         return f"{name} cannot be used"
     if isinstance(value, str) and _DIGITS.fullmatch(value):
         return f"{name} is {value}"

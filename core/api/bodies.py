@@ -6,13 +6,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticKnownError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from ..admin.bodies import Whole, check_known
 from ..admin.errors import ErrorAnswer
 from ..base.wire_ids import LARGEST_ID
 from ..scope import Privacy, Scope
 from ..shapes import Ranking
+from ..text.times import parse_time
 from . import access
 
 __all__ = ["check_known"]
@@ -32,9 +33,32 @@ def read_id(value: object) -> object:
 ItemId = Annotated[
     int, BeforeValidator(read_id), Field(ge=0, le=LARGEST_ID, description="Id of the item, a text of digits.")
 ]
+
+
+def _read_key(value: object) -> object:
+    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
+        return value
+    raise PydanticCustomError("id", "no id")
+
+
+def _read_date(value: object) -> object:
+    if value is None or parse_time(value) is not None:
+        return value
+    raise PydanticCustomError("time", "no time")
+
+
+def _read_number(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticKnownError("float_type")
+    return value
+
+
 Text = Annotated[str, Field(max_length=1_000_000)]
 Key = Annotated[str, Field(max_length=512)]
-PlatformId = Annotated[str | int, Field(description="Id of the message on its platform, at most 191 bytes.")]
+PlatformId = Annotated[
+    str | int, BeforeValidator(_read_key), Field(description="Id of the message on its platform, at most 191 bytes.")
+]
+Date = Annotated[str | float | None, BeforeValidator(_read_date)]
 
 
 class Who(BaseModel):
@@ -67,7 +91,9 @@ class Person(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
-    id: str | int | None = Field(default=None, description="Id on the interface of the conversation.", examples=["ann"])
+    id: Annotated[str | int | None, BeforeValidator(_read_key)] = Field(
+        default=None, description="Id on the interface of the conversation.", examples=["ann"]
+    )
     full_name: str | None = Field(default=None, max_length=1000, examples=["Ann"])
     username: str | None = Field(default=None, max_length=1000)
 
@@ -78,12 +104,14 @@ class HostMessage(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
     message_id: PlatformId | None = None
-    date: str | float | None = Field(default=None, description="ISO 8601, or seconds since 1970; without it now.")
+    date: Date = Field(default=None, description="ISO 8601, or seconds since 1970; without it now.")
     text: Text = Field(default="", examples=["What was the name of my cat?"])
     interface_path: Key | None = Field(default=None, description="The conversation.", examples=["web/7"])
     from_user: Person | None = None
     server_id: Annotated[str, Field(max_length=191)] | None = None
     is_private: bool | None = None
+    chat: dict[str, Any] | None = Field(default=None, description="Its id, type and title on the platform.")
+    payload: dict[str, Any] | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return it as the doors take it."""
@@ -97,7 +125,7 @@ class Reply(BaseModel):
 
     text: Text
     message_id: PlatformId | None = None
-    date: str | float | None = None
+    date: Date = None
     name: str | None = Field(default=None, max_length=255, description="The persona's name as it is shown.")
 
 
@@ -174,10 +202,10 @@ class MemoryBody(Who):
     text: Text = Field(examples=["Ann likes green tea."])
     tags: list[Annotated[str, Field(max_length=255)]] = Field(default=[], max_length=100)
     kind: Annotated[str, Field(max_length=32)] | None = None
-    importance: float | None = Field(default=None, ge=0, le=1)
+    importance: Annotated[float | None, BeforeValidator(_read_number)] = Field(default=None, ge=0, le=1)
     pinned: bool = False
     author: Annotated[str, Field(max_length=100)] | None = None
-    date: str | float | None = None
+    date: Date = None
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -107,7 +107,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     ("GET", "/relationship/recent", {"params": {"limit": 501}}, "limit is 501. It must be a whole number, 1 to 500."),
     ("POST", "/memory/edit", {"json": {"id": "1.5", "new_content": "x"}}, "id is 1.5. It must be a whole number, 0 to"),
     ("POST", "/memory/edit", {"json": {"id": True, "new_content": "x"}}, "id is True. It must be a whole number, 0 to"),
-    ("POST", "/memory/edit", {"json": {"id": 1, "new_content": 5}}, "new_content cannot be used. It must be a text."),
+    ("POST", "/memory/edit", {"json": {"id": 1, "new_content": 5}}, "new_content is 5. It must be a text."),
     ("POST", "/memory/edit", {"json": {"id": 1, "new_content": "x", "conf_uid": "b"}}, "conf_uid is not known here."),
     ("POST", "/memory/edit", {"json": [1]}, "It must be an object."),
     ("POST", "/memory/edit", {"content": b'{"id": 1,'}, "The body is no JSON."),

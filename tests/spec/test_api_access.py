@@ -153,6 +153,44 @@ def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world:
     assert saved["stored"] and "'txt' (did you mean 'text'?)" in saved["notes"][0]
 
 
+@pytest.mark.parametrize(
+    ("path", "field", "value", "said_of_it"),
+    [
+        ("turns", "message.text", 5, "is 5. It must be a text."),
+        ("turns", "message.text", ["a"], "is of type list. It must be a text."),
+        ("turns", "message.message_id", True, "is True. It must be a text or a whole number."),
+        ("turns", "message.message_id", [1], "is of type list. It must be a text or a whole number."),
+        ("turns", "message.from_user", [], "is of type list. It must be an object."),
+        ("turns", "message.from_user.id", False, "is False. It must be a text or a whole number."),
+        ("turns", "message.date", {}, "is of type dict. It must be an ISO 8601 time"),
+        ("turns", "message.date", True, "is True. It must be an ISO 8601 time"),
+        ("turns", "message.date", "soon" * 50, "soo...'. It must be an ISO 8601 time"),
+        ("turns", "message.chat", "x", "is 'x'. It must be an object."),
+        ("turns", "message.payload", 5, "is 5. It must be an object."),
+        ("turns", "reply.message_id", True, "is True. It must be a text or a whole number."),
+        ("turns", "reply.date", "\ud800", "It must be an ISO 8601 time"),
+        ("memories", "importance", True, "is True. It must be a number, 0 to 1."),
+        ("memories", "date", "soon", "is 'soon'. It must be an ISO 8601 time"),
+    ],
+)
+def test_r13_a_field_of_another_type_is_refused_by_name_and_value(
+    world: World, path: str, field: str, value: Any, said_of_it: str
+) -> None:
+    """Taken as something else it is stored for good: true was the id 1, and a date nobody could read was now."""
+    body: dict[str, Any] = {"text": "tea"} if path == "memories" else {}
+    if path == "turns":
+        body = {"message": {**said("tea"), "from_user": {"id": "ann"}}, "reply": {"text": "ho"}}
+    *places, name = field.split(".")
+    inner = body
+    for place in places:
+        inner = inner[place]
+    inner[name] = value
+    headers = {"content-type": "application/json"}
+    answer = world.visitor().ask("POST", f"/v1/{path}", 422, content=json.dumps(body), headers=headers)
+    assert answer["fields"] == [field] and answer["message"].startswith(f"{field} is "), answer
+    assert said_of_it in answer["message"]
+
+
 def test_r13_a_body_is_bounded(db: Database) -> None:
     """Whether its length is announced or not."""
     app = made(db, Settings(max_body_bytes=2000))
