@@ -71,10 +71,11 @@ def search(
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     """Return what stands where this search did not look, most first: a wrong place looks like an empty memory."""
-    from ..audience import table_places
+    from ..audience import table_overview, table_places
 
     found = []
-    for place in table_places.count_places(run.db, scope.persona):
+    places = table_places.count_places(run.db, scope.persona)
+    for place in places:
         rows = f"{place.rows} rows"
         if place.kind in ("direct", "conversation") and scope.conversation is None:
             found.append(f"{rows} in private conversations: --conversation KEY --user ID")
@@ -83,7 +84,12 @@ def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
             found.append(f"{rows} in server {server}: --server {server}")
         elif place.kind == "public" and scope.server:
             found.append(f"{rows} in public conversations of no server: leave out --server")
-    return found[:5] or ([] if run.persona is not None else [f"The persona is {scope.persona!r}: see --persona-id."])
+    if not places:
+        others = [each for each in table_overview.list_personas(run.db, 6) if each != scope.persona]
+        if others:
+            told = ", ".join(output.clean(each) for each in others[:5])
+            found.append(f"Nothing is stored of the persona {scope.persona!r}, but of {told}: --persona-id KEY")
+    return found[:5]
 
 
 def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:

@@ -38,6 +38,9 @@ def test_a_search_in_a_wrong_place_says_where_something_stands(run: Command, cal
     assert (ran.code, ran.json["hits"]) == (0, []) and "3 rows in server 5001: --server 5001" in ran.err
     found = run("search", "cat", "--server", "5001")
     assert len(found.json["hits"]) == 3 and "rows in server" not in found.err
+    assert run("search", "dog", "--server", "5001").err == ""
+    other = run("search", "cat", "--persona-id", "iris")
+    assert "Nothing is stored of the persona 'iris', but of default: --persona-id KEY" in other.err
 
 
 def test_forget_of_nobody_exits_1_and_names_who_is_near(run: Command, call: dict[str, Any]) -> None:
