@@ -556,8 +556,19 @@ def test_f46_postings_of_many_rows_go_in_the_order_they_lie_in(stage: Stage, mon
 
 
 @pytest.mark.parametrize("kept_open", [False, True])
-def test_f46_no_forgotten_text_stays_readable_in_the_file_of_sqlite(tmp_path: Path, kept_open: bool) -> None:
+def test_f46_no_forgotten_text_stays_readable_in_the_file_of_sqlite(
+    tmp_path: Path, kept_open: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The journal keeps pages of before while a handle is open, and free pages keep texts where nothing wipes them."""
+    connect = sqlite3.dbapi2.connect
+
+    def connect_unwiped(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        """As SQLite is where it was built without secure deletion: Debian's has it on by itself."""
+        made: sqlite3.Connection = connect(*args, **kwargs)
+        made.execute("PRAGMA secure_delete = OFF").close()
+        return made
+
+    monkeypatch.setattr(sqlite3.dbapi2, "connect", connect_unwiped)
     file = tmp_path / "own.db"
     db = open_db(f"sqlite:///{file}")
     other = open_db(f"sqlite:///{file}") if kept_open else None
