@@ -341,7 +341,7 @@ def verify_index(db: Database | None = None, *, progress: Progress | None = None
 
 def _bare(db: Database | None) -> Database:
     """Return the handle passed, else that of the connection string, without bringing it up to date."""
-    return db if db is not None else defaults.open_bare()
+    return defaults.check_handle(db) if db is not None else defaults.open_bare()
 
 
 def forget(

@@ -236,7 +236,7 @@ def _settings_for(settings: Settings | Mapping[str, object] | None, db: Any) -> 
     if db is None:
         known = database_values_of(_process.db).values if _process.db is not None else None
         return resolve(settings, known)
-    kept = database_values_of(db)
+    kept = database_values_of(check_handle(db))
     if kept.is_stale():
         try:
             kept.fill(config_table.read_values(db))
@@ -253,9 +253,14 @@ def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> S
     return current_scope(scope)
 
 
-def clock() -> Callable[[], datetime]:
-    """Return the clock of the process's database, the operating system's where none is open."""
-    return _process.db.clock if _process.db is not None else now_utc
+def clock(db: Database | None = None) -> Callable[[], datetime]:
+    """Return the clock of the handle passed, else of the process's database, else the operating system's.
+
+    Raises:
+        TypeError: what was passed is no handle, such as a connection string.
+    """
+    db = _process.db if db is None else check_handle(db)
+    return db.clock if db is not None else now_utc
 
 
 def known_settings(settings: Settings | Mapping[str, object] | None, db: Any) -> Settings:

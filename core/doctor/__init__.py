@@ -72,7 +72,7 @@ def examine(
     (True, 'Rights, tables, columns and indexes are as they should be.')
     """
     symptoms: list[Symptom] = []
-    handle = db
+    handle = None if db is None else defaults.check_handle(db)
     known, told = _known(settings)
     symptoms += told
     opened: Database | None = None

@@ -76,8 +76,7 @@ def scope_of(
     ('tg/42', 'tg/7')
     """
     known = known_settings(settings, db)
-    now = db.clock if db is not None else clock()
-    read = read_message(message, context_memory=context_memory, interface_name=interface_name, now=now())
+    read = read_message(message, context_memory=context_memory, interface_name=interface_name, now=clock(db)())
     return scope_of_message(read, scope, known)
 
 

@@ -85,7 +85,7 @@ class HistoryEngine:
             >>> db.close()
         """
         known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
-        clock = db.clock if db is not None else defaults.clock()
+        clock = defaults.clock(db)
         read = (
             message
             if isinstance(message, IncomingMessage)

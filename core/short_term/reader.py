@@ -205,7 +205,7 @@ def relative_age(
     '2 minutes ago'
     """
     read = parse_time(moment)
-    present = (db.clock if db is not None else clock())() if now is None else parse_time(now)
+    present = clock(db)() if now is None else parse_time(now)
     for name, value, time in (("moment", moment, read), ("now", now, present)):
         if time is None:
             raise MessageError(

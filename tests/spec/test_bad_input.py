@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import copy
 import gzip
+import inspect
 import math
 import pickle
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core import ai_diary, relationships
+from core import ai_diary, aio, relationships
 from core.chat_history_cache import save_chat_message
 from core.database.engine import Database
 from core.database.schema import chat_history_cache, memories
@@ -249,6 +251,43 @@ def test_g24_a_connection_string_in_place_of_a_handle_is_refused_by_every_door(s
     for call in calls:
         with pytest.raises(TypeError, match=r"^db is of type str\. Pass what open_database\(url\) returned"):
             call()
+
+
+def test_g24_a_connection_string_is_no_error_from_the_depths_of_any_door(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a call does not need it need not look at; what it takes for a handle it names."""
+    monkeypatch.chdir(tmp_path)
+    wrong, refused = [], 0
+    for module, names in vars(aio)["DOORS"].items():
+        door = import_module(module, "core")
+        for name in set(names.split()) - {"configure"}:  # which takes a connection string
+            call = getattr(door.HistoryEngine() if name == "build_context" else door, name)
+            parameters = inspect.signature(call).parameters
+            if "db" not in parameters:
+                continue
+            needed = [
+                each for each in parameters.values() if each.default is each.empty and "VAR" not in each.kind.name
+            ]
+            given = {each.name: _anything(each) for each in needed}
+            try:
+                call(**{**given, "db": "sqlite:///never-opened.db"})
+            except (AttributeError, TypeError) as error:
+                refused += 1
+                wrong += [f"{name}: {error}"] * (not str(error).startswith("db is of type str. Pass what"))
+            except (CoreError, ValueError):
+                pass
+    assert wrong == [] and refused > 100
+
+
+def _anything(parameter: inspect.Parameter) -> object:
+    """Return an argument of the kind that the parameter is for."""
+    kind = str(parameter.annotation)
+    if kind.startswith(("int", "float")):
+        return 5
+    if parameter.name == "message" or "Mapping" in kind:
+        return MESSAGE
+    return ["x"] if "Sequence" in kind or "list" in kind or "Iterable" in kind else "x"
 
 
 def test_g24_an_argument_of_a_wrong_type_is_named_with_what_is_allowed(stage: Stage, tmp_path: Path) -> None:
