@@ -348,7 +348,7 @@ def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None
 
 
 def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(life: Life) -> None:
-    """Nobody tells the scheduler, the cycle or the function which conversation is active; its last message does."""
+    """Nobody tells scheduler, cycle, worker or function which conversation is active; its last message does."""
     for days in (6.9, 7.0, 7.1):
         for path in (HERE, ELSEWHERE):
             life.item(f"{days} {path}", days=days, tier="session", path=path)
@@ -357,6 +357,8 @@ def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(life: Life) 
     kept = [f"{days} {HERE}" for days in (6.9, 7.0, 7.1)] + [f"6.9 {ELSEWHERE}"]
     Scheduler(life.db, personas=[life.persona]).tick()
     life.run_cycle()
+    life.trigger_memory_consolidation(wait=False)
+    assert jobs.run_pending(db=life.db, settings=Settings(), scope=Scope(life.persona))
     life.prune_session_by_ttl()
     assert sorted(text for text in life.texts() if text[0] in "67") == sorted(kept)
     life.prune_session_by_ttl(ACTIVE_MINUTES=0)
