@@ -110,6 +110,16 @@ def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage)
     assert types.count("CONSOLIDATION") == 1
 
 
+def test_p69_an_edit_leaves_neither_a_summary_nor_a_word_of_before(stage: Stage) -> None:
+    """Where nothing else was made of the message that would take them along."""
+    said = stage.say(JOB, minutes=40)
+    told = json.dumps({"title": "A job", "summary": f"Ann wants to go to {CANARY}."})
+    conversations.close_conversation(HERE, model=lambda messages: told, wait=True, **by(stage, None))
+    assert {"conversation_summaries", "search_vocab"} <= left(stage)
+    assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
+    assert left(stage) == set()
+
+
 def test_p69_an_edited_wish_is_no_wish_any_more(stage: Stage) -> None:
     said = stage.say("I'm vegetarian.")
     assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["I'm vegetarian."]
