@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -215,8 +216,9 @@ def backup(run: Run, file: BackupArgument, force: ForceOption = False) -> None:
     db = _open_bare(run)
     if db.family != "sqlite":
         url = db.target.url
-        where = f"--host={url.host or 'localhost'} --port={url.port or 3306} --user={url.username or ''} -p"
-        command = f"mysqldump --single-transaction --routines=false {where} {url.database} > {file}"
+        place = (f"--host={url.host or 'localhost'}", f"--port={url.port or 3306}", f"--user={url.username or ''}")
+        dump = ("mysqldump", "--single-transaction", "--routines=false", *place, "-p", url.database or "")
+        command = f"{shlex.join(dump)} > {shlex.quote(str(file))}"
         run.answer({"file": None, "command": command}, lambda: output.lines(["Run this:", f"    {command}"]))
         return
     from ..upkeep.copies import copy_file

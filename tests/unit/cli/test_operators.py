@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -146,6 +147,17 @@ def test_db_backup_is_a_whole_database(run: Command, call: dict[str, Any], tmp_p
     assert [line["text"] for line in load_chat_history("discord/c1", scope=scope, **copy)] == ["hello"]
     assert run("db", "backup", "copy.db").code == 1 and run("db", "backup", "copy.db", "--force").code == 0
     assert run("db", "backup", "missing/copy.db").code == 1
+
+
+def test_db_backup_of_a_server_prints_a_command_to_run(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is pasted into a shell; a password would stay in its history."""
+    monkeypatch.setenv("DATABASE_URL", "mysql://eva:geheim@db.example/chats")
+    ran = run("db", "backup", "of today.sql")
+    assert ran.json["file"] is None and "geheim" not in str(ran)
+    assert shlex.split(ran.json["command"]) == [
+        "mysqldump", "--single-transaction", "--routines=false", "--host=db.example", "--port=3306", "--user=eva",
+        "-p", "chats", ">", "of today.sql",
+    ]  # fmt: skip
 
 
 def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Command, call: dict[str, Any]) -> None:
