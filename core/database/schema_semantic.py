@@ -18,7 +18,8 @@ search_vector: Table = table(
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
     Column("part", SMALL, nullable=False),
-    Column("vector", LargeBinary(), nullable=False),
+    # VECTOR is a reserved word of MariaDB since 11.7
+    Column("vector", LargeBinary(), nullable=False, quote=True),
     # version of the audience that it came with
     Column("stamp", ID, nullable=False, server_default=text("0")),
     # newest vectors of an audience that one embedder made

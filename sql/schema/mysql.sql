@@ -604,7 +604,7 @@ CREATE TABLE IF NOT EXISTS search_vector (
     source TINYINT NOT NULL,
     row_id BIGINT NOT NULL,
     part TINYINT NOT NULL,
-    vector BLOB NOT NULL,
+    `vector` BLOB NOT NULL,
     stamp BIGINT NOT NULL DEFAULT 0,
     -- newest vectors of an audience that one embedder made (132 bytes)
     PRIMARY KEY (audience_id, model, at_us, source, row_id, part),

@@ -623,7 +623,7 @@ CREATE TABLE IF NOT EXISTS search_vector (
     source INTEGER NOT NULL,
     row_id INTEGER NOT NULL,
     part INTEGER NOT NULL,
-    vector BLOB NOT NULL,
+    "vector" BLOB NOT NULL,
     stamp INTEGER DEFAULT 0 NOT NULL,
     -- newest vectors of an audience that one embedder made (132 bytes)
     PRIMARY KEY (audience_id, model, at_us, source, row_id, part)

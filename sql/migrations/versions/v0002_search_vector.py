@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS search_vector (
     source TINYINT NOT NULL,
     row_id BIGINT NOT NULL,
     part TINYINT NOT NULL,
-    vector BLOB NOT NULL,
+    `vector` BLOB NOT NULL,
     PRIMARY KEY (audience_id, model, at_us, source, row_id, part),
     KEY ix_vector_row (audience_id, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC
