@@ -20,6 +20,7 @@ from ..database.dialects import Time, json_has_text
 from ..database.engine import Database, UndoError
 from ..database.schema import ai_diary, chat_history_cache, conversations, participants
 from ..database.sources import AI_DIARY
+from ..index import entries as index_entries
 from ..index import indexed
 from ..index import table as index_table
 from ..scope import Scope
@@ -63,7 +64,7 @@ class NewEntry:
     @property
     def folded(self) -> str:
         """The four texts, folded, joined by a sign no keyword can hold."""
-        return indexed.fold_texts(getattr(self, name) for name in indexed.DIARY_TEXTS)
+        return index_entries.fold_texts(getattr(self, name) for name in index_entries.DIARY_TEXTS)
 
 
 def insert_entry(
@@ -96,7 +97,7 @@ def insert_entry(
             connection, ai_diary, [_build_row(scope.persona, row_id, kept, place.audience_id, folded, local)]
         )
         if not kept.quarantined:
-            one = index_table.entry(
+            one = index_entries.entry(
                 AI_DIARY.number, row_id, place.audience_id, kept.at, folded, kept.context_tags, local
             )
             index_table.add(connection, db.family, [one])
@@ -359,7 +360,7 @@ def count_chars(entry: DiaryEntry) -> int:
     >>> count_chars(DiaryEntry(1, None, "abc", "de"))
     5
     """
-    return sum(len(getattr(entry, name)) for name in indexed.DIARY_TEXTS)
+    return sum(len(getattr(entry, name)) for name in index_entries.DIARY_TEXTS)
 
 
 def _read_entry(row: Any) -> DiaryEntry:

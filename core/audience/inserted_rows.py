@@ -20,8 +20,10 @@ from ..database.dialects import Key, read_time
 from ..database.engine import Database
 from ..database.schema import conversations
 from ..database.sources import SourceTable
+from ..index import entries as index_entries
 from ..index import table as search_index
-from ..index.indexed import change_row, derive_columns, list_texts
+from ..index.entries import derive_columns, list_texts
+from ..index.indexed import change_row
 from ..scope import KEY_BYTES
 from ..shapes import PERSONA_SENDER
 from ..tags import table as tags
@@ -88,7 +90,7 @@ def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, c
     rows = [dict(row._mapping) for row in connection.execute(_inserted(source, db.family), values)]
     if not rows:
         return 0
-    waiting = search_index.unindexed(connection, source.number)
+    waiting = index_entries.unindexed(connection, source.number)
     places = _places(connection, db, persona, [_conversation_of(source, row) for row in rows])
     entries, uses = [], Counter[str]()
     for row in rows:
@@ -97,10 +99,10 @@ def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, c
         connection.execute(change_row(source, tuple(sorted(made))), {"whose": persona, "which": row["id"], **made})
         found = made.get(source.tags.name, []) if source.tags is not None else []
         uses.update(found)
-        if row["findable"] and search_index.is_indexed(waiting, row["id"]):
+        if row["findable"] and index_entries.is_indexed(waiting, row["id"]):
             at, is_local = made["timestamp"], int(row["is_local"] or local)
             entries.append(
-                search_index.entry(source.number, row["id"], audience, at, made["text_folded"], found, is_local)
+                index_entries.entry(source.number, row["id"], audience, at, made["text_folded"], found, is_local)
             )
     search_index.add(connection, db.family, entries)
     tags.raise_uses(connection, db, persona, uses)

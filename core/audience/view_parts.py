@@ -47,8 +47,8 @@ from ..database.schema import (
 )
 from ..database.sources import BY_NUMBER
 from ..database.statements import Part
+from ..index.lookups import WORD
 from ..index.postings import as_text
-from ..index.table import WORD
 from .inserted_rows import INSERTED as NO_PLACE
 
 (

@@ -17,8 +17,7 @@ from ..database.dialects import from_key
 from ..database.engine import Database
 from ..errors import StoreError, StoreReadError
 from ..index.keeping import is_kept
-from ..index.lookups import NO_MATCH, UNLISTED
-from ..index.table import TAG, TERM_BYTES, WORD
+from ..index.lookups import NO_MATCH, TAG, TERM_BYTES, UNLISTED, WORD
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
 from ..text.words import Fragment

@@ -19,6 +19,7 @@ from ..database.schema import ai_diary, chat_history_cache
 from ..database.schema_recent import short_term_memories
 from ..database.schema_stories import memory_jobs
 from ..database.sources import AI_DIARY
+from ..index import entries as index_entries
 from ..index import indexed
 from ..short_term import table_items
 from . import rules
@@ -84,7 +85,7 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
     """Give diary entries other values, their index rows too; a text that is NULL is gone."""
     connection, persona = removal.connection, removal.persona
     old = indexed.lock(connection, AI_DIARY, persona, changed)
-    texts = select(_D.id, *(_D[name] for name in indexed.DIARY_TEXTS)).where(
+    texts = select(_D.id, *(_D[name] for name in index_entries.DIARY_TEXTS)).where(
         _D.persona_id == persona, _D.id.in_(sorted(changed))
     )
     new = []
@@ -92,8 +93,8 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
     for row in old:
         values = changed[row.id]
         left = {name: value if isinstance(value, str) else "" for name, value in values.items()}
-        said = [left.get(name, getattr(there[row.id], name)) or "" for name in indexed.DIARY_TEXTS]
-        folded = indexed.fold_texts(said)
+        said = [left.get(name, getattr(there[row.id], name)) or "" for name in index_entries.DIARY_TEXTS]
+        folded = index_entries.fold_texts(said)
         mine = (_D.persona_id == persona, _D.id == row.id)
         connection.execute(update(ai_diary).where(*mine).values(**values, text_folded=folded))
         new.append(replace(row, folded=folded))

@@ -21,9 +21,11 @@ from ..database.schema_recent import item_history
 from ..database.schema_semantic import search_vector
 from ..database.sources import MEMORIES, SourceTable
 from ..index import embeddings, indexed, keeping
+from ..index import entries as index_entries
 from ..index import table as index_table
+from ..index.entries import Entry
 from ..index.indexed import Stored
-from ..index.table import TAG, WORD, Entry
+from ..index.lookups import TAG, WORD
 from ..jobs import table as jobs_table
 from ..tags import table as tags_table
 from ..text.folding import fold
@@ -153,8 +155,8 @@ class Removal:
             self._tally(entry, by=1)
 
     def _listed(self, source: SourceTable, held: Sequence[Stored]) -> list[Stored]:
-        waiting = index_table.unindexed(self.connection, source.number)
-        return [row for row in held if row.findable and index_table.is_indexed(waiting, row.id)]
+        waiting = index_entries.unindexed(self.connection, source.number)
+        return [row for row in held if row.findable and index_entries.is_indexed(waiting, row.id)]
 
     def _inside(self, source: SourceTable, held: Sequence[Stored]) -> list[Entry]:
         return [row.entry(source) for row in self._listed(source, held)]

@@ -15,8 +15,7 @@ from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import audiences, search_count, search_stats, search_vocab
 from ..index import table as index_table
-from ..index.lookups import UNLISTED
-from ..index.table import TERM_BYTES, WORD
+from ..index.lookups import TERM_BYTES, UNLISTED, WORD
 
 WORDS_AT_ONCE, AUDIENCES_AT_ONCE = 250, 20
 _PAGE = 20_000

@@ -17,12 +17,11 @@ from sqlalchemy import bindparam, select
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import search_segment
-from .lookups import HELD, Count, Segment
+from .lookups import HELD, WORD, Count, Segment
 from .packed_rows import Table, build_table
 from .postings import Block, Posting
 from .postings import read as read_postings
 from .segment import read_head
-from .table import WORD
 from .visible import Visible
 
 MOST_BYTES = 64 * 2**20

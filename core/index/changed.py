@@ -25,12 +25,20 @@ from ..tags import table as tags
 from ..tags.rules import stored_form
 from ..text.hits import content_digest, stored_tags
 from . import indexed
-from . import table as search_index
-from .entries import RANGE, Progress, state_of
-from .indexed import change_row, derive_columns, fold_texts, list_texts
+from .entries import (
+    RANGE,
+    Progress,
+    derive_columns,
+    fold_texts,
+    is_indexed,
+    list_texts,
+    state_of,
+    waiting_of,
+)
+from .indexed import change_row
+from .lookups import TAG
 from .packing import find_staying
 from .segment import read_block, read_head
-from .table import TAG
 
 AT_ONCE = 100
 """Rows mended in one transaction."""
@@ -63,8 +71,7 @@ def find_changed(db: Database, progress: Progress | None = None) -> Changed:
 def _changed_of(
     db: Database, source: SourceTable, signs: Mapping[tuple[int, int], int], until: int, progress: Progress | None
 ) -> list[int]:
-    state = state_of(db, source)
-    waiting = None if state is None or state.ready else (state.next_id, state.until_id)
+    waiting = waiting_of(state_of(db, source))
     listed, above, done = list[int](), -(2**63) + 1, 0
     while rows := db.read(_next(source), {"above": above, "until": until, "most": RANGE}, source=source.table.name):
         above, done = rows[-1][0], done + len(rows)
@@ -72,8 +79,8 @@ def _changed_of(
             now = fold_texts(texts)
             is_changed = folded != now or (digest is not None and bytes(digest) != content_digest(texts[0] or ""))
             if not is_changed and source.tags is not None and is_findable:
-                is_indexed = search_index.is_indexed(waiting, row_id)
-                is_changed = is_indexed and signs.get((source.number, row_id), 0) != _sign(stored_tags(found))
+                sign = signs.get((source.number, row_id), 0)
+                is_changed = is_indexed(waiting, row_id) and sign != _sign(stored_tags(found))
             if is_changed:
                 listed.append(row_id)
         if progress is not None:

@@ -20,7 +20,6 @@ from ..database.engine import Database
 from ..database.schema import (
     search_count,
     search_fresh,
-    search_segment,
     search_stats,
     search_tag,
     search_term,
@@ -28,9 +27,9 @@ from ..database.schema import (
 )
 from ..text.words import endings
 from .differences import Difference, Kind
-from .entries import RANGE, Progress, all_entries
-from .lookups import UNLISTED
-from .table import TAG, WORD, Entry, is_fresh
+from .entries import RANGE, Entry, Progress, all_entries
+from .fresh_rows import is_counted
+from .lookups import TAG, UNLISTED, WORD
 
 PAGE = 20_000
 """Words summed up at once."""
@@ -147,8 +146,8 @@ def _summed(entries: Iterable[Entry], packed: Container[tuple[int, int, int]]) -
     return made
 
 
-@lru_cache(maxsize=4)
-def _page(kind: int, is_unswept: bool) -> Any:
+@lru_cache(maxsize=2)
+def _page(kind: int) -> Any:
     """Return the statement that sums up the postings of an audience, word by word, from one on."""
     _, table, name = _TABLES[kind]
     c, key = table.c, table.c[name]
@@ -158,24 +157,17 @@ def _page(kind: int, is_unswept: bool) -> Any:
     return (
         select(key, c.source, func.count(), func.sum(sign))
         .where(c.audience_id == bindparam("audience", type_=ID), key >= bindparam("low", type_=Key(255)))
-        .where(*([is_fresh(table)] if is_unswept else ()))
+        .where(is_counted(table))
         .group_by(key, c.source)
         .order_by(key, c.source)
         .limit(bindparam("most", type_=Integer()))
     )
 
 
-def _is_unswept(db: Database, audience: int) -> bool:
-    """Return whether packed rows of an audience may have postings left, which nobody reads (`index.sweeping`)."""
-    s = search_segment.c
-    asked = select(s.stamp).where(s.audience_id == bindparam("audience"), s.segment_id == 0, s.stamp != 0)
-    return bool(db.read(asked, {"audience": audience}, source="search_segment"))
-
-
 def _pages(db: Database, kind: int, audience: int) -> Iterator[_Sums]:
     """Yield the postings of an audience summed up by place, in pages that hold every source of their words."""
     _, table, _ = _TABLES[kind]
-    low, page = "", _page(kind, _is_unswept(db, audience))
+    low, page = "", _page(kind)
     while True:
         asked = {"audience": audience, "low": low, "most": PAGE}
         rows = db.read(page, asked, source=table.name)
@@ -199,7 +191,7 @@ def _stored_counts(db: Database, kind: int, audience: int) -> dict[tuple[str, in
 def differences(db: Database, progress: Progress | None = None) -> Iterator[Difference]:
     """Yield every place where the search tables are not what the rows give; nothing is changed.
 
-    Rows that change while they are compared may be listed; `search_repair.mend` looks again before it writes.
+    Rows that change while they are compared may be listed; `index.repair.mend` looks again before it writes.
     """
     tell = progress or _quiet
     from . import check_packed  # noqa: PLC0415 - loads numpy
@@ -315,7 +307,7 @@ def _stored(db: Database, kind: int, place: Place) -> Iterator[_Posting]:
         c.audience_id == bindparam("audience", type_=ID),
         c[name] == bindparam("key", type_=Key(255)),
         c.source == bindparam("source", type_=Integer()),
-        *([is_fresh(table)] if _is_unswept(db, place.audience) else ()),
+        is_counted(table),
     )
     for row in db.read(asked, place._asdict(), source=table.name):
         times, words = (row[3], row[4]) if kind == WORD else (0, 0)

@@ -21,37 +21,14 @@ from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import memory_recalls
-from ..database.sources import AI_DIARY, MEMORIES, SourceTable, case_findable
+from ..database.sources import MEMORIES, SourceTable, case_findable
 from ..tags import table as tags
-from ..text.folding import fold
-from ..text.hits import content_digest, stored_tags
+from ..text.hits import stored_tags
 from . import embeddings
 from . import table as search_index
+from .entries import Entry, entry, fold_texts, is_indexed, list_texts, unindexed
 
 AT_ONCE = 500
-SEPARATOR = "\x1f"
-"""Stands between the four folded texts of a diary entry; no keyword can hold it."""
-
-DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_message")
-
-
-def list_texts(source: SourceTable) -> list[Any]:
-    """Return the columns of the texts of a source's rows; its folded text is made of all of them."""
-    return [source.table.c[name] for name in DIARY_TEXTS] if source is AI_DIARY else [source.text]
-
-
-def fold_texts(texts: Iterable[str | None]) -> str:
-    """Return the folded text of a row.
-
-    >>> fold_texts(["Tea", None])
-    'tea\\x1f'
-    """
-    return SEPARATOR.join(fold(text or "") for text in texts)
-
-
-def derive_columns(texts: Sequence[str | None]) -> dict[str, Any]:
-    """Return the columns of a row that follow from its texts."""
-    return {"text_folded": fold_texts(texts), "content_hash": content_digest(texts[0] or "")}
 
 
 @lru_cache(maxsize=32)
@@ -74,11 +51,9 @@ class Stored:
     local_only: int
     findable: bool
 
-    def entry(self, source: SourceTable) -> search_index.Entry:
+    def entry(self, source: SourceTable) -> Entry:
         """Return what the search tables hold of the row."""
-        return search_index.entry(
-            source.number, self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only
-        )
+        return entry(source.number, self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only)
 
 
 @lru_cache(maxsize=16)
@@ -137,8 +112,8 @@ def _folded_anew(connection: Connection, source: SourceTable, persona: str, ids:
 
 def _inside(connection: Connection, source: SourceTable, rows: Sequence[Stored]) -> list[Stored]:
     """Return the rows that are in the search tables, apart from whether they can be found."""
-    waiting = search_index.unindexed(connection, source.number)
-    return [row for row in rows if search_index.is_indexed(waiting, row.id)]
+    waiting = unindexed(connection, source.number)
+    return [row for row in rows if is_indexed(waiting, row.id)]
 
 
 def take_out(connection: Connection, db: Database, source: SourceTable, rows: Sequence[Stored]) -> None:

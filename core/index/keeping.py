@@ -17,7 +17,7 @@ import logging
 import time
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, exists, func, literal_column, select, union_all, update
 
@@ -39,10 +39,8 @@ from ..database.schema import (
 )
 from ..database.statements import Part
 from ..errors import StoreError
+from .entries import Entry
 from .lookups import HELD
-
-if TYPE_CHECKING:
-    from .table import Entry
 
 NEVER = 2**63 - 1
 """Up to here the rows of a source wait that is not to be indexed: every row there will ever be."""

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 HELD = "search.held"
 """In the caches of a database handle: what the process holds of packed rows."""
+WORD, TAG = 0, 1
+"""Kinds of what is looked up, in postings and counts."""
+TERM_BYTES = 160
+"""Most bytes of a word in the index."""
 UNLISTED = "\x01"
 """The index term of rows that hold a word which is not in the index."""
-
-
 NO_MATCH = "\x02"
 """A pattern no stored text matches: fills the places of a statement that are not needed."""
 

@@ -28,8 +28,9 @@ from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment, search_tag, search_term
 from ..database.sources import SourceTable
-from . import entries as index_entries
-from . import sweeping
+from . import fresh_rows, sweeping
+from .entries import Entry, Progress, entry_of, indexed_columns, place_columns
+from .fresh_rows import IS_ROW_0, LAST_SEGMENT, STATE_HELD, UNSWEPT_UNTIL
 from .segment import (
     MOST_ROWS,
     Blocks,
@@ -42,7 +43,6 @@ from .segment import (
     read_head,
     write_head,
 )
-from .table import PACK_FROM, Entry, place_columns
 
 MOST_OF_A_SIZE = 8
 """Segments of a size that become one."""
@@ -64,43 +64,6 @@ class Packed(NamedTuple):
     docs: int
 
 
-# Where a row stands
-
-
-def find_fresh(connection: Connection, audience: int, source: int, ids: Sequence[int]) -> set[int]:
-    """Return which of the rows are not packed, held until the transaction ends."""
-    found: set[int] = set()
-    for part in chunks(sorted(ids), _AT_ONCE):
-        found.update(connection.execute(_HELD, {"audience": audience, "source": source, "ids": part}).scalars())
-    return found
-
-
-_HELD = (
-    select(_F.row_id)
-    .where(
-        _F.audience_id == _A,
-        _F.source == bindparam("source"),
-        _F.row_id.in_(bindparam("ids", expanding=True)),
-    )
-    .with_for_update()
-)
-
-
-def note_gone(connection: Connection, family: str, audience: int, rows: Iterable[tuple[int, int]]) -> bool:
-    """Note that no segment there is holds these rows, `(source, id)`, any more; return whether their postings may be
-    left (`index.sweeping`)."""
-    found = connection.execute(_STATE_SHARED, {"audience": audience}).first()
-    if found is None or not found.docs:
-        return False
-    made = sorted((audience, source, row_id, int(found.docs)) for source, row_id in rows)
-    upsert = dialects.upsert(search_gone, family, update=["segment_id"])
-    write_many(connection, upsert, ("audience_id", "source", "row_id", "segment_id"), made)
-    return bool(found.stamp)
-
-
-_STATE_SHARED = sweeping.STATE.with_for_update(read=True)
-
-
 # Packing
 
 
@@ -111,7 +74,7 @@ def pack_due(connection: Connection, family: str, audience: int, most: int = MOS
         most: rows that are merged at most.
     """
     count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
-    done = pack_fresh(connection, family, audience) if count >= PACK_FROM else 0
+    done = pack_fresh(connection, family, audience) if count >= fresh_rows.PACK_FROM else 0
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
         done += merged
     return done
@@ -128,7 +91,7 @@ def pack_fresh(connection: Connection, family: str, audience: int) -> int:
     for source in sources.ALL:
         ids = [row.row_id for row in listed if row.source == source.number]
         for part in chunks(ids, _AT_ONCE):
-            held = find_fresh(connection, audience, source.number, part)
+            held = fresh_rows.find_fresh(connection, audience, source.number, part)
             made += read_packed_rows(connection, source, [i for i in part if i in held])
     if not made:
         return 0
@@ -141,7 +104,7 @@ def pack_fresh(connection: Connection, family: str, audience: int) -> int:
     return len(made)
 
 
-_SET_UNSWEPT = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 0).values(stamp=bindparam("highest"))
+_SET_UNSWEPT = update(search_segment).where(*IS_ROW_0).values({UNSWEPT_UNTIL: bindparam("highest")})
 _FRESH = (
     select(_F.source, _F.row_id)
     .where(_F.audience_id == _A)
@@ -168,9 +131,9 @@ def read_packed_rows(connection: Connection, source: SourceTable, ids: Sequence[
     if not ids:
         return []
     row = source.table.c
-    found = connection.execute(select(*index_entries.indexed_columns(source)).where(row.id.in_(list(ids)))).all()
+    found = connection.execute(select(*indexed_columns(source)).where(row.id.in_(list(ids)))).all()
     places = _read_places(connection, source, ids)
-    return [_packed_row(index_entries.entry_of(source, one), *places.get(one[0], _NOWHERE)) for one in found]
+    return [_packed_row(entry_of(source, one), *places.get(one[0], _NOWHERE)) for one in found]
 
 
 _NOWHERE = ("", Said("", "", ""))
@@ -208,23 +171,17 @@ def _drop_fresh(connection: Connection, audience: int, rows: Sequence[PackedRow]
                 )
 
 
-_DROP_FRESH = delete(search_fresh).where(
-    _F.audience_id == _A, _F.source == bindparam("source"), _F.row_id == bindparam("row")
-)
-
-
 def _next_segment(connection: Connection, family: str, audience: int) -> tuple[int, int]:
     """Lock the segments of an audience until the transaction ends, and return the number of the next one, and the
     highest id of the packed rows that have postings left, 0 where none has."""
     none = {"audience_id": audience, "segment_id": 0, "stamp": 0, "docs": 0, "head": b""}
     connection.execute(dialects.insert_ignore(search_segment, family), none)
-    last, unswept = connection.execute(_STATE_HELD, {"audience": audience}).one()
+    last, unswept = connection.execute(STATE_HELD, {"audience": audience}).one()
     connection.execute(_SET_LAST, {"audience": audience, "last": last + 1})
     return int(last) + 1, int(unswept)
 
 
-_STATE_HELD = sweeping.STATE.with_for_update()
-_SET_LAST = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 0).values(docs=bindparam("last"))
+_SET_LAST = update(search_segment).where(*IS_ROW_0).values({LAST_SEGMENT: bindparam("last")})
 
 
 def _write(connection: Connection, family: str, audience: int, number: int, rows: Rows, blocks: Blocks) -> None:
@@ -262,7 +219,7 @@ def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Pack
     sizes: dict[int, list[Packed]] = {}
     for one in segments:
         size = 0
-        while one.docs >= PACK_FROM * MOST_OF_A_SIZE ** (size + 1):
+        while one.docs >= fresh_rows.PACK_FROM * MOST_OF_A_SIZE ** (size + 1):
             size += 1
         sizes.setdefault(size, []).append(one)
     for size in sorted(sizes):
@@ -298,7 +255,7 @@ def merge_due(connection: Connection, family: str, audience: int, choose: Choice
     """Join segments of an audience where some are due, and return how many rows they had."""
     if not choose(list_segments(connection, audience)):
         return 0
-    connection.execute(_STATE_HELD, {"audience": audience})
+    connection.execute(STATE_HELD, {"audience": audience})
     chosen = choose(list_segments(connection, audience))  # another may have joined them meanwhile
     if chosen:
         rewrite(connection, family, audience, [one.segment_id for one in chosen])
@@ -362,14 +319,14 @@ _BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.s
 # For operators and workers
 
 
-def pack_all(db: Database, progress: index_entries.Progress | None = None) -> int:
+def pack_all(db: Database, progress: Progress | None = None) -> int:
     """Pack all rows that may be packed, and merge all segments that are due; return how many rows were touched.
 
     Raises:
         StoreWriteError: an audience could not be packed; those before it are.
     """
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
-    waiting = {row[0]: row[1] for row in counted if row[1] >= PACK_FROM}
+    waiting = {row[0]: row[1] for row in counted if row[1] >= fresh_rows.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
     done, packed, total = 0, 0, sum(waiting.values())
     for audience in sorted(audiences.union(waiting)):
@@ -386,7 +343,7 @@ def pack_all(db: Database, progress: index_entries.Progress | None = None) -> in
 
 def _pack_some(family: str, audience: int, connection: Connection) -> int:
     count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
-    return pack_fresh(connection, family, audience) if count >= PACK_FROM else 0
+    return pack_fresh(connection, family, audience) if count >= fresh_rows.PACK_FROM else 0
 
 
 def _merge_all(db: Database, audience: int, choose: Choice) -> int:
@@ -404,7 +361,7 @@ def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
     """Write every segment anew that holds a row which is gone, and return how many there were."""
     done = 0
     for audience in sorted(set(audiences)):
-        if connection.execute(_STATE_HELD, {"audience": audience}).first() is None:
+        if connection.execute(STATE_HELD, {"audience": audience}).first() is None:
             continue
         gone = read_gone(connection, audience)
         for one in list_segments(connection, audience) if gone else ():
@@ -421,11 +378,6 @@ def drop_segment(audience: int, number: int, connection: Connection) -> None:
     where = {"audience": audience, "segment": number}
     connection.execute(_DROP_SEGMENT, where)
     connection.execute(_DROP_BLOCKS, where)
-
-
-def drop_fresh_row(connection: Connection, audience: int, source: int, row_id: int) -> None:
-    """Take a row from those that are not packed; its postings stay."""
-    connection.execute(_DROP_FRESH, {"audience": audience, "source": source, "row": row_id})
 
 
 def count_packed(connection: Connection, audience: int, kind: int, term: str, source: int) -> int:

@@ -20,8 +20,8 @@ from ..database.dialects import ID, Key, Time, from_key, from_microseconds
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment, search_tag, search_term
 from ..database.statements import Part, aside
-from .lookups import Count, Segment, packed
-from .table import TAG, WORD, place_columns
+from .entries import place_columns
+from .lookups import TAG, WORD, Count, Segment, packed
 
 AT_LEAST, AT_MOST = -(2**63) + 1, 2**63 - 1
 PLACES = 4000

@@ -1,6 +1,6 @@
 """Builds the search tables of rows that are not indexed yet, and mends what differs.
 
-`backfill` indexes the sources that are not ready while writers go on. `mend` puts right what `search_check.differences`
+`backfill` indexes the sources that are not ready while writers go on. `mend` puts right what `index.check.differences`
 lists, looking again under a lock before it writes.
 """
 
@@ -18,14 +18,26 @@ from ..database.dialects import ID, Key, upsert
 from ..database.engine import Database, UndoError
 from ..database.schema import search_count, search_progress, search_stats, search_tag, search_term
 from ..database.sources import SourceTable
-from . import sweeping
+from . import fresh_rows, sweeping
 from . import table as search_index
 from .check import differences
 from .differences import Difference
-from .entries import RANGE, Progress, entry_of, indexed_columns, state_of
-from .indexed import change_row, derive_columns, list_texts
+from .entries import (
+    RANGE,
+    Entry,
+    Progress,
+    derive_columns,
+    entry_of,
+    indexed_columns,
+    is_indexed,
+    list_texts,
+    state_of,
+    unindexed,
+)
+from .fresh_rows import is_fresh
+from .indexed import change_row
 from .keeping import is_kept
-from .table import TAG, WORD, Entry, is_fresh
+from .lookups import TAG, WORD
 
 __all__ = ["Difference", "Progress", "backfill", "differences", "mend"]
 
@@ -159,8 +171,6 @@ def _kind(difference: Difference) -> int:
 
 def _mend_rows(db: Database, number: int, listed: Mapping[int, Sequence[Difference]], connection: Connection) -> None:
     """Take out the postings listed as extra or stale, and put in what the rows, locked, give now."""
-    from . import packing  # noqa: PLC0415 - loads numpy
-
     source = sources.BY_NUMBER.get(number)
     entries = {}
     if source is not None:
@@ -168,8 +178,8 @@ def _mend_rows(db: Database, number: int, listed: Mapping[int, Sequence[Differen
         statement = select(*indexed_columns(source)).where(row.id.in_(sorted(listed)), source.findable).order_by(row.id)
         locked = statement if db.family == "sqlite" else statement.with_for_update()
         found = connection.execute(locked).fetchall()
-        waiting = search_index.unindexed(connection, number)
-        entries = {r[0]: entry_of(source, r) for r in found if search_index.is_indexed(waiting, r[0])}
+        waiting = unindexed(connection, number)
+        entries = {r[0]: entry_of(source, r) for r in found if is_indexed(waiting, r[0])}
     for row_id, differences_ in listed.items():
         for d in differences_:
             if d.table in ("search_segment", "search_fresh"):
@@ -187,8 +197,8 @@ def _mend_rows(db: Database, number: int, listed: Mapping[int, Sequence[Differen
                 connection.execute(delete(table).where(*place))
         # Wherever it stood, it stands by itself from now on, and is packed anew.
         for audience in sorted({d.audience_id for d in differences_}):
-            packing.note_gone(connection, db.family, audience, [(number, row_id)])
-            packing.drop_fresh_row(connection, audience, number, row_id)
+            fresh_rows.note_gone(connection, db.family, audience, [(number, row_id)])
+            fresh_rows.delete_fresh(connection, audience, number, [row_id])
     search_index.add_postings(connection, db.family, entries.values())
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .table import TAG, WORD
+from .lookups import TAG, WORD
 
 MOST_ROWS = 65_536
 """A place has 2 bytes."""

@@ -1,14 +1,14 @@
 """Deletes the postings that packed rows still have, where very many were packed (`index.packing`).
 
 They are deleted in the order they lie in, in short transactions, while others read and write. Row 0 of search_segment
-tells that an audience has such postings: its stamp is the highest id of the rows that were packed and left them. Called
-by `packing.pack_all` and `repair.mend`.
+tells that an audience has such postings (`fresh_rows.UNSWEPT_UNTIL`). Called by `packing.pack_all` and `repair.mend`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache, partial
+from operator import ge, gt, le, lt
 from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, delete, func, or_, select, update
@@ -17,14 +17,12 @@ from ..database.dialects import ID
 from ..database.engine import Database, UndoError
 from ..database.schema import search_count, search_fresh, search_segment, search_tag, search_term
 from .entries import Progress
-from .table import is_fresh
+from .fresh_rows import IS_ROW_0, LAST_SEGMENT, STATE, UNSWEPT_UNTIL, is_fresh
 
 SWEPT_AT_ONCE = 50_000
 """Postings looked at in one transaction."""
 _F, _S, _N = search_fresh.c, search_segment.c, search_count.c
 _A = bindparam("audience", type_=ID)
-STATE = select(_S.docs, _S.stamp).where(_S.audience_id == _A, _S.segment_id == 0)
-"""Row 0 of an audience: the number of its last segment, and the mark of postings that are left."""
 
 
 def sweep_all(db: Database, progress: Progress | None = None) -> None:
@@ -33,7 +31,7 @@ def sweep_all(db: Database, progress: Progress | None = None) -> None:
     Raises:
         StoreError: not all could be deleted; those before are.
     """
-    unswept = select(_S.audience_id).where(_S.segment_id == 0, _S.stamp != 0)
+    unswept = select(_S.audience_id).where(_S.segment_id == 0, UNSWEPT_UNTIL != 0)
     audiences = [row[0] for row in db.read(unswept, source="search_segment")]
     total = sum(int(db.read(_POSTINGS, {"audience": each}, source="search_count")[0][0] or 0) for each in audiences)
     done = 0
@@ -49,8 +47,8 @@ _POSTINGS = select(func.sum(_N.docs)).where(_N.audience_id == _A)
 
 def _sweep_audience(db: Database, audience: int) -> Iterator[int]:
     """Delete the postings that packed rows of an audience still have, and yield how many went in each step."""
-    while (found := db.read(STATE, {"audience": audience}, source="search_segment")) and found[0].stamp:
-        last, highest = found[0]
+    while (states := db.read(STATE, {"audience": audience}, source="search_segment")) and states[0].unswept_until:
+        last, highest = states[0]
         for table in (search_term, search_tag):
             first: _Position | None = _FIRST
             while first is not None:
@@ -71,7 +69,7 @@ def _sweep_some(
 
     A row that was packed and came back, as one that is edited does, has postings that count. Others write while the
     postings are gone through, so it is looked before and after: where a row has come back meanwhile, nothing is done
-    and the position stays. A new row cannot be among those deleted: its id is above all that are packed.
+    and the position stays. What has a higher id than all that were packed is new, and is left alone.
     """
     asked = {"audience": audience, "highest": highest, **_named("first", first), "most": SWEPT_AT_ONCE}
     before = set(connection.execute(_BACK, asked).all())
@@ -97,24 +95,15 @@ def _columns(table: Any, bound: str) -> list[tuple[Any, Any]]:
     return [(column, bindparam(f"{bound}_{name}", type_=column.type)) for name, column in columns.items()]
 
 
-def _from_first(table: Any) -> Any:
-    """Return the condition that a posting stands at the first bound or behind it; written so that servers, which
-    compare rows of values one by one, find the place in the key."""
-    (key, first), *_ = pairs = _columns(table, "first")
-    column, value = pairs[-1]
-    made = column >= value
-    for column, value in pairs[-2::-1]:
-        made = or_(column > value, and_(column == value, made))
-    return and_(table.c.audience_id == _A, key >= first, made)
-
-
-def _before_end(table: Any) -> Any:
-    (key, end), *_ = pairs = _columns(table, "end")
-    column, value = pairs[-1]
-    made = column < value
-    for column, value in pairs[-2::-1]:
-        made = or_(column < value, and_(column == value, made))
-    return and_(key <= end, made)
+def _beside(table: Any, bound: str, *, is_before: bool) -> Any:
+    """Return the condition that a posting stands before a bound, or else at it or behind it; written so that servers,
+    which compare rows of values one by one, find the place in the key."""
+    of_key, of_last, of_others = (le, lt, lt) if is_before else (ge, ge, gt)
+    *others, (column, value) = pairs = _columns(table, bound)
+    made = of_last(column, value)
+    for column, value in reversed(others):
+        made = or_(of_others(column, value), and_(column == value, made))
+    return and_(table.c.audience_id == _A, of_key(*pairs[0]), made)
 
 
 @lru_cache(maxsize=2)
@@ -122,14 +111,15 @@ def _end(table: Any) -> Any:
     """Return the statement that finds the first posting behind those of a step."""
     columns = [column for column, _ in _columns(table, "first")]
     most = bindparam("most", type_=Integer())
-    return select(*columns).where(_from_first(table)).order_by(table.c.audience_id, *columns).limit(1).offset(most)
+    found = select(*columns).where(_beside(table, "first", is_before=False))
+    return found.order_by(table.c.audience_id, *columns).limit(1).offset(most)
 
 
 @lru_cache(maxsize=4)
 def _sweep(table: Any, has_end: bool) -> Any:
     c = table.c
-    made = delete(table).where(_from_first(table), c.row_id <= bindparam("highest", type_=ID), ~is_fresh(table))
-    return made.where(_before_end(table)) if has_end else made
+    bounds = [_beside(table, "first", is_before=False)] + [_beside(table, "end", is_before=True)] * has_end
+    return delete(table).where(*bounds, c.row_id <= bindparam("highest", type_=ID), ~is_fresh(table))
 
 
 def _set_swept(audience: int, last: int, connection: Connection) -> None:
@@ -137,6 +127,4 @@ def _set_swept(audience: int, last: int, connection: Connection) -> None:
     connection.execute(_SET_SWEPT, {"audience": audience, "last": last})
 
 
-_SET_SWEPT = (
-    update(search_segment).where(_S.audience_id == _A, _S.segment_id == 0, _S.docs == bindparam("last")).values(stamp=0)
-)
+_SET_SWEPT = update(search_segment).where(*IS_ROW_0, bindparam("last") == LAST_SEGMENT).values({UNSWEPT_UNTIL: 0})

@@ -1,44 +1,36 @@
 """The search tables, written in the transaction of the row they stand for.
 
 `add` and `remove` are called by the table modules of memories, diary and chat for every row that appears, changes or
-goes; nothing else writes these tables but `search_repair`. What a row gives is decided in `entry` alone.
+goes; nothing else writes these tables but `index.packing`, `index.sweeping` and `index.repair`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, exists, select
+from sqlalchemy import Connection, Integer, bindparam, delete, select
 
 from ..base import logs
-from ..database import dialects, sources
+from ..database import dialects
 from ..database.bulk import chunks, write_many
 from ..database.dialects import Key
 from ..database.schema import (
     search_count,
     search_fresh,
-    search_progress,
     search_stats,
     search_tag,
     search_term,
     search_vocab,
 )
-from ..database.sources import SourceTable
 from ..database.statements import Part
-from ..text.words import endings, index_terms
-from . import keeping
-from .lookups import UNLISTED
+from ..text.words import endings
+from . import fresh_rows, keeping
+from .entries import Entry
+from .lookups import TAG, TERM_BYTES, UNLISTED, WORD
 
-TERM_BYTES = 160
-TERMS_PER_ROW = 5000
-"""A row with more different words is indexed for these and marked; what is beyond is found by LIKE."""
-PACK_FROM = 256
-"""Rows of an audience with postings of their own that are packed together."""
 MANY_WRITTEN = 64
 """Rows of an audience, written at once, that are packed without postings of their own first."""
 LOOKED_AFTER = 32
@@ -47,53 +39,6 @@ MOST_AUDIENCES = 10_000
 """Audiences whose writes are counted."""
 MANY = 100
 """From so many rows on their postings are deleted in the order they lie in."""
-WORD, TAG = 0, 1
-"""Kinds of search_count."""
-_MOST16 = 65535
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What the search tables hold of one row."""
-
-    source: int
-    row_id: int
-    audience_id: int
-    at_us: int
-    local_only: int
-    terms: Mapping[str, int]
-    """Word to number of times, at most TERMS_PER_ROW and UNLISTED."""
-    words: int
-    """Length of the text in words, counted to 65,535."""
-    tags: Sequence[str]
-
-
-def entry(
-    source: int,
-    row_id: int,
-    audience_id: int,
-    at: datetime | None,
-    folded: str,
-    tags: Sequence[str] = (),
-    local_only: int = 0,
-) -> Entry:
-    """Return what the search tables hold of a row with this folded text and these stored tags."""
-    found = index_terms(folded)
-    words = min(sum(found.values()), _MOST16)
-    kept = found
-    if 4 * max(map(len, found), default=0) > TERM_BYTES or words == _MOST16:
-        kept = {t: min(n, _MOST16) for t, n in found.items() if _bytes(t) <= TERM_BYTES}
-    unlisted = len(kept) < len(found)
-    if len(kept) > TERMS_PER_ROW:
-        kept = dict(list(kept.items())[:TERMS_PER_ROW])
-        unlisted = True
-    if unlisted:
-        kept[UNLISTED] = 1
-    return Entry(source, row_id, audience_id, dialects.microseconds(at), local_only, kept, words, tuple(tags))
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 @lru_cache(maxsize=64)
@@ -145,7 +90,7 @@ def add(connection: Connection, family: str, entries: Iterable[Entry], *, has_un
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
     learn(connection, family, {t for e in every for t in e.terms})
     for audience in sorted(by_audience):
-        if _is_due(audience, len(by_audience[audience])) and _is_enough(connection, audience, audience in many):
+        if _is_due(audience, len(by_audience[audience])) and (audience in many or _is_enough(connection, audience)):
             _pack(connection, family, audience)
 
 
@@ -223,22 +168,18 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> lis
 def _drop_fresh(connection: Connection, family: str, entries: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
     """Return those of the entries that are not packed, which are no longer listed, and those that are and may have
     postings left; note what is packed as gone from the segment that holds it."""
-    from . import packing  # noqa: PLC0415 - as in `add`
-
     places: dict[tuple[int, int], list[Entry]] = {}
     for e in entries:
         places.setdefault((e.audience_id, e.source), []).append(e)
     fresh: list[Entry] = []
     unswept: list[Entry] = []
     for (audience, source), some in sorted(places.items()):
-        held = packing.find_fresh(connection, audience, source, [e.row_id for e in some])
+        held = fresh_rows.find_fresh(connection, audience, source, [e.row_id for e in some])
         fresh += [e for e in some if e.row_id in held]
         packed = [e for e in some if e.row_id not in held]
-        if packed and packing.note_gone(connection, family, audience, [(source, e.row_id) for e in packed]):
+        if packed and fresh_rows.note_gone(connection, family, audience, [(source, e.row_id) for e in packed]):
             unswept += packed
-        write_many(
-            connection, _DROP_FRESH, ("audience", "source", "row"), [(audience, source, i) for i in sorted(held)]
-        )
+        fresh_rows.delete_fresh(connection, audience, source, held)
     return fresh, unswept
 
 
@@ -269,12 +210,6 @@ _DROP_ONE_TERM = _drop_one(search_term, search_term.c.term)
 _DROP_ONE_TAG = _drop_one(search_tag, search_tag.c.tag)
 
 
-def is_fresh(table: Any) -> Any:
-    """Return the condition that a posting is of a row that is not packed."""
-    f, c = search_fresh.c, table.c
-    return exists().where(f.audience_id == c.audience_id, f.source == c.source, f.row_id == c.row_id)
-
-
 def _is_due(audience: int, count: int) -> bool:
     """Return whether to look for something to pack: after every LOOKED_AFTER rows of it that this process wrote."""
     written = _written.get(audience, 0) + count
@@ -284,25 +219,17 @@ def _is_due(audience: int, count: int) -> bool:
     return written >= LOOKED_AFTER
 
 
-def _is_enough(connection: Connection, audience: int, has_new_segment: bool) -> bool:
-    """Return whether as many rows of an audience wait as are packed together, or as many segments as are merged."""
-    if not has_new_segment:
-        return len(connection.execute(_WAITING, {"audience": audience}).scalars().all()) >= PACK_FROM
-    from . import packing  # noqa: PLC0415 - as in `add`
-
-    return bool(packing.choose_merge(packing.list_segments(connection, audience)))
+def _is_enough(connection: Connection, audience: int) -> bool:
+    """Return whether as many rows of an audience wait as are packed together."""
+    waiting = connection.execute(_WAITING, {"audience": audience, "most": fresh_rows.PACK_FROM})
+    return len(waiting.scalars().all()) >= fresh_rows.PACK_FROM
 
 
 _written: dict[int, int] = {}
 _WAITING = (
     select(search_fresh.c.row_id)
     .where(search_fresh.c.audience_id == bindparam("audience"))
-    .limit(bindparam("most", PACK_FROM, type_=Integer()))
-)
-_DROP_FRESH = delete(search_fresh).where(
-    search_fresh.c.audience_id == bindparam("audience"),
-    search_fresh.c.source == bindparam("source"),
-    search_fresh.c.row_id == bindparam("row"),
+    .limit(bindparam("most", type_=Integer()))
 )
 
 
@@ -381,33 +308,3 @@ def _known(family: str) -> Part:
     v = search_vocab.c
     terms = bindparam("terms", expanding=True, type_=Key(TERM_BYTES))
     return Part(select(v.part).where(v.head == 1, v.part.in_(terms), v.part == v.term), family)
-
-
-def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:
-    """Return the range of ids `(above, up to)` of a source that is not indexed yet, None when all is.
-
-    A writer asks after it has locked its row: the backfill locks the rows of a range before it indexes them, so the
-    answer holds until the writer's transaction ends.
-    """
-    row = connection.execute(_PROGRESS, {"source": source}).first()
-    return None if row is None or row.ready else (row.next_id, row.until_id)
-
-
-_PROGRESS = select(search_progress.c.ready, search_progress.c.next_id, search_progress.c.until_id).where(
-    search_progress.c.source == bindparam("source")
-)
-
-
-def is_indexed(waiting: tuple[int, int] | None, row_id: int) -> bool:
-    """Return whether a row that is there is in the index, given `unindexed`."""
-    return waiting is None or not waiting[0] < row_id <= waiting[1]
-
-
-def place_columns(source: SourceTable) -> tuple[Any, ...]:
-    """Return the columns that tell where a row was said and by whom: conversation, name, participant key, role."""
-    row = source.table.c
-    if source is sources.CHAT:
-        return row.interface_path, row.sender_name, row.participant_key, row.role
-    if source is sources.MEMORIES:
-        return row.conversation_key, row.author, row.participant_key, row.scope
-    return row.interface, row.chat_id, row.thread_id, row.interface

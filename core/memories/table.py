@@ -24,6 +24,7 @@ from ..database.dialects import Time
 from ..database.engine import Database, UndoError
 from ..database.schema import memories
 from ..database.sources import MEMORIES
+from ..index import entries as index_entries
 from ..index import indexed
 from ..index import table as search_index
 from ..scope import Scope
@@ -154,7 +155,7 @@ def write(
     now = db.clock()
     rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
     entries = [
-        search_index.entry(
+        index_entries.entry(
             MEMORIES.number, row_id, place.audience_id, m.at, m.folded, m.tags, int(place.local_only or m.local_only)
         )
         for row_id, m in ready

@@ -15,8 +15,7 @@ from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import audiences, search_count, search_progress, search_vocab
 from ..database.sources import MEMORIES
-from ..index.lookups import UNLISTED
-from ..index.table import TERM_BYTES, WORD
+from ..index.lookups import TERM_BYTES, UNLISTED, WORD
 from ..text.words import Fragment, fragments
 
 MOST_IDS = 2000

@@ -21,6 +21,7 @@ from ..database.schema import conversations as conversations_table
 from ..database.schema import participants as people
 from ..database.sources import CHAT
 from ..errors import StoreWriteError
+from ..index import entries as index_entries
 from ..index import table as index_table
 from ..index.keeping import ANY_UNKEPT
 from ..scope import Privacy, Scope
@@ -235,7 +236,7 @@ def write_rows(
     """Insert the rows, then their index rows, which are shared by many writers (`has_unkept`: see `index.table`)."""
     rows.insert_rows(connection, chat_history_cache, [_row(persona, *each) for each in ready])
     entries = [
-        index_table.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
+        index_entries.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
         for row_id, m, place in ready
     ]
     index_table.add(connection, db.family, entries, has_unkept=has_unkept)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..database import sources
 from ..database.engine import Database
 from ..errors import StoreReadError
-from ..index.table import TAG, WORD
+from ..index.lookups import TAG, WORD
 from .ranking.ranking import Candidate
 from .ranking.rows import Asked
 from .reading import plain as search_plain

@@ -14,9 +14,8 @@ import numpy as np
 from ..database import sources
 from ..database.engine import Database
 from ..index import audiences as index_audiences
-from ..index.lookups import UNLISTED, Count
+from ..index.lookups import TAG, UNLISTED, WORD, Count
 from ..index.postings import AT_LEAST, AT_MOST
-from ..index.table import TAG, WORD
 from ..index.visible import Postings, Visible
 from .ranking.all_rows import is_among
 from .ranking.matching_rows import Term

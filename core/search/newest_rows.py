@@ -9,8 +9,7 @@ import numpy as np
 
 from ..database import sources
 from ..database.engine import Database
-from ..index.lookups import UNLISTED
-from ..index.table import TAG, WORD
+from ..index.lookups import TAG, UNLISTED, WORD
 from .gathered import PROVED_AT_ONCE, list_excluded, note_matches, pool_size, prove
 from .matches import AudienceMatches, Matches, Terms
 from .ranking import ranking

@@ -16,8 +16,7 @@ from ..audience.view_statement import look
 from ..config import Settings
 from ..database.dialects import from_key
 from ..database.engine import Database
-from ..index.lookups import Wanted
-from ..index.table import TAG
+from ..index.lookups import TAG, Wanted
 from ..scope import Scope
 from . import candidates
 from .query import Query

@@ -12,9 +12,8 @@ from typing import Any
 from ..audience.view import Viewer, WordCount
 from ..config import Settings
 from ..database import sources
-from ..index.lookups import UNLISTED, Count, Known, Wanted, rarity
+from ..index.lookups import TAG, UNLISTED, Count, Known, Wanted, rarity
 from ..index.postings import Limits
-from ..index.table import TAG
 from ..llm import embedder as semantic_embedder
 from ..text.near_spelling import choose_nearest
 from ..text.words import Fragment, fragments, is_short_word, stem

@@ -21,6 +21,7 @@ from ..database.schema import chat_history_cache
 from ..database.schema import conversations as conversations_table
 from ..database.schema_stories import message_alternatives, message_recaps, scene_recaps, scenes
 from ..database.sources import CHAT
+from ..index import entries as index_entries
 from ..index import table as index_table
 from ..messages.table_lines import AT_ONCE
 from ..messages.table_scenes import Scene
@@ -67,7 +68,7 @@ def copy_messages(
             connection,
             db.family,
             [
-                index_table.entry(
+                index_entries.entry(
                     CHAT.number, row["id"], target.audience_id, row["timestamp"], row["text_folded"], (),
                     int(target.local_only),
                 )

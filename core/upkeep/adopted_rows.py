@@ -17,7 +17,7 @@ from sqlalchemy import Column, Float, Integer, LargeBinary, Numeric, String, Tab
 
 from ..audience.inserted_rows import participant_of
 from ..database.dialects import EPOCH, JsonText, Key, Time, read_time
-from ..index.indexed import DIARY_TEXTS, fold_texts
+from ..index.entries import DIARY_TEXTS, fold_texts
 from ..shapes import PERSONA_SENDER
 from ..text.folding import fold
 from ..text.hits import content_digest

@@ -25,7 +25,6 @@ from ..database.schema_stories import memory_jobs
 from ..database.sources import ALL, SourceTable
 from ..errors import StoreError
 from ..index import entries as search_entries
-from ..index import table as search_index
 from . import ddl
 
 SAMPLED = 20
@@ -209,7 +208,7 @@ def sample_index(db: Database) -> tuple[int, dict[str, int]]:
     return looked, wrong
 
 
-def _sampled(db: Database, source: SourceTable) -> list[search_index.Entry]:
+def _sampled(db: Database, source: SourceTable) -> list[search_entries.Entry]:
     chosen: dict[int, Any] = {}
     row = source.table.c
     asked = select(*search_entries.indexed_columns(source)).where(source.findable)
@@ -219,7 +218,7 @@ def _sampled(db: Database, source: SourceTable) -> list[search_index.Entry]:
     return [search_entries.entry_of(source, each) for each in chosen.values()]
 
 
-def _is_indexed(db: Database, entry: search_index.Entry) -> bool:
+def _is_indexed(db: Database, entry: search_entries.Entry) -> bool:
     fresh = {"audience": entry.audience_id, "source": entry.source, "row": entry.row_id}
     if not db.read(_FRESH, fresh, source="search_fresh"):
         from ..index import audiences as index_audiences  # noqa: PLC0415 - loads numpy
@@ -256,7 +255,7 @@ def _of_row(table: Any, name: str, *more: Any) -> Any:
     )
 
 
-def _place(entry: search_index.Entry, keys: Any) -> dict[str, Any]:
+def _place(entry: search_entries.Entry, keys: Any) -> dict[str, Any]:
     return {
         "audience": entry.audience_id,
         "keys": list(keys),

@@ -2,7 +2,7 @@
 
 Memories, as many chat rows, a tenth of diary entries, 1,000 conversations, 2 years. Rows are made in order of time, so
 the postings of a word come out in the order of the search tables' keys and nothing is ever sorted. `test_generator.py`
-proves that the search tables are what `core.index.table.entry` gives.
+proves that the search tables are what `core.index.entries.entry` gives.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from core.database.dialects import microseconds
-from core.index.indexed import SEPARATOR
+from core.index.entries import SEPARATOR
 from tests.bench.postings import Postings, counts, open_file, write_postings
 from tests.bench.words import WORDS, tag_words, vocabulary, zipf_table
 

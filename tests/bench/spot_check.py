@@ -8,7 +8,8 @@ from core.database import sources
 from core.database.dialects import ID, Key
 from core.database.engine import Database
 from core.database.schema import search_count, search_stats, search_tag, search_term
-from core.index import table as search_index
+from core.index import entries as index_entries
+from core.index.lookups import WORD
 from core.text.hits import stored_tags
 
 PLACES = 8
@@ -32,14 +33,14 @@ def spot_check(db: Database) -> int:
             first = low + (high - low) * place // PLACES
             for row in db.read(wanted, {"first": first}, source=source.name):
                 held = [] if source.tags is None else stored_tags(row[4])
-                compared += _row(db, search_index.entry(source.number, *row[:4], held))
+                compared += _row(db, index_entries.entry(source.number, *row[:4], held))
         stats = select(func.sum(search_stats.c.docs)).where(search_stats.c.source == source.number)
         rows = db.read(select(func.count()).select_from(source.table), source=source.name)[0][0]
         assert int(db.read(stats, source="search_stats")[0][0]) == rows, f"{source.name}: totals"
     return compared
 
 
-def _row(db: Database, entry: search_index.Entry) -> int:
+def _row(db: Database, entry: index_entries.Entry) -> int:
     place = {"audience": entry.audience_id, "source": entry.source, "at": entry.at_us, "row": entry.row_id}
     for term, times in entry.terms.items():
         found = db.read(_TERM, {**place, "key": term}, source="search_term")
@@ -54,7 +55,7 @@ def _row(db: Database, entry: search_index.Entry) -> int:
 _N = search_count.c
 _COUNT = select(_N.docs).where(
     _N.audience_id == bindparam("audience", type_=ID),
-    _N.kind == search_index.WORD,
+    _N.kind == WORD,
     _N.term == bindparam("key", type_=Key(255)),
     _N.source == bindparam("source"),
 )

@@ -86,12 +86,24 @@ def imports_of(root: Path, path: Path, names: set[str]) -> set[str]:
     return (found & names) - {own}
 
 
-def circles(graph: dict[str, set[str]]) -> int:
-    """Return how many groups of modules import each other in a circle (Tarjan)."""
+def import_graph(root: Path) -> dict[str, set[str]]:
+    """Return each module of a checkout with those it imports, anywhere in it: in functions and for types too."""
+    files = package_files(root)
+    names = {module_name(root, path) for path in files}
+    return {module_name(root, path): imports_of(root, path, names) for path in files}
+
+
+def package_files(root: Path) -> list[Path]:
+    """Return the files of the package."""
+    return [path for path in sorted((root / "core").rglob("*.py")) if not {"_data", "_editable"} & set(path.parts)]
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of modules that import each other in a circle (Tarjan)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    groups = 0
+    groups: list[list[str]] = []
     sys.setrecursionlimit(10_000)
 
     def visit(node: str) -> None:
@@ -105,12 +117,10 @@ def circles(graph: dict[str, set[str]]) -> int:
             elif other in stack:
                 low[node] = min(low[node], index[other])
         if low[node] == index[node]:
-            size = 0
-            while True:
-                size += 1
-                if stack.pop() == node:
-                    break
-            groups += size > 1
+            group = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(group) > 1:
+                groups.append(sorted(group))
 
     for node in graph:
         if node not in index:
@@ -120,9 +130,7 @@ def circles(graph: dict[str, set[str]]) -> int:
 
 def figures(root: Path) -> dict[str, object]:
     """Return the figures of a checkout."""
-    files = [path for path in sorted((root / "core").rglob("*.py")) if not {"_data", "_editable"} & set(path.parts)]
-    names = {module_name(root, path) for path in files}
-    graph = {module_name(root, path): imports_of(root, path, names) for path in files}
+    files, graph = package_files(root), import_graph(root)
     sizes = {module_name(root, path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
     importers = Counter(target for targets in graph.values() for target in targets)
     rooms = [size for path, size in ((p, sizes[module_name(root, p)]) for p in files) if path.name != "__init__.py"]
@@ -158,8 +166,8 @@ def figures(root: Path) -> dict[str, object]:
         "largest folder": folders.most_common(1)[0][0],
         "median module, lines": statistics.median(rooms),
         "largest module, lines": max(sizes.values()),
-        "modules with one importer": sum(importers[name] == 1 for name in names),
-        "circles, imports in functions and for types counted": circles(graph),
+        "modules with one importer": sum(importers[name] == 1 for name in graph),
+        "circles, imports in functions and for types counted": len(circles(graph)),
         "functions over 40 lines": long,
         "the same without their docstrings": long_code,
         "rule numbers outside tests/": numbers,

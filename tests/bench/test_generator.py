@@ -9,7 +9,7 @@ import pytest
 
 from core import db as core_db
 from core.database.engine import Database
-from core.index import table as search_index
+from core.index import entries as index_entries
 from core.text.folding import fold
 from core.text.hits import content_digest
 from tests.bench.generator import CHAT, COLUMNS, DIARY, MEMORIES, NOW, SERVER_AUDIENCE, Generator
@@ -57,7 +57,7 @@ def test_search_tables_hold_what_entry_gives(files: Path) -> None:
     wanted: Counter[tuple[object, ...]] = Counter()
     for number, table in ((MEMORIES, "memories"), (DIARY, "ai_diary"), (CHAT, "chat_history_cache")):
         for row in lines(files, table):
-            e = search_index.entry(number, int(row["id"]), int(row["audience_id"]), NOW, row["text_folded"])
+            e = index_entries.entry(number, int(row["id"]), int(row["audience_id"]), NOW, row["text_folded"])
             wanted.update((e.audience_id, term, number, e.row_id, times, e.words) for term, times in e.terms.items())
     found = lines(files, "search_term")
     keys = [(int(r["audience_id"]), r["term"], int(r["source"]), int(r["at_us"]), int(r["row_id"])) for r in found]

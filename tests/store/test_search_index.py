@@ -16,7 +16,8 @@ from core.db import verify_index
 from core.errors import StoreWriteError
 from core.index import indexed
 from core.index import table as search_index
-from core.index.table import TERMS_PER_ROW, UNLISTED, entry
+from core.index.entries import TERMS_PER_ROW, entry
+from core.index.lookups import UNLISTED
 from core.memories import table as memories
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope

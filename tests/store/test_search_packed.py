@@ -17,7 +17,8 @@ from core.database.schema import search_block, search_fresh, search_gone, search
 from core.database.sources import CHAT, MEMORIES
 from core.db import forget, reindex, verify_index
 from core.index import audiences, indexed, packing, segment
-from core.index.table import MANY_WRITTEN, PACK_FROM
+from core.index.fresh_rows import PACK_FROM
+from core.index.table import MANY_WRITTEN
 from core.memories import table_recalls
 from core.scope import Scope
 from core.search import matches

@@ -21,6 +21,7 @@ from core.database import sources
 from core.database.dialects import ID, Key, Time
 from core.database.engine import Database
 from core.db import check_server, insert_memory, open_database, reindex, verify_index
+from core.index import entries as index_entries
 from core.index import indexed, keeping, packing, repair
 from core.index import table as search_index
 from core.scope import Scope
@@ -254,7 +255,7 @@ def test_d15_two_processes_of_different_settings_are_found_out_and_lose_nothing(
         assert count_index(one) and not any(f.what == "search index" for f in check_server(one))
     # What a process left behind that was ended while it emptied the index goes with the next one that looks.
     keeping.turn_off(other)
-    left = search_index.entry(0, 1, 1, None, "left behind")
+    left = index_entries.entry(0, 1, 1, None, "left behind")
     one.transaction(lambda c: search_index.add_postings(c, one.family, [left]), source="test")
     assert count_index(one)
     keeping.turn_off(other)
@@ -355,7 +356,7 @@ def test_d15_two_who_make_the_index_at_once_count_no_row_twice(
 def test_f26_who_is_forgotten_stays_in_no_index_that_was_left_behind(db: Database, scope: Scope) -> None:
     """A process that was ended while it emptied the index leaves words behind; forgetting somebody leaves none."""
     said(db, scope, [("tofu is my secret", ago(hours=1))])
-    left = search_index.entry(2, 1, 1, None, "secret")
+    left = index_entries.entry(2, 1, 1, None, "secret")
     db.transaction(lambda c: search_index.add_postings(c, db.family, [left]), source="test")
     assert count_index(db)
     forgetting.forget(participant="tg/7", db=db, scope=scope, settings=ON)

@@ -15,7 +15,7 @@ from core.database.engine import Database
 from core.database.schema import search_segment, search_tag, search_term
 from core.database.sources import CHAT, MEMORIES
 from core.db import forget, pack_index, reindex, verify_index
-from core.index import indexed, packing, sweeping
+from core.index import fresh_rows, indexed, packing, sweeping
 from core.index import table as index_table
 from core.scope import Scope
 from tests.store.search_world import ago, edited, explain, find, ids, memory, open_quick, said
@@ -46,7 +46,7 @@ def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few rows be what some ten thousand are."""
     monkeypatch.setattr(packing, "MOST_IN_A_STEP", 30)
     monkeypatch.setattr(packing, "MOST_CLEARED", 10)
-    monkeypatch.setattr(packing, "PACK_FROM", 5)
+    monkeypatch.setattr(fresh_rows, "PACK_FROM", 5)
     monkeypatch.setattr(sweeping, "SWEPT_AT_ONCE", 500)
 
 
@@ -55,7 +55,7 @@ def wait(db: Database, scope: Scope, rows: int, seed: int = 0) -> list[int]:
     rng = random.Random(seed)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(index_table, "MANY_WRITTEN", 10**6)
-        patched.setattr(index_table, "PACK_FROM", 10**6)
+        patched.setattr(fresh_rows, "PACK_FROM", 10**6)
         numbers = said(db, scope, talk(rng, rows))
         numbers += [memory(db, scope, text, at, tags=["food"]) for text, at in talk(rng, rows // 10)]
     assert fresh(db, scope) == len(numbers)
@@ -192,7 +192,7 @@ def test_f46_what_was_forgotten_leaves_no_posting_of_a_packed_row(db: Database, 
     wait(db, scope, 60)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(index_table, "MANY_WRITTEN", 10**6)
-        patched.setattr(index_table, "PACK_FROM", 10**6)
+        patched.setattr(fresh_rows, "PACK_FROM", 10**6)
         said(db, scope, [(f"xylofant {n}", ago(minutes=n)) for n in range(20)], "tg/2")
     assert stopped(db, scope, lambda _: not fresh(db, scope)) and own_postings(db, scope)
     forget(conversation="tg/2", db=db, settings=Settings(), scope=scope)

@@ -14,9 +14,9 @@ from sqlalchemy import select
 from core.database.engine import Database
 from core.database.schema import audiences, conversations, search_count, search_stats, search_tag, search_term
 from core.database.sources import AI_DIARY, ALL, CHAT
+from core.index import entries as index_entries
 from core.index import packing, segment
-from core.index import table as search_index
-from core.index.indexed import DIARY_TEXTS, SEPARATOR
+from core.index.entries import DIARY_TEXTS, SEPARATOR
 from core.scope import Scope
 from core.text.folding import fold
 from core.text.hits import stored_tags
@@ -92,7 +92,7 @@ def index_differences(db: Database, persona: str) -> list[str]:
             if row.text_folded != folded:
                 return [f"{source.name} {row.id}: text_folded differs"]
             entries.append(
-                search_index.entry(source.number, row.id, row.audience_id, row.timestamp, folded, held, int(hidden))
+                index_entries.entry(source.number, row.id, row.audience_id, row.timestamp, folded, held, int(hidden))
             )
     return _compare(db, mine, entries)
 
@@ -120,7 +120,7 @@ def packed_postings(db: Database, audiences_: Collection[int], name: str) -> lis
     return db.transaction(work, source="test")
 
 
-def _compare(db: Database, mine: set[int], entries: list[search_index.Entry]) -> list[str]:
+def _compare(db: Database, mine: set[int], entries: list[index_entries.Entry]) -> list[str]:
     wanted: dict[str, Counter[Any]] = {name: Counter() for name in ("term", "tag", "count", "stats")}
     for e in entries:
         place = (e.source, e.at_us, e.row_id)
