@@ -12,11 +12,12 @@ from sqlalchemy import func, select
 
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import search_segment, search_tag, search_term
+from core.database.schema import search_count, search_fresh, search_segment, search_tag, search_term
 from core.database.sources import CHAT, MEMORIES
 from core.db import forget, pack_index, reindex, verify_index
 from core.index import fresh_rows, indexed, packing, sweeping
 from core.index import table as index_table
+from core.index.lookups import WORD
 from core.scope import Scope
 from tests.store.search_world import ago, edited, explain, find, ids, memory, open_quick, said
 from tests.store.test_search_packed import WORDS, audiences_of, fresh, segments, talk, terms
@@ -69,11 +70,35 @@ def own_postings(db: Database, scope: Scope) -> int:
     return sum(int(db.read(one, source="postings")[0][0]) for one in counts)
 
 
+def packed_with_postings(db: Database, scope: Scope) -> set[tuple[int, int]]:
+    """Return source and id of the packed rows that have postings outside their segment."""
+    every: set[tuple[int, int]] = set()
+    for table in (search_term, search_tag):
+        c = table.c
+        listed = select(c.source, c.row_id).where(c.audience_id.in_(audiences_of(db, scope)))
+        every.update((row[0], row[1]) for row in db.read(listed, source="postings"))
+    return every.difference(*waiting(db, scope).values())
+
+
+def waiting(db: Database, scope: Scope) -> dict[int, set[tuple[int, int]]]:
+    """Return the rows that are not packed, source and id, of each audience of the persona that has some."""
+    f, made = search_fresh.c, dict[int, set[tuple[int, int]]]()
+    listed = select(f.audience_id, f.source, f.row_id).where(f.audience_id.in_(audiences_of(db, scope)))
+    for audience, *row in db.read(listed, source="search_fresh"):
+        made.setdefault(audience, set()).add((row[0], row[1]))
+    return made
+
+
+def marked(db: Database, scope: Scope) -> dict[int, int]:
+    """Return the audiences of the persona whose packed rows have postings, each with the highest id of such a row."""
+    s = search_segment.c
+    rows = select(s.audience_id, s.stamp).where(s.audience_id.in_(audiences_of(db, scope)), s.segment_id == 0)
+    return {row[0]: row[1] for row in db.read(rows.where(s.stamp != 0), source="search_segment")}
+
+
 def unswept(db: Database, scope: Scope) -> bool:
     """Return whether an audience of the persona is marked as one whose packed rows have postings."""
-    s = search_segment.c
-    marked = select(s.stamp).where(s.audience_id.in_(audiences_of(db, scope)), s.segment_id == 0, s.stamp != 0)
-    return bool(db.read(marked, source="search_segment"))
+    return bool(marked(db, scope))
 
 
 def after_each_step(
@@ -187,6 +212,21 @@ def test_d15_reindexing_goes_on_where_packing_was_interrupted(db: Database, scop
     assert not unswept(db, scope) and verify_index(db) == []
 
 
+def test_d15_counts_are_mended_beside_postings_that_are_left(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody may pack, and leave postings, after the sweep that mending begins with."""
+    wait(db, scope, 60)
+    assert stopped(db, scope, lambda number: number == 1) and unswept(db, scope)
+    n = search_count.c
+    of = (n.audience_id.in_(audiences_of(db, scope)), n.kind == WORD, n.term == WORDS[3])
+    db.transaction(lambda c: c.execute(search_count.update().where(*of).values(docs=n.docs + 1)), source="t")
+    monkeypatch.setattr(sweeping, "sweep_all", lambda _db: None)
+    assert verify_index(db) != []
+    reindex(db)
+    assert unswept(db, scope) and verify_index(db) == []
+
+
 def test_f46_what_was_forgotten_leaves_no_posting_of_a_packed_row(db: Database, scope: Scope) -> None:
     """Whoever forgets does not wait for the rest of the packing."""
     wait(db, scope, 60)
@@ -216,6 +256,16 @@ def test_d14_many_rows_are_packed_into_few_segments(db: Database, scope: Scope) 
     postings = [told[1:] for told in seen if told[0] == "postings"]
     assert len(postings) > 2 and postings[-1][0] == postings[-1][1]
     assert pack_index(db) == 0
+
+
+def test_d14_segments_are_joined_between_the_steps(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the packing takes, a search meanwhile reads few segments of an audience."""
+    wait(db, scope, 330)
+    counts: list[int] = []
+    steps = after_each_step(db, scope, monkeypatch, lambda _: counts.append(len(segments(db, scope))))
+    pack_index(db)
+    # Of the messages as many as become one, and one of the items.
+    assert steps() > 12 and max(counts) <= packing.MOST_OF_A_SIZE + 1
 
 
 def test_d14_a_writer_packs_some_of_the_rows_that_wait(db: Database, scope: Scope) -> None:
@@ -279,4 +329,110 @@ def test_d14_two_pack_what_waits_while_others_write_and_change(db: Database, mig
     assert verify_index(db) == [] == index_differences(db, scope.persona)
     pack_index(db)
     assert verify_index(db) == [] and not unswept(db, scope)
-    assert fresh(db, scope) < 5 and (fresh(db, scope) or own_postings(db, scope) == 0)
+    # Each audience has its own rows that wait, and packs them when it has enough.
+    assert all(len(rows) < fresh_rows.PACK_FROM for rows in waiting(db, scope).values())
+    assert packed_with_postings(db, scope) == set()
+
+
+def test_d14_each_audience_has_fewer_rows_waiting_than_are_packed_together(db: Database, scope: Scope) -> None:
+    """However many these are in all: of one audience alone nothing is packed for another."""
+    wait(db, scope, 40)
+    assert sorted(map(len, waiting(db, scope).values())) == [4, 40]
+    pack_index(db)
+    assert list(map(len, waiting(db, scope).values())) == [4]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(index_table, "LOOKED_AFTER", 10**6)
+        said(db, scope, talk(random.Random(9), 4))
+    pack_index(db)
+    assert sorted(map(len, waiting(db, scope).values())) == [4, 4] and fresh(db, scope) == 8
+    assert packed_with_postings(db, scope) == set() and verify_index(db) == []
+
+
+# The sweep, step by step
+
+
+class Meddled:
+    """A connection during whose first deletion somebody else does something."""
+
+    def __init__(self, connection: Any, meddle: Callable[[Any], object]) -> None:
+        self.connection, self.meddle = connection, meddle
+
+    def execute(self, statement: Any, *values: Any) -> Any:
+        """Run a statement."""
+        result = self.connection.execute(statement, *values)
+        if statement.is_delete:
+            self.meddle(self.connection)
+        return result
+
+
+def test_d14_a_step_in_which_a_row_comes_back_is_undone_and_tried_again(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its postings, deleted as those of a packed row, would be lost."""
+    rows = wait(db, scope, 60)
+    assert stopped(db, scope, lambda _: not fresh(db, scope)) and unswept(db, scope)
+    before, (audience,) = own_postings(db, scope), marked(db, scope)
+    back = {"audience_id": audience, "source": CHAT.number, "row_id": rows[0], "at_us": 0, "words": 1, "local_only": 0}
+    transaction, left = db.transaction, list[int]()
+
+    def meddling(work: Any, **named: Any) -> Any:
+        def met(connection: Any) -> Any:
+            return work(Meddled(connection, lambda c: c.execute(search_fresh.insert(), back)))
+
+        if left or named["source"] != "search_term":
+            return transaction(work, **named)
+        result = transaction(met, **named)
+        left.append(own_postings(db, scope))
+        return result
+
+    monkeypatch.setattr(db, "transaction", meddling)
+    pack_index(db)
+    assert left == [before] and fresh(db, scope) == 0
+    assert own_postings(db, scope) == 0 and not unswept(db, scope) and verify_index(db) == []
+
+
+def test_d14_what_is_packed_during_a_sweep_is_swept_too(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of postings that are left goes only where none has come since; words before the sweep's place, too."""
+    wait(db, scope, 60)
+    assert stopped(db, scope, lambda _: not fresh(db, scope)) and unswept(db, scope)
+    (audience,) = marked(db, scope)
+    came: list[int] = []
+
+    def look(number: int) -> None:
+        if number == 1:
+            came.extend(wait(db, scope, 25, 7))
+            db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="the search index")
+
+    after_each_step(db, scope, monkeypatch, look)
+    pack_index(db)
+    assert len(came) == 27 and not unswept(db, scope)
+    assert packed_with_postings(db, scope) == set() and verify_index(db) == []
+
+
+def test_d14_only_the_rows_up_to_the_mark_are_swept(db: Database, scope: Scope) -> None:
+    """Whoever writes a row that is newer than all packed ones meets no sweep."""
+    rows = wait(db, scope, 60)[:60]
+    assert stopped(db, scope, lambda _: not fresh(db, scope)) and unswept(db, scope)
+    (audience,) = marked(db, scope)
+    change = search_segment.update().where(search_segment.c.audience_id == audience, search_segment.c.segment_id == 0)
+    db.transaction(lambda c: c.execute(change.values({fresh_rows.UNSWEPT_UNTIL: sorted(rows)[39]})), source="t")
+    sweeping.sweep_all(db)
+    assert packed_with_postings(db, scope) == {(CHAT.number, row) for row in sorted(rows)[40:]}
+    db.transaction(lambda c: c.execute(change.values({fresh_rows.UNSWEPT_UNTIL: max(rows)})), source="t")
+    sweeping.sweep_all(db)
+    assert packed_with_postings(db, scope) == set() and not unswept(db, scope)
+
+
+def test_d14_rows_packed_again_do_not_lower_the_mark(db: Database, scope: Scope) -> None:
+    """The oldest are edited, and packed anew while those above still have postings."""
+    rows = sorted(wait(db, scope, 60)[:60])
+    assert stopped(db, scope, lambda _: not fresh(db, scope)) and unswept(db, scope)
+    (audience,) = marked(db, scope)
+    for n, row in enumerate(rows[:6]):
+        edited(db, scope, row, f"a zebra {n}", audiences_of(db, scope))
+    db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="the search index")
+    assert marked(db, scope) == {audience: rows[-1]}
+    pack_index(db)
+    assert packed_with_postings(db, scope) == set() and verify_index(db) == []
