@@ -183,3 +183,20 @@ def test_g24_nothing_is_fetched_and_nobody_is_told(tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr[-2000:]
     assert "REFUSED []" in ran.stderr
+
+
+SAVED = """
+import sys
+from core.chat_history_cache import save_chat_message
+from core.db import open_database
+from core.scope import Scope
+by = {"db": open_database("sqlite://"), "scope": Scope(conversation="web/1", participant="web/ann")}
+save_chat_message("web/1", "the cat sat", "Ann", "ann", message_id="1", **by)
+print("numpy" in sys.modules)
+"""
+
+
+def test_saving_a_message_loads_no_numpy() -> None:
+    """Only whoever packs rows or searches among them needs it."""
+    ran = subprocess.run([sys.executable, "-c", SAVED], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert ran.stdout.strip() == "False"
