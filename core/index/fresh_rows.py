@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, or_, select
+from sqlalchemy import Connection, bindparam, delete, exists, or_, select, update
 
 from ..database import dialects
 from ..database.bulk import chunks, write_many
@@ -29,10 +29,14 @@ LAST_SEGMENT = _S.docs
 UNSWEPT_UNTIL = _S.stamp
 """In row 0: the highest id of the packed rows that may have postings left (`index.sweeping`), 0 where none has. In the
 row of a segment: what tells it from every other one."""
-IS_ROW_0 = (_S.audience_id == _A, _S.segment_id == 0)
-STATE = select(LAST_SEGMENT.label("last_segment"), UNSWEPT_UNTIL.label("unswept_until")).where(*IS_ROW_0)
+_IS_ROW_0 = (_S.audience_id == _A, _S.segment_id == 0)
+STATE = select(LAST_SEGMENT.label("last_segment"), UNSWEPT_UNTIL.label("unswept_until")).where(*_IS_ROW_0)
 STATE_HELD = STATE.with_for_update()
 _STATE_SHARED = STATE.with_for_update(read=True)
+SET_LAST = update(search_segment).where(*_IS_ROW_0).values({LAST_SEGMENT: bindparam("last")})
+SET_UNSWEPT = update(search_segment).where(*_IS_ROW_0).values({UNSWEPT_UNTIL: bindparam("highest")})
+SET_SWEPT = update(search_segment).where(*_IS_ROW_0, bindparam("last") == LAST_SEGMENT).values({UNSWEPT_UNTIL: 0})
+"""Unless segments were made since the one with this number."""
 
 
 def find_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> set[int]:
@@ -85,4 +89,4 @@ def is_fresh(table: Any) -> Any:
 
 def is_counted(table: Any) -> Any:
     """Return the condition that a posting of `:audience` counts: a packed row's, which nobody reads, does not."""
-    return or_(~exists().where(*IS_ROW_0, UNSWEPT_UNTIL != 0), is_fresh(table))
+    return or_(~exists().where(*_IS_ROW_0, UNSWEPT_UNTIL != 0), is_fresh(table))

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Integer, bindparam, delete, func, select
 
 from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
@@ -30,7 +30,7 @@ from ..database.schema import search_block, search_fresh, search_gone, search_se
 from ..database.sources import SourceTable
 from . import fresh_rows, sweeping
 from .entries import Entry, Progress, entry_of, indexed_columns, place_columns
-from .fresh_rows import IS_ROW_0, LAST_SEGMENT, STATE_HELD, UNSWEPT_UNTIL
+from .fresh_rows import SET_LAST, SET_UNSWEPT, STATE_HELD
 from .segment import (
     MOST_ROWS,
     Blocks,
@@ -99,12 +99,11 @@ def pack_fresh(connection: Connection, family: str, audience: int) -> int:
     _drop_fresh(connection, audience, made, (search_fresh,) if is_left else (search_fresh, search_term, search_tag))
     if is_left:
         highest = max(unswept, *(row.row_id for row in made))
-        connection.execute(_SET_UNSWEPT, {"audience": audience, "highest": highest})
+        connection.execute(SET_UNSWEPT, {"audience": audience, "highest": highest})
     _write(connection, family, audience, number, *pack_rows(made))
     return len(made)
 
 
-_SET_UNSWEPT = update(search_segment).where(*IS_ROW_0).values({UNSWEPT_UNTIL: bindparam("highest")})
 _FRESH = (
     select(_F.source, _F.row_id)
     .where(_F.audience_id == _A)
@@ -177,11 +176,8 @@ def _next_segment(connection: Connection, family: str, audience: int) -> tuple[i
     none = {"audience_id": audience, "segment_id": 0, "stamp": 0, "docs": 0, "head": b""}
     connection.execute(dialects.insert_ignore(search_segment, family), none)
     last, unswept = connection.execute(STATE_HELD, {"audience": audience}).one()
-    connection.execute(_SET_LAST, {"audience": audience, "last": last + 1})
+    connection.execute(SET_LAST, {"audience": audience, "last": last + 1})
     return int(last) + 1, int(unswept)
-
-
-_SET_LAST = update(search_segment).where(*IS_ROW_0).values({LAST_SEGMENT: bindparam("last")})
 
 
 def _write(connection: Connection, family: str, audience: int, number: int, rows: Rows, blocks: Blocks) -> None:

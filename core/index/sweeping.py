@@ -11,13 +11,13 @@ from functools import lru_cache, partial
 from operator import ge, gt, le, lt
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import Connection, Integer, and_, bindparam, delete, func, or_, select
 
 from ..database.dialects import ID
 from ..database.engine import Database, UndoError
 from ..database.schema import search_count, search_fresh, search_segment, search_tag, search_term
 from .entries import Progress
-from .fresh_rows import IS_ROW_0, LAST_SEGMENT, STATE, UNSWEPT_UNTIL, is_fresh
+from .fresh_rows import SET_SWEPT, STATE, UNSWEPT_UNTIL, is_fresh
 
 SWEPT_AT_ONCE = 50_000
 """Postings looked at in one transaction."""
@@ -124,7 +124,4 @@ def _sweep(table: Any, has_end: bool) -> Any:
 
 def _set_swept(audience: int, last: int, connection: Connection) -> None:
     """Note that packed rows have no postings left, unless some were packed since the segment with this number."""
-    connection.execute(_SET_SWEPT, {"audience": audience, "last": last})
-
-
-_SET_SWEPT = update(search_segment).where(*IS_ROW_0, bindparam("last") == LAST_SEGMENT).values({UNSWEPT_UNTIL: 0})
+    connection.execute(SET_SWEPT, {"audience": audience, "last": last})
