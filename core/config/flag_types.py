@@ -274,7 +274,7 @@ class EmbedderName(Text):
         return "http, model2vec: followed by the path of a folder, or blank for none"
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": f"^(http|{self.FOLDER}.+)?$"}
+        return {"type": "string", "pattern": rf"^\s*(http|{self.FOLDER}.*\S.*)?\s*$"}
 
 
 ZONE_CHARS = 100
