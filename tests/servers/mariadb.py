@@ -1,7 +1,8 @@
-"""MariaDB, of the version that the distribution ships."""
+"""MariaDB, of the version that the distribution ships, or of the Debian suite that MARIADB_SUITE names."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import ClassVar
@@ -20,6 +21,7 @@ class MariaDB(Daemon):
     NAME: ClassVar[str] = "mariadb"
     PROGRAM: ClassVar[str] = "mariadbd"
     PACKAGE: ClassVar[str] = "mariadb-server-core"
+    SUITE: ClassVar[str | None] = os.environ.get("MARIADB_SUITE") or None
     REDO_LOG: ClassVar[str] = "innodb_log_file_size"
 
     @classmethod
