@@ -90,7 +90,7 @@ def add(connection: Connection, family: str, entries: Iterable[Entry], *, has_un
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
     learn(connection, family, {t for e in every for t in e.terms})
     for audience in sorted(by_audience):
-        if _is_due(audience, len(by_audience[audience])) and (audience in many or _is_enough(connection, audience)):
+        if _is_due(audience, len(by_audience[audience])) and _is_enough(connection, audience, audience in many):
             _pack(connection, family, audience)
 
 
@@ -219,8 +219,12 @@ def _is_due(audience: int, count: int) -> bool:
     return written >= LOOKED_AFTER
 
 
-def _is_enough(connection: Connection, audience: int) -> bool:
-    """Return whether as many rows of an audience wait as are packed together."""
+def _is_enough(connection: Connection, audience: int, has_new_segment: bool) -> bool:
+    """Return whether as many rows of an audience wait as are packed together, or as many segments as are merged."""
+    if has_new_segment:
+        from . import packing  # noqa: PLC0415 - as in `add`
+
+        return bool(packing.choose_merge(packing.list_segments(connection, audience)))
     waiting = connection.execute(_WAITING, {"audience": audience, "most": fresh_rows.PACK_FROM})
     return len(waiting.scalars().all()) >= fresh_rows.PACK_FROM
 

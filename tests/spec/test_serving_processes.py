@@ -195,13 +195,21 @@ def test_r11_several_processes_refuse_what_one_of_them_would_keep_for_itself(
 
 
 def test_what_is_loaded_at_the_start_is_not_gone_through_by_the_garbage_collector(url: str) -> None:
-    code = (
-        "import gc, sys; from core.cli.serve import create_application; "
-        "create_application(sys.argv[1], {}, (), mcp=True, proxy=False); "
-        "print(gc.get_freeze_count(), len(gc.get_objects()))"
-    )
+    code = """
+import asyncio, gc, sys
+from core.cli.serve import create_application
+
+async def serve():
+    app = create_application(sys.argv[1], {}, (), mcp=True, proxy=False)
+    async with app.router.lifespan_context(app):
+        print(gc.get_freeze_count(), len(gc.get_objects()))
+
+asyncio.run(serve())
+print(gc.get_freeze_count())
+"""
     told = subprocess.run(
         [sys.executable, "-c", code, url], env=environment(url), cwd=ROOT, capture_output=True, text=True, check=True
     )
-    frozen, left = map(int, told.stdout.split())
+    frozen, left, afterwards = map(int, told.stdout.split())
     assert frozen > 10 * left, told.stdout
+    assert afterwards == 0
