@@ -204,6 +204,10 @@ def save_message(
         "timestamp": quoted["timestamp"],
         "username": _quoted_name(incoming.raw),
     }
+    if reply and reply["text"] == attachments.NON_TEXT:  # of a message that is stored the id says all
+        answered = get(get(incoming.raw, "reply_to_message"), "message_id")
+        if isinstance(answered, (str, int)):
+            reply |= table_reading.find_quoted(call.db, call.persona, incoming.interface_path, answered) or {}
     stored = save_chat_message(
         incoming.interface_path,
         incoming.text,

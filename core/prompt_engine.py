@@ -86,8 +86,9 @@ def build_json_prompt(
         history_scope: `local`, `recent` or `unified`, for this call.
         limit_tokens: most tokens beside it, counted by `counter`.
         destination: `remote` or `local`; local_only rows enter a local prompt alone.
-        replacing: id of a stored message of this conversation that this message takes the place of, or whose answer is
-            made anew: it and what the persona said after it are not in the prompt. Nothing stored changes.
+        replacing: the platform's id of a stored message of this conversation that this message takes the place of, or
+            whose answer is made anew: it and what the persona said after it are not in the prompt. Nothing stored
+            changes.
         db, settings, scope: those of the process by default.
 
     Returns:

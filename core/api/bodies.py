@@ -115,7 +115,7 @@ class HostMessage(BaseModel):
 
     def plain(self) -> dict[str, Any]:
         """Return it as the doors take it."""
-        return {"message_id": None, "date": None, **self.model_dump(exclude_unset=True)}
+        return self.model_dump(exclude_unset=True)
 
 
 class Reply(BaseModel):

@@ -171,7 +171,7 @@ def _make_application(
     except ConfigError as error:
         if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL"):
             raise
-        _refuse(str(error))
+        _refuse(f"{error} Without the page: --no-admin." if error.flag == "ADMIN_TOKEN" else str(error))
     _serve_within(made, _uncollected)
     return made
 

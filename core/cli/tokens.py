@@ -73,7 +73,8 @@ def list_(run: Run, persona: PersonaOption = None, admin: AdminOption = False) -
 
     run.persona = persona
     tokens = list_tokens(admin=admin, **run.asking())
-    run.answer(tokens, lambda: _print_tokens(tokens))
+    whose = "an operator" if admin else f"the persona {run.scope().persona!r}; --persona names another one"
+    run.answer(tokens, lambda: _print_tokens(tokens, whose))
 
 
 def revoke(run: Run, token_id: IdArgument, persona: PersonaOption = None, admin: AdminOption = False) -> None:
@@ -90,9 +91,9 @@ def revoke(run: Run, token_id: IdArgument, persona: PersonaOption = None, admin:
 _NOT_THERE = "Nothing was changed: no token of this persona has the id, or it was revoked before."
 
 
-def _print_tokens(tokens: list[ListedToken]) -> None:
+def _print_tokens(tokens: list[ListedToken], whose: str) -> None:
     if not tokens:
-        output.say("There are no tokens.")
+        output.say(output.clean(f"There are no tokens of {whose}."))
         return
     columns = ("id", "kind", "participant", "conversation", "label", "made", "revoked")
     rows = [

@@ -84,7 +84,7 @@ class StoryFlags(FlagValues):
     )
     auto_hide_scene_count: int = flag(
         1,
-        "Newest scenes that stay in the history, those before them are hidden; -1 hides nothing.",
+        "Newest scenes that stay in the history, the one under way counted; -1 hides nothing.",
         unit="scenes",
         low=-1,
         high=1000,

@@ -40,7 +40,7 @@ CHECKED_BYTES = 1 << 30
 WAL_BYTES = 256 << 20
 _DISTRIBUTION = "prompt-engine"
 _REQUIRED = re.compile(r"^([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w-]+)['\"]")
-_NOT_FOR_USE = frozenset({"test"})
+_NOT_FOR_USE = frozenset({"docs", "test"})
 
 
 def examine(

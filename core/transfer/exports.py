@@ -116,7 +116,7 @@ def export_chat(
     if call.place is None or (call.place.local_only and asking.destination != "local"):
         raise TransferError(
             f"There is no conversation {call.conversation!r} that this scope sees. "
-            "Name it by its key interface/chat[/thread], and the persona and server it belongs to."
+            "Name it by its key interface/chat[/thread], and its persona and server (--persona-id, --server)."
         )
     target = Path(path) if isinstance(path, (str, PathLike)) else path
     result = ExportResult(format, call.conversation, str(target) if isinstance(target, Path) else "")

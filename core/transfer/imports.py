@@ -216,7 +216,7 @@ def _notes(plan: Plan) -> Iterator[str]:
     if plan.survey.moved:
         yield f"messages whose send_date does not fit their place, given the time before: {plan.survey.moved}"
     if plan.persona is None and plan.survey.records and not plan.survey.persona_names:
-        yield "nobody was named as the persona (--persona), so nothing here counts as said by it"
+        yield "nobody was named as the persona (--persona-speaker), so nothing here counts as said by it"
     if not plan.private:
         yield ("without --private new conversations are public: seen from every public conversation of the same server")
 

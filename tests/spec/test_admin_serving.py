@@ -72,6 +72,7 @@ def test_l34_without_token_it_does_not_start(
     assert serve() == 2 and not listened
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith("ADMIN_TOKEN") and "secrets.token_urlsafe" in said
+    assert said.endswith("Without the page: --no-admin.")
 
 
 def test_l34_a_port_that_is_taken_is_named(

@@ -126,6 +126,7 @@ def test_r13_errors_have_one_shape(world: World) -> None:
         ("GET", "/v1/nowhere", b"", 404), ("GET", "/nowhere", b"", 404), ("PUT", "/v1/search", b"", 405),
         ("DELETE", "/v1/memories/7", b"", 404), ("DELETE", "/v1/memories/x", b"", 422),
         ("POST", "/v1/messages", b'{"messages": [{"message": {"text": "x"}}]}', 422),
+        ("POST", "/v1/prompt", b'{"message": {"txt": "x"}}', 422), ("POST", "/v1/turns", b'{"message": {}}', 422),
         ("POST", "/v1/memories", b'{"text": " "}', 422), ("POST", "/v1/search", b"[" * 100_000, 400),
         ("POST", "/v1/search", b'{"query": "\\ud800\\u0000"}', 422), ("POST", "/v1/search", b"\xff\xfe", 422),
         ("POST", "/v1/memories", b'{"text": "x", "participant": "a\\u0000b"}', 422),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from core.database.rows import read_object
 from core.database.schema import audiences, chat_history_cache, conversations, memories
 from core.database.schema_stories import message_alternatives
 from core.errors import TransferError
+from core.prompt_engine import build_json_prompt
 from core.scope import Scope
+from core.stories import refresh_memory
 from core.synth_core_memory import search_memories
 from core.transfer.imports import ImportResult, import_file
 from core.wishes import list_wishes
@@ -446,6 +449,18 @@ def test_r25_bots_and_service_lines_are_marked(db: Database) -> None:
     assert (joined.role, bool(joined.hidden), _facts(joined)["service"]) == ("system", True, True)
     assert (weather.role, weather.participant_key, _facts(weather)["bot"]) == ("user", "discord/503", True)
     assert "bot" not in _facts(rows["See you"])
+
+
+def test_r25_service_lines_stay_out_of_the_history_when_hiding_is_worked_out_anew(db: Database) -> None:
+    """Scenes decide what is hidden, and show whatever lies in none that is over; nobody said that somebody joined."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / "discord")
+    there = replace(scope, conversation="discord/701", server=_audience(db, scope, "discord/701")[1])
+    refresh_memory("discord/701", db=db, settings=DEFAULTS, scope=there)
+    asked = {"text": "And now?", "interface_path": "discord/701", "server_id": there.server}
+    prompt = build_json_prompt(asked, history_scope="local", db=db, settings=Settings(history_lines=500), scope=there)
+    lines = str(prompt["context"]["history_current_chat"])
+    assert "See you" in lines and "Joined the server." not in lines
 
 
 def test_r25_replies_reactions_mentions_and_edits_come_along(db: Database) -> None:

@@ -49,6 +49,23 @@ def test_p70_who_is_quoted_and_what_cannot_be_read(db: Database) -> None:
     assert 'Bob B: "Lunch?"' in prompt["context"]["history_current_chat"][0]
 
 
+def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(db: Database) -> None:
+    """Some platforms tell the id of the answered message and no more; a message nobody stored stays without words."""
+    by: dict[str, Any] = {"db": db, "settings": Settings()}
+    here = {"interface_path": "discord/21"}
+    save_message(said(1, "Who feeds the cat?", **here), **by)
+    save_message(said(2, "I do", reply_to_message={"message_id": 1}, **here), **by)
+    save_message(said(3, "Me too", reply_to_message={"message_id": "77"}, **here), **by)
+    save_message(said(4, "Nice", reply_to_message={"message_id": "1", "caption": "a cat"}, **here), **by)
+    lines = load_chat_history("discord/21", **by)
+    quoted = [line["metadata"]["reply_to"] for line in lines[1:]]
+    assert [(each["username"], each["text"]) for each in quoted] == [
+        ("Ann", "Who feeds the cat?"),
+        ("", "[Non-text content]"),
+        ("", "a cat"),
+    ]
+
+
 def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
     """Its own privacy counts, as for a prompt."""
     by: dict[str, Any] = {"db": db, "settings": Settings()}

@@ -321,7 +321,7 @@ def test_f10_what_somebody_importing_may_not_have_meant_is_noted(db: Database, t
     """A persona without a name and a private chat made public are both found out too late otherwise."""
     path = _file(tmp_path, _rows(2))
     nobody, public = _import(db, own_scope(), path, dry_run=True).notes
-    assert nobody.startswith("nobody was named as the persona (--persona)")
+    assert nobody.startswith("nobody was named as the persona (--persona-speaker)")
     assert public.startswith("without --private new conversations are public")
     assert _import(db, own_scope(), path, persona="Iris", dry_run=True).notes == (public,)
     assert _import(db, own_scope(), path, persona="Iris", private=True, dry_run=True).notes == ()

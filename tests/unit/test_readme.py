@@ -207,6 +207,7 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
         "TEST_DATABASE_URL",
         "TEST_SERVERS",
         "TEST_SERVERS_DIR",
+        "MARIADB_SUITE",
         "PAGE_PICTURES",
         "SBOM_EXTRAS",
         "WRITER_TURNS",

@@ -101,8 +101,8 @@ def auto_hide_plan(
     """Return which messages are to be hidden and which shown, changes only, as ranges of indexes; nothing is changed.
 
     Args:
-        count: newest scenes that stay, of those that have ended: 0 hides through the last break, below 0 changes
-            nothing; None is AUTO_HIDE_SCENE_COUNT.
+        count: newest scenes that stay, the one under way counted: 1 and 0 hide through the last break, below 0
+            changes nothing; None is AUTO_HIDE_SCENE_COUNT.
         conversation: its key; None is the scope's.
 
     Returns:

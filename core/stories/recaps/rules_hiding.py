@@ -24,7 +24,7 @@ def visible_start(breaks: Sequence[int], count: int) -> int | None:
 
     Args:
         breaks: indexes of the visible scene breaks, rising.
-        count: newest scenes that stay, of those that have ended; 0 hides through the last break, below 0 is off.
+        count: newest scenes that stay, the one under way counted; 1 and 0 hide through the last break, below 0 is off.
 
     Returns:
         0 shows all: there are fewer breaks than `count`, or none.

@@ -59,3 +59,10 @@ def test_what_is_in_order_is_shown_on_demand(run: Command, shown: str) -> None:
     run("db", "init")
     assert shown in run("doctor", "--text", "--all").out
     assert "ok: " not in run("doctor", "--text").out
+
+
+def test_extras_that_make_this_package_and_not_run_it_are_not_told(run: Command) -> None:
+    """A host neither tests it nor makes its site."""
+    said = [each["what"] for each in run("doctor").json["symptoms"] if each["area"] == "extras"]
+    assert any("extra admin" in what for what in said)
+    assert not any("extra docs" in what or "extra test" in what for what in said)

@@ -180,4 +180,5 @@ def test_recap_shows_makes_and_refreshes(kitchen: Command) -> None:
     assert "changed" in kitchen("recap", "refresh", KITCHEN).json
     ran = kitchen("recap", "show", "demo/nowhere")
     assert ran.code == 1 and "Nothing is stored of the conversation" in ran.err
+    assert "by --persona-id" in ran.err
     assert kitchen("recap", "accept", KITCHEN, 7).code == 1

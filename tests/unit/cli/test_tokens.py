@@ -13,6 +13,10 @@ def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
     assert run("token", "list", "--persona", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
     assert made["token"] not in run("token", "list", "--persona", "iris", "--text").out
     assert run("token", "list").json == []
+    nothing = run("token", "list", "--text")
+    assert " ".join(nothing.out.split()) == (
+        "There are no tokens of the persona 'default'; --persona names another one."
+    )
     again = run("token", "add", "--persona", "iris", "--host", "--text")
     assert again.out.startswith("pe_") and "this once" in again.err
     assert run("token", "revoke", made["id"]).code == 1
