@@ -72,6 +72,16 @@ running_parts.read_story({"recap": {"open": [deep], "developments": deep, "state
 _secondary('{"title": ' + '{"a": ' * 95 + '1' + '}' * 95 + ', "summary": "x"}')
 """
 
+_EXPORTS = """
+from core.transfer.platforms.openwebui import _words
+from core.transfer.platforms.whatsapp_words import ATTACHED
+for piece in ("<think>", "<details ", '<details type="reasoning">'):
+    for end in ("", "</think>", "</reasoning></details>"):
+        _words(piece * (1_000_000 // len(piece)) + end)
+for piece in ("[", "a.", "a ("):
+    ATTACHED.sub("", piece * 500_000)
+"""
+
 
 def _limited() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -79,7 +89,7 @@ def _limited() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", [_TEMPLATES, _PARSERS], ids=["templates", "parsers"])
+@pytest.mark.parametrize("code", [_TEMPLATES, _PARSERS, _EXPORTS], ids=["templates", "parsers", "exports"])
 def test_f32_f62_g22_hostile_input_is_done_in_bounded_time_and_memory(code: str) -> None:
     """A template of forty lines stood for a list of 2**40; a reply of ninety brackets took 2**90 calls."""
     ran = subprocess.run(

@@ -12,12 +12,17 @@ from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_
 from .trees import NO_TIME, Node, choose_branch
 from .values import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 
-_DETAILS = re.compile(
-    r"<details\b[^>]*\btype=\"(?:reasoning|tool_calls|code_interpreter)\"[^>]*>.*?</details>\s*|"
-    r"<(think|thinking|reasoning)>.*?</\1>\s*",
-    re.DOTALL | re.IGNORECASE,
-)
-"""What a model thought or did, inside its answer."""
+_THOUGHTS = {
+    "details": re.compile(
+        r"<details\b[^<>]*\btype=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]*>.*?</details>\s*",
+        re.DOTALL | re.IGNORECASE,
+    ),
+    **{
+        tag: re.compile(rf"<{tag}>.*?</{tag}>\s*", re.DOTALL | re.IGNORECASE)
+        for tag in ("think", "thinking", "reasoning")
+    },
+}
+"""What a model thought or did, inside its answer, by the tag around it."""
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
@@ -100,4 +105,11 @@ def _words(content: Any) -> str:
     """Return the text of a message without what stands in it of thoughts and tools."""
     parts = content if isinstance(content, list) else [content]
     texts = [clean(part) if isinstance(part, str) else text_at(part, "text") for part in parts]
-    return _DETAILS.sub("", "\n".join(text for text in texts if text.strip())).strip()
+    said = "\n".join(text for text in texts if text.strip())
+    for tag, thought in _THOUGHTS.items():
+        end = said.lower().rfind(f"</{tag}>")  # behind it nothing ends: looking from each beginning on would take long
+        if end >= 0:
+            end += len(tag) + 3
+            end += len(said[end:]) - len(said[end:].lstrip())
+            said = thought.sub("", said[:end]) + said[end:]
+    return said.strip()

@@ -72,7 +72,7 @@ plik załączony | załączono plik | załączony plik | ファイル添付 | �
 fișier atașat | файл додано | συνημμένο αρχείο
 """)
 ATTACHED = re.compile(
-    rf"(?P<name>\S[^\n/\\<>:]*\.\w{{2,5}}) \((?:{'|'.join(map(re.escape, _ATTACHED))})\)", re.IGNORECASE
+    rf"(?P<name>\S[^\n/\\<>:]{{0,255}}\.\w{{2,5}}) \((?:{'|'.join(map(re.escape, _ATTACHED))})\)", re.IGNORECASE
 )
 """Android: the name of a file, then that it is attached."""
 _ATTACHED_HERE = _words("""
