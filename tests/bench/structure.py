@@ -86,16 +86,16 @@ def imports_of(root: Path, path: Path, names: set[str]) -> set[str]:
     return (found & names) - {own}
 
 
-def import_graph(root: Path) -> dict[str, set[str]]:
-    """Return each module of a checkout with those it imports, anywhere in it: in functions and for types too."""
-    files = package_files(root)
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """Return each module of a package's folder with those it imports, anywhere in it: in functions and for types too."""
+    files, root = package_files(package), package.parent
     names = {module_name(root, path) for path in files}
     return {module_name(root, path): imports_of(root, path, names) for path in files}
 
 
-def package_files(root: Path) -> list[Path]:
+def package_files(package: Path) -> list[Path]:
     """Return the files of the package."""
-    return [path for path in sorted((root / "core").rglob("*.py")) if not {"_data", "_editable"} & set(path.parts)]
+    return [path for path in sorted(package.rglob("*.py")) if not {"_data", "_editable"} & set(path.parts)]
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
@@ -130,7 +130,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 def figures(root: Path) -> dict[str, object]:
     """Return the figures of a checkout."""
-    files, graph = package_files(root), import_graph(root)
+    files, graph = package_files(root / "core"), import_graph(root / "core")
     sizes = {module_name(root, path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
     importers = Counter(target for targets in graph.values() for target in targets)
     rooms = [size for path, size in ((p, sizes[module_name(root, p)]) for p in files) if path.name != "__init__.py"]
