@@ -87,7 +87,7 @@ def imports_of(root: Path, path: Path, names: set[str]) -> set[str]:
 
 
 def import_graph(package: Path) -> dict[str, set[str]]:
-    """Return each module of a package's folder with those it imports, anywhere in it: in functions and for types too."""
+    """Return each module of a package's folder with those it imports, anywhere in it, for types too."""
     files, root = package_files(package), package.parent
     names = {module_name(root, path) for path in files}
     return {module_name(root, path): imports_of(root, path, names) for path in files}
