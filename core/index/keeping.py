@@ -66,8 +66,9 @@ def is_kept(ready: object, until_id: int | None) -> bool:
     return bool(ready) or until_id != NEVER
 
 
-_UNKEPT = select(_P.source).where(_P.ready == 0, _P.until_id == bindparam("never", type_=ID)).order_by(_P.source)
-ANY_UNKEPT = exists().where(_P.ready == 0, _P.until_id == bindparam("never", NEVER, type_=ID))
+_IS_UNKEPT = (_P.ready == 0, _P.until_id == bindparam("never", NEVER, type_=ID))
+_UNKEPT = select(_P.source).where(*_IS_UNKEPT).order_by(_P.source)
+ANY_UNKEPT = exists().where(*_IS_UNKEPT)
 """Whether of some source no index is kept, as a column for a statement that is sent anyhow."""
 _UNKEPT_HELD = _UNKEPT.where(_P.source.in_(bindparam("sources", expanding=True))).with_for_update(read=True)
 
