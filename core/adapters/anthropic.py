@@ -20,8 +20,8 @@ from . import missing
 
 try:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
-except ImportError as error:
-    raise missing("anthropic", "anthropic") from error
+except ImportError as _error:
+    raise missing("anthropic", "anthropic") from _error
 
 __all__ = ["AsyncMemoryTool", "MemoryTool"]
 

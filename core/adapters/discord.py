@@ -13,8 +13,8 @@ from . import missing
 
 try:
     import discord
-except ImportError as error:
-    raise missing("discord.py", "discord") from error
+except ImportError as _error:
+    raise missing("discord.py", "discord") from _error
 
 __all__ = ["conversation_of", "message_of", "on_delete", "on_edit"]
 

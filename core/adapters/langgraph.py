@@ -52,8 +52,8 @@ try:
         tokenize_path,
         validate_op_namespace,
     )
-except ImportError as error:
-    raise missing("langgraph", "langgraph") from error
+except ImportError as _error:
+    raise missing("langgraph", "langgraph") from _error
 
 __all__ = ["Store"]
 
@@ -86,7 +86,7 @@ class Store(BaseStore):
         super().__init__()
         self._by: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
         self._fields = None if fields is None else list(fields)
-        self.ttl_config = ttl
+        self.ttl_config: TTLConfig | None = ttl
         self._stop = threading.Event()
         self._sweeper: threading.Thread | None = None
 

@@ -12,8 +12,8 @@ from .recall import HEADER, RECALL_CHARS, build_recall, fit_recall, save_lines
 try:
     from llama_index.core.base.llms.types import ChatMessage
     from llama_index.core.memory import BaseMemoryBlock
-except ImportError as error:
-    raise missing("llama-index-core", "llama-index") from error
+except ImportError as _error:
+    raise missing("llama-index-core", "llama-index") from _error
 
 __all__ = ["MemoryBlock"]
 

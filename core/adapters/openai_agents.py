@@ -28,8 +28,8 @@ from .recall import RECALL_CHARS, build_recall
 try:
     from agents.memory import SessionSettings
     from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
-except ImportError as error:
-    raise missing("openai-agents", "openai-agents") from error
+except ImportError as _error:
+    raise missing("openai-agents", "openai-agents") from _error
 
 __all__ = ["Session"]
 
@@ -64,7 +64,7 @@ class Session:
         recall_chars: int = RECALL_CHARS,
     ) -> None:
         self.session_id = session_id
-        self.session_settings = coerce_session_settings(
+        self.session_settings: SessionSettings | None = coerce_session_settings(
             SessionSettings() if session_settings is None else session_settings
         )
         self._db, self._settings, self._scope = db, settings, scope

@@ -16,8 +16,8 @@ from .recall import RECALL_CHARS, build_recall, save_lines
 try:
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
-except ImportError as error:
-    raise missing("pydantic-ai-slim", "pydantic-ai") from error
+except ImportError as _error:
+    raise missing("pydantic-ai-slim", "pydantic-ai") from _error
 
 __all__ = ["Memory"]
 

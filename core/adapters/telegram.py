@@ -14,8 +14,8 @@ from . import missing
 
 try:
     from telegram import Message, Update
-except ImportError as error:
-    raise missing("python-telegram-bot", "telegram") from error
+except ImportError as _error:
+    raise missing("python-telegram-bot", "telegram") from _error
 
 __all__ = ["conversation_of", "message_of", "on_edit"]
 

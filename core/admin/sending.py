@@ -13,7 +13,7 @@ class Sending:
 
     def __init__(self, send: Send, headers: Mapping[str, str]) -> None:
         self._send, self._headers = send, headers
-        self.begun = False
+        self.begun: bool = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":

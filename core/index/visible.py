@@ -73,8 +73,10 @@ class Visible:
     """
 
     def __init__(self, audience: int, table: Table, fresh: Sequence[tuple[Any, ...]]) -> None:
-        self.audience, self.table, self.fresh = audience, table, fresh
-        self.packed = len(table)
+        self.audience: int = audience
+        self.table: Table = table
+        self.fresh: Sequence[tuple[Any, ...]] = fresh
+        self.packed: int = len(table)
         ordered = []
         for one in map(fresh_row, fresh):
             thread, who = place_of(one.source, one.conversation, one.name, one.key, one.role)
@@ -108,7 +110,7 @@ class Visible:
         # Of rows in new conversations the order among each other is the one they are listed in.
         self._places = np.maximum.accumulate(np.array(places, np.int64)) if places else np.empty(0, np.int64)
         self._ranks = self._places + np.arange(len(places))
-        self.sessions = int(table.session[-1]) + 1 if self.packed else 0
+        self.sessions: int = int(table.session[-1]) + 1 if self.packed else 0
         self._fresh["session"] = self._sessions(rows, threads)
         self._gone: tuple[_Gone, Any] = ((), np.empty(0, np.int64))
 

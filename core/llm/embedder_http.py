@@ -49,7 +49,7 @@ class EndpointEmbedder:
     def __init__(self, endpoint: Endpoint) -> None:
         self._at = endpoint
         model = endpoint.model.strip() or "http"
-        self.name = f"{model}/{endpoint.dimensions}" if endpoint.dimensions else model
+        self.name: str = f"{model}/{endpoint.dimensions}" if endpoint.dimensions else model
 
     def __repr__(self) -> str:
         return f"EndpointEmbedder({self._at!r})"

@@ -27,7 +27,7 @@ class StaticEmbedder:
     is_local = True
 
     def __init__(self, path: str) -> None:
-        self.path = Path(path).expanduser()
+        self.path: Path = Path(path).expanduser()
         self._reading = threading.Lock()
         self._name = ""
         self._model: Any = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..shapes import WriteResult
@@ -10,7 +12,7 @@ from ..shapes import WriteResult
 class Answer(BaseModel):
     """One answer; nothing stands in it that its schema does not name."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
 class ContextAnswer(Answer):

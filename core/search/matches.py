@@ -32,14 +32,14 @@ class Terms:
 
     def __init__(self, search: Search) -> None:
         self.numbers: dict[tuple[int, str], int] = {}
-        self.search = search
+        self.search: Search = search
         for word in search.words:
             for term in () if word.walk else word.terms:
                 self.numbers.setdefault((WORD, term), len(self.numbers))
         for tag in search.query.tags:
             self.numbers.setdefault((TAG, tag), len(self.numbers))
-        self.unlisted = self.numbers.setdefault((WORD, UNLISTED), len(self.numbers))
-        self.keys = list(self.numbers)
+        self.unlisted: int = self.numbers.setdefault((WORD, UNLISTED), len(self.numbers))
+        self.keys: list[tuple[int, str]] = list(self.numbers)
 
     def describe(self, asked: Asked) -> list[list[Term]]:
         """Return what each number means: one meaning for each group of texts that the word belongs to."""
@@ -117,7 +117,7 @@ class Bounds:
         self._hides_local = not limits.local_only and view.has_local_only
         without = limits.without_conversations
         self._threads = np.array([n for n, thread in enumerate(view.threads) if thread in without] if without else ())
-        self.is_open = (
+        self.is_open: bool = (
             not (len(self._gone) or self._hides_local or any(limits.bounds) or len(self._threads))
             and self._sources is None
         )

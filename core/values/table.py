@@ -312,7 +312,10 @@ class Change:
     """One transaction over the values of a scope, which holds their audience."""
 
     def __init__(self, connection: Connection, call: Call, address: Address, started: int) -> None:
-        self.connection, self.call, self.address, self.now = connection, call, address, call.db.clock()
+        self.connection: Connection = connection
+        self.call: Call = call
+        self.address: Address = address
+        self.now: datetime = call.db.clock()
         self._started = started
         self._place: table_conversations.Place | None = None
 

@@ -60,7 +60,7 @@ class WrongIdentityError(ScopeError):
 
     def __init__(self, text: str, field: str) -> None:
         super().__init__(text)
-        self.fields = (field,)
+        self.fields: tuple[str, ...] = (field,)
 
 
 def read_identity(headers: Mapping[str, str]) -> dict[str, str]:

@@ -28,11 +28,12 @@ class Places:
     """What is known of the rows of an audience beside their words."""
 
     def __init__(self, one: AudienceRows, asked: Asked, here: str) -> None:
-        self.one, self.view, self.asked = one, one.matches.view, asked
-        view = self.view
-        self.of_thread = shares_of_long(view.thread_means)
-        self.persons = persons_of(asked.question, asked.asker, view)
-        self.nearness = view.nearness(here, asked.asker)
+        self.one: AudienceRows = one
+        self._view = view = one.matches.view
+        self.asked: Asked = asked
+        self.of_thread: Any = shares_of_long(view.thread_means)
+        self.persons: Any = persons_of(asked.question, asked.asker, view)
+        self.nearness: Any = view.nearness(here, asked.asker)
 
     def session(self, session: Any) -> Any:
         """Return what sessions are worth; nothing where none of their rows matches."""
@@ -46,15 +47,15 @@ class Places:
 
     def long(self, index: Any) -> Any:
         """Return how far the turns of the rows' conversations are long ones."""
-        return self.of_thread[self.view.take("thread", index)]
+        return self.of_thread[self._view.take("thread", index)]
 
     def near(self, index: Any) -> Any:
         """Return how near rows stand to who asks."""
-        return self.nearness[self.view.take("thread", index)]
+        return self.nearness[self._view.take("thread", index)]
 
     def score(self, index: Any, own: Any, context: Any, beside: Any, session: Any) -> Any:
         """Return the score of rows: their reasons, weighted as in `relevance.weigh`, as far as no text is read."""
-        view, asked = self.view, self.asked
+        view, asked = self._view, self.asked
         thread = view.take("thread", index)
         long = self.of_thread[thread]
 
@@ -81,7 +82,7 @@ class Places:
 
     def _days(self, index: Any, weigh: Any) -> Any:
         """Return what the days asked for are worth: the rows of one moment are asked about once."""
-        hours, inverse = np.unique(self.view.take("at_us", index) // 3_600_000_000, return_inverse=True)
+        hours, inverse = np.unique(self._view.take("at_us", index) // 3_600_000_000, return_inverse=True)
         names = ("day", "days_after", "month")
         near = [on_days(self.asked.question.days, _EPOCH + timedelta(hours=int(hour))) for hour in hours]
         values = {name: np.array([each.get(name, 0.0) for each in near], np.float32)[inverse] for name in names}

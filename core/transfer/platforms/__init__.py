@@ -87,8 +87,8 @@ class ExportImport:
         self, found: Found, *, zone: tzinfo, interface: str | None, conversation: str | None, persona: str | None,
         user: str, private: bool, day_first: bool | None,
     ) -> None:  # fmt: skip
-        self.found = found
-        self.reading = Reading(zone, day_first, user)
+        self.found: Found = found
+        self.reading: Reading = Reading(zone, day_first, user)
         self.survey: Survey = survey.Survey()
         self._interface, self._conversation, self._private = interface, conversation, private
         self._persona = persona

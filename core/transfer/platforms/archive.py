@@ -105,7 +105,7 @@ class Export:
         self.path = path
         self.faults: list[Fault] = []
         self.members: list[Member] = []
-        self.is_zip = False
+        self.is_zip: bool = False
         try:
             if path.is_dir():
                 self._add_folder(path)

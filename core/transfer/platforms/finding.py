@@ -38,9 +38,9 @@ class Found:
     """The files of an export by the program they are of."""
 
     def __init__(self, export: Export) -> None:
-        self.export = export
+        self.export: Export = export
         self.members: dict[str, list[Member]] = {}
-        self.unknown = 0
+        self.unknown: int = 0
         """Files of which nothing is known."""
         slacks = _slack_members(export)
         for member in export.members:
