@@ -28,7 +28,7 @@ from ..scope import Privacy, Scope
 from ..shapes import WriteResult
 from ..wishes import table as wishes_table
 from ..wishes.rules import Wish
-from . import table_story_rows
+from . import table_hidden, table_story_rows
 from .new_message import SAME_WITHIN, NewMessage
 
 Wishes = Sequence[tuple[Wish, bool]]
@@ -258,7 +258,7 @@ def _row(persona: str, row_id: int, message: NewMessage, place: table_conversati
         "triggered_by": message.triggered_by,
         "metadata": message.metadata,
         "timestamp": message.at,
-        "hidden": int(message.hidden),
+        "hidden": table_hidden.AT_SOURCE if message.hidden else 0,
         "excluded": int(message.excluded),
         "content_hash": message.digest,
     }

@@ -1,7 +1,8 @@
 """Which messages of a conversation are hidden (chat_history_cache.hidden), and which should be.
 
-All of it turns on one place: messages up to it are hidden, those after it are not. Hidden messages leave the history
-lists; the search tables do not know about it, so they are found as before.
+All of it turns on one place: messages up to it are hidden, those after it are not. What was hidden already where it
+comes from stays so wherever that place is. Hidden messages leave the history lists; the search tables do not know about
+it, so they are found as before.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ..database.schema_stories import scenes
 
 _C = chat_history_cache.c
 _S = scenes.c
+BY_SCENES, AT_SOURCE = 1, 2
+"""What `hidden` holds where a message is: by the scenes, which is worked out anew, or since it came in, which stays."""
 _HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
 
 
@@ -34,7 +37,8 @@ class Row(NamedTuple):
 
     row_id: int
     place: Place
-    hidden: bool
+    hidden: bool | None
+    """None where it came in hidden, and stays so."""
 
 
 _BREAKS = (
@@ -63,7 +67,7 @@ _ORDER = select(_C.id, _C.timestamp, _C.hidden).where(*_HERE).order_by(_C.timest
 def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
     """Return every message of a conversation, oldest first: its index is its position."""
     found = read(_ORDER, {"persona": persona, "conversation": conversation})
-    return [Row(r.id, Place(r.timestamp, r.id), bool(r.hidden)) for r in found]
+    return [Row(r.id, Place(r.timestamp, r.id), None if r.hidden == AT_SOURCE else bool(r.hidden)) for r in found]
 
 
 def _up_to() -> Any:
@@ -78,9 +82,9 @@ def _after() -> Any:
 
 @lru_cache(maxsize=2)
 def _misplaced(all_shown: bool) -> Any:
-    wrong: Any = _C.hidden != 0
+    wrong: Any = _C.hidden == BY_SCENES
     if not all_shown:
-        wrong = or_(and_(_C.hidden == 0, _up_to()), and_(_C.hidden != 0, _after()))
+        wrong = or_(and_(_C.hidden == 0, _up_to()), and_(_C.hidden == BY_SCENES, _after()))
     return select(_C.id).where(*_HERE, wrong).limit(1)
 
 
@@ -100,10 +104,10 @@ def _place(place: Place | None) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _set(hide: bool, bounded: bool) -> Any:
-    where = [*_HERE, _C.hidden == int(not hide)]
+    where = [*_HERE, _C.hidden == (0 if hide else BY_SCENES)]
     if bounded:
         where.append(_up_to() if hide else _after())
-    return update(chat_history_cache).where(*where).values(hidden=int(hide))
+    return update(chat_history_cache).where(*where).values(hidden=BY_SCENES if hide else 0)
 
 
 def update_hidden(connection: Connection, persona: str, conversation: str, last_hidden: Place | None) -> int:
@@ -113,6 +117,13 @@ def update_hidden(connection: Connection, persona: str, conversation: str, last_
     if last_hidden is not None:
         changed += connection.execute(_set(True, True), values).rowcount
     return changed + connection.execute(_set(False, last_hidden is not None), values).rowcount
+
+
+def give_to_scenes(connection: Connection, persona: str, conversation: str, last_hidden: Place) -> None:
+    """Let what came in hidden up to a message be hidden by the scenes from now on."""
+    values = {"persona": persona, "conversation": conversation, **_place(last_hidden)}
+    stmt = update(chat_history_cache).where(*_HERE, _C.hidden == AT_SOURCE, _up_to()).values(hidden=BY_SCENES)
+    connection.execute(stmt, values)
 
 
 def set_excluded(connection: Connection, persona: str, row_id: int, *, excluded: bool) -> bool:

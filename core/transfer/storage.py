@@ -17,9 +17,11 @@ from ..errors import MessageError, StoreError, TransferError
 from ..messages import new_message, table_batches, table_hidden
 from ..messages.new_message import NewMessage
 from ..messages.table import Wishes
+from ..messages.table_hidden import Place, Row
 from ..scope import Privacy, Scope
 from ..shapes import PERSONA_SENDER, WriteResult
 from ..stories import table_imported
+from ..stories.recaps import rules_hiding
 from ..stories.table_imported import Beside
 from ..wishes import recognition
 from . import lines
@@ -236,9 +238,12 @@ def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome
     line = None if reader.header is None else json_text.keep(header.line)
     metadata: dict[str, Any] = {} if line is None else {json_text.KEY: line}
     metadata |= {json_text.AFTER: after} if (after := reader.after()) else {}
-    versions = header.versions
+    versions, scenes = header.versions, outcome.story["scenes"]
+    reading = readers.of(call.db, "chat_history_cache")
+    order = table_hidden.read_rows(reading, call.persona, conversation) if versions or scenes else []
+    if scenes:
+        _give_to_scenes(call, conversation, order, table_hidden.read_breaks(reading, call.persona, conversation))
     if versions:
-        order = table_hidden.read_rows(readers.of(call.db, "chat_history_cache"), call.persona, conversation)
         places = Places.of(outcome.places, [row.row_id for row in order])
         versions = tuple(
             replace(
@@ -254,3 +259,14 @@ def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome
         ),
         source="conversations",
     )
+
+
+def _give_to_scenes(call: Call, conversation: str, order: Sequence[Row], breaks: Sequence[Place]) -> None:
+    """Leave to the scenes what they had hidden in the file: all of it, up to one of their breaks."""
+    at = {row.place: index for index, row in enumerate(order)}
+    last = rules_hiding.last_hidden_scene([at[place] for place in breaks if place in at], [row.hidden for row in order])
+    if last is not None:
+        call.db.repeat(
+            lambda connection: table_hidden.give_to_scenes(connection, call.persona, conversation, order[last].place),
+            source="chat_history_cache",
+        )

@@ -18,6 +18,7 @@ from core.database.schema import audiences, chat_history_cache, conversations, m
 from core.errors import StoreWriteError, TransferError
 from core.messages import table as chat
 from core.messages import table_batches as chat_batches
+from core.messages.table_hidden import AT_SOURCE
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer import storage as storing
@@ -361,7 +362,7 @@ def test_a_sillytavern_chat_is_one_conversation(db: Database, tmp_path: Path) ->
     assert (first.imported, first.persona, first.conversations) == (3, ("Iris",), ("st/Iris - 2023",))
     assert _import(db, scope, path, interface="st").duplicates == 3
     assert [(row.role, row.sender_id, row.hidden) for row in _stored(db, scope)] == [
-        ("persona", "self", 0), ("user", "Ann", 0), ("persona", "self", 1)
+        ("persona", "self", 0), ("user", "Ann", 0), ("persona", "self", AT_SOURCE)
     ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from core.database.engine import Database
 from core.database.schema import chat_history_cache, conversations
 from core.database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
 from core.errors import StoreWriteError, TransferError
+from core.messages.table_hidden import AT_SOURCE, BY_SCENES
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.stories import table_imported as beside
@@ -129,7 +130,57 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
         == 2
     )
     keeper = rows["What about the keeper?"]
-    assert (keeper.hidden, rows["He sleeps. 灯台 — אור — 👩‍🚀"].excluded) == (1, 1)
+    assert (keeper.hidden, rows["He sleeps. 灯台 — אור — 👩‍🚀"].excluded) == (AT_SOURCE, 1)
+
+
+def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database, tmp_path: Path) -> None:
+    """Alternatives, edits, breaks and refreshes work out anew what the scenes hide; that line is not theirs."""
+    scope, alternatives = own_scope(), {"swipes": ["line 3", "another 3"], "swipe_id": 0}
+    lines = [{"user_name": "Ann", "character_name": "Iris"}, *map(_say, range(6))]
+    lines[2]["is_system"], lines[4] = True, {**lines[4], **alternatives}
+    _import(db, scope, _file(tmp_path / "by_hand.jsonl", lines))
+    here: dict[str, Any] = {"db": db, "scope": scope, "settings": DEFAULTS}
+    rows, chat = [row.id for row in _stored(db, scope)], "import/by_hand"
+    asked = {"message_id": "now", "text": "And then?", "interface_path": chat, "from_user": {"id": "Ann"}}
+
+    def history() -> str:
+        return json.dumps(build_json_prompt(asked, **here)["context"])
+
+    assert "line 0" in history()
+    for change in (
+        lambda: stories.choose_alternative(rows[3], 1, **here),
+        lambda: stories.set_data(rows[4], "exclude", True, **here),
+        lambda: edit_chat_message(rows[1], "line 1", **here),
+        lambda: edit_chat_message(rows[4], "other line 4", **here),
+        lambda: stories.add_scene_break(rows[0], **here),
+        lambda: stories.add_scene_break(rows[2], **here),
+        lambda: stories.edit_scene_break(rows[2], visible=False, **here),
+        lambda: stories.remove_scene_break(rows[2], **here),
+        lambda: stories.remove_scene_break(rows[0], **here),
+        lambda: stories.refresh_memory(chat, **here),
+    ):
+        change()
+        said = history()
+        assert "line 1" not in said and "line 5" in said
+        assert next(row for row in _stored(db, scope) if row.id == rows[1]).hidden == AT_SOURCE
+    assert "line 0" in said and "another 3" in said
+    assert stories.auto_hide_plan(1, chat, **here) == {"hide": [], "show": []}
+
+
+def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database, tmp_path: Path) -> None:
+    """The recap extension hides past scenes as a user does lines: all of a scene is its work, one line is not."""
+    scope = own_scope()
+    ends = {"extra": {"auto_recap": {"scene_break": True, "scene_break_visible": True}}}
+    lines = [{"user_name": "Ann", "character_name": "Iris"}, *map(_say, range(6))]
+    lines[2] |= ends
+    for at in (1, 2, 4):
+        lines[at]["is_system"] = True
+    _import(db, scope, _file(tmp_path / "by_scenes.jsonl", lines))
+    assert [row.hidden for row in _stored(db, scope)] == [BY_SCENES, BY_SCENES, 0, AT_SOURCE, 0, 0]
+    here: dict[str, Any] = {"db": db, "scope": scope, "settings": DEFAULTS}
+    chat = "import/by_scenes"
+    assert stories.auto_hide_plan(1, chat, **here) == {"hide": [], "show": []}
+    assert stories.auto_hide_plan(2, chat, **here) == {"hide": [], "show": [(0, 1)]}
 
 
 def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> None:

@@ -142,8 +142,8 @@ def _whole_plan(
     return plan, order[start - 1].place if start else None
 
 
-def _is_hidden(row: Row, held: Pending) -> bool:
-    if not held.hides:
+def _is_hidden(row: Row, held: Pending) -> bool | None:
+    if not held.hides or row.hidden is None:
         return row.hidden
     return held.last_hidden is not None and row.place <= held.last_hidden
 

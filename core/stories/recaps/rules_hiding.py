@@ -40,25 +40,38 @@ def visible_start(breaks: Sequence[int], count: int) -> int | None:
     return breaks[len(breaks) - max(count, 1)] + 1
 
 
-def plan(breaks: Sequence[int], count: int, hidden: Sequence[bool]) -> Plan:
+def plan(breaks: Sequence[int], count: int, hidden: Sequence[bool | None]) -> Plan:
     """Return the changes that hide everything before the newest scenes and show the rest.
 
     Args:
         breaks, count: as for `visible_start`.
-        hidden: for every message of the conversation whether it is hidden now, oldest first.
+        hidden: for every message of the conversation whether it is hidden now, oldest first; None where it came in
+            hidden, which stays.
 
     >>> plan((1,), 1, [False, False, True, False])
     Plan(hide=((0, 1),), show=((2, 2),))
     >>> plan((1,), 1, [True, True, False, False])
     Plan(hide=(), show=())
+    >>> plan((1,), 1, [None, False, True, None])
+    Plan(hide=((1, 1),), show=((2, 2),))
     """
     start = visible_start(breaks, count)
     if start is None:
         return Plan()
     return Plan(
-        ranges(at for at, is_hidden in enumerate(hidden[:start]) if not is_hidden),
+        ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
         ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),
     )
+
+
+def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
+    """Return the newest visible scene break up to which everything came in hidden: scenes hid that, nobody by hand.
+
+    >>> last_hidden_scene((1, 3), [None, None, False, None, None]), last_hidden_scene((1,), [False, None])
+    (1, None)
+    """
+    end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
+    return max((at for at in breaks if at < end), default=None)
 
 
 def ranges(indexes: Iterable[int]) -> Ranges:

@@ -226,7 +226,7 @@ def _read_message(
         triggered_by=answering.get(key) if own else None,
         title=line.room.title or None,
         hidden=line.is_service,
-        excluded=line.is_service,  # what is hidden is worked out anew by scenes, what is left out stays so
+        excluded=line.is_service,  # no recap is made of it
     )
     if message is not None and message.participant and "bot" not in metadata:
         answering[key] = message.participant
