@@ -82,23 +82,25 @@ def _add_group(
     commands: Mapping[str, Callable[..., None]],
     kind: type[TyperGroup] = TyperGroup,
     without: Collection[str] = (),
+    creating: Collection[str] = (),
 ) -> None:
     group = typer.Typer(cls=kind, help=about)
     for each, function in commands.items():
-        run.add_command(group, each, function, without=without)
+        run.add_command(group, each, function, without=without, creates=each in creating)
     app.add_typer(group, name=name)
 
 
 run.add_command(app, "build", build.build)
 run.add_command(app, "explain", build.explain)
 run.add_command(app, "search", search.search)
-run.add_command(app, "remember", search.remember)
-run.add_command(app, "import", imports.import_)
+run.add_command(app, "remember", search.remember, creates=True)
+run.add_command(app, "import", imports.import_, creates=True)
 run.add_command(app, "export", export.export)
 _add_group(
     "tags",
     "List, add and link tags; see those of a text.",
     {"list": tags.list_, "add": tags.add, "alias": tags.alias, "link": tags.link, "extract": tags.extract},
+    creating={"add", "alias", "link"},
 )
 _add_group(
     "db",
@@ -114,6 +116,7 @@ _add_group(
         "maintenance": db.run_script,
         "backup": db.backup,
     },
+    creating={"init", "migrate"},
 )
 _add_group(
     "config",
@@ -126,6 +129,7 @@ _add_group(
         "write": config.write,
         "schema": config.schema,
     },
+    creating={"set"},
 )
 _add_group(
     "memory",
@@ -145,7 +149,7 @@ _add_group(
     },
 )
 run.add_command(app, "forget", forget.forget)
-run.add_command(app, "worker", jobs.work, without={"persona_id"})
+run.add_command(app, "worker", jobs.work, without={"persona_id"}, creates=True)
 _add_group(
     "jobs",
     "Look at the work in the background, and change it.",
@@ -157,10 +161,11 @@ _add_group(
     "Make, list and revoke tokens of other programs.",
     {"add": tokens.add, "list": tokens.list_, "revoke": tokens.revoke},
     without={"persona_id"},
+    creating={"add"},
 )
-run.add_command(app, "serve", serve.serve, without={"persona_id", "as_json"})
+run.add_command(app, "serve", serve.serve, without={"persona_id", "as_json"}, creates=True)
 run.add_command(app, "health", health.health, without={"database", "persona_id"})
-run.add_command(app, "mcp", mcp.mcp, without={"persona_id", "as_json"})
+run.add_command(app, "mcp", mcp.mcp, without={"persona_id", "as_json"}, creates=True)
 run.add_command(app, "doctor", doctor.doctor, without={"persona_id"})
 run.add_command(app, "demo", demo.demo, without={"database", "persona_id"})
 

@@ -74,7 +74,7 @@ def _read_database_values(run: Run) -> Mapping[str, str]:
 
     try:
         db = defaults.open_bare(run.url)
-        if db.family == "sqlite" and (db.target.in_memory or not Path(db.target.url.database or "").exists()):
+        if db.target.in_memory or db.target.is_missing:
             return {}
         run.use(db)
         return config_table.read_values(db)

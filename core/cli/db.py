@@ -19,7 +19,6 @@ from . import output
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..database.engine import Database
     from ..db import Difference, Finding, Migrated
     from ..upkeep.maintenance import Ran, Script, Value
 
@@ -41,21 +40,13 @@ _NO_ADVICE = "The database's own log may say more."
 """In place of the advice to run the subcommand that is running."""
 
 
-def _open_bare(run: Run) -> Database:
-    """Return the database as it is: these subcommands also work on one that is not up to date."""
-    from ..calls import defaults
-
-    run.use(defaults.open_bare(run.url))
-    return run.db
-
-
 def init(run: Run) -> None:
     """Make the tables. A database that has them stays as it is."""
     from .. import db as door
     from ..upkeep import check as checking
     from ..upkeep import migration as migrating
 
-    db = _open_bare(run)
+    db = run.open_bare()
     before = checking.count_rows(db)
     if before and migrating.list_pending(db):
         raise StoreError("The tables are of an earlier version. Bring them to the present: prompt-engine db migrate")
@@ -72,7 +63,8 @@ def migrate(run: Run, only_check: CheckOption = False) -> None:
     from .. import db as door
     from ..upkeep import check as checking
 
-    db = _open_bare(run)
+    run.creates = not only_check
+    db = run.open_bare()
     if only_check:
         _answer_findings(run, [one for one in checking.check_server(db) if "db migrate" in one.remedy])
         return
@@ -110,7 +102,7 @@ def check(run: Run) -> None:
 
     try:
         with output.bar() as bar:
-            findings = door.check_server(_open_bare(run), progress=bar)
+            findings = door.check_server(run.open_bare(), progress=bar)
     except StoreError as error:
         if LOOK not in str(error):
             raise
@@ -140,7 +132,7 @@ def stats(run: Run) -> None:
     """Count the rows of every table."""
     from ..upkeep import check as checking
 
-    counts = checking.count_rows(_open_bare(run))
+    counts = checking.count_rows(run.open_bare())
     run.answer(
         counts,
         lambda: (
@@ -213,7 +205,7 @@ def backup(run: Run, file: BackupArgument, force: ForceOption = False) -> None:
 
     Others may write meanwhile. Of a server the command to run is printed.
     """
-    db = _open_bare(run)
+    db = run.open_bare()
     if db.family != "sqlite":
         url = db.target.url
         place = (f"--host={url.host or 'localhost'}", f"--port={url.port or 3306}", f"--user={url.username or ''}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -53,7 +52,6 @@ def forget(
         raise typer.BadParameter("name exactly one of --participant, --conversation, --memory and --server")
     if format_name is not None:
         run.as_json = format_name == "json"
-    _check_there_is_one(run)
     if not dry_run and not yes and not _is_agreed(_count_or_forget(run, wanted, dry_run=True)):
         raise typer.Abort
     done = _count_or_forget(run, wanted, dry_run=dry_run)
@@ -78,28 +76,6 @@ def name_near(run: Run, kind: str, key: str) -> str:
     close += [ids[one] for one in difflib.get_close_matches(key.rpartition("/")[2], ids, n=3, cutoff=0.8)]
     near = list(dict.fromkeys(close))[:3]
     return f"{said} Near it: {', '.join(map(output.clean, near))}." if near else said
-
-
-def _check_there_is_one(run: Run) -> None:
-    """Refuse a file that is not there: made now, it would seem that nothing is kept of whom somebody wants forgotten.
-
-    Raises:
-        StoreError: there is no such file.
-    """
-    from ..calls import defaults
-    from ..errors import StoreError
-
-    bare = defaults.open_bare(run.url)
-    try:
-        missing = (
-            bare.family == "sqlite" and not bare.target.in_memory and not Path(str(bare.target.url.database)).exists()
-        )
-        shown = bare.target.shown
-    finally:
-        bare.close()
-    if missing:
-        said = "Name the one that holds what is to go, by --database or DATABASE_URL."
-        raise StoreError(f"There is no database {shown}. {said}", source="DATABASE_URL")
 
 
 def _count_or_forget(run: Run, wanted: dict[str, str | int], *, dry_run: bool) -> Forgotten:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..config import Settings
+from ..errors import StoreError
 from ..scope import Destination, Privacy, Scope
 from . import output
 
@@ -57,7 +58,10 @@ ConversationOption = Annotated[
     typer.Option("--conversation", metavar="KEY", help="Conversation: interface/chat or interface/chat/thread."),
 ]
 UserOption = Annotated[
-    str | None, typer.Option("--user", metavar="ID", help="Who asks: id on the interface of the conversation.")
+    str | None,
+    typer.Option(
+        "--user", metavar="ID", help="Who asks: id on the interface of the conversation."
+    ),
 ]
 ServerOption = Annotated[str, typer.Option("--server", metavar="ID", help="Community the conversation belongs to.")]
 LocalOption = Annotated[
@@ -80,10 +84,12 @@ debugging: bool = False
 class Run:
     """What a subcommand works with."""
 
-    def __init__(self, *, database: str | None, persona: str | None, as_json: bool) -> None:
+    def __init__(self, *, database: str | None, persona: str | None, as_json: bool, creates: bool) -> None:
         self.url = database
         self.persona = persona
         self.as_json = as_json
+        self.creates = creates
+        """Whether an SQLite file that is not there is made; a mistyped one looks like an empty memory."""
         self._db: Database | None = None
 
     @property
@@ -92,8 +98,29 @@ class Run:
         if self._db is None:
             from .. import db
 
+            self._check_file()
             self._db = db.open_database(self.url)
         return self._db
+
+    def open_bare(self) -> Database:
+        """Work on the database as it is from now on, and return it.
+
+        Raises:
+            StoreError: it is a file that is not there, and this subcommand makes none.
+        """
+        from ..calls import defaults
+
+        self._check_file()
+        self._db = defaults.open_bare(self.url)
+        return self._db
+
+    def _check_file(self) -> None:
+        from ..calls import defaults
+
+        target = defaults.open_bare(self.url).target
+        if target.is_missing and not self.creates:
+            said = f"There is no database {target.shown}. Correct --database or DATABASE_URL"
+            raise StoreError(f"{said}; a new one is made by: prompt-engine db init", source="DATABASE_URL")
 
     def use(self, db: Database) -> None:
         """Work on this database from now on."""
@@ -139,7 +166,13 @@ class Run:
 
 @contextmanager
 def _started(
-    database: str | None, persona_id: str | None, config: Path | None, as_json: bool | None, debug: bool
+    database: str | None,
+    persona_id: str | None,
+    config: Path | None,
+    as_json: bool | None,
+    debug: bool,
+    *,
+    creates: bool,
 ) -> Iterator[Run]:
     global debugging
     debugging = debug
@@ -147,7 +180,7 @@ def _started(
     before = os.environ.get("CONFIG_FILE")
     if config is not None:
         os.environ["CONFIG_FILE"] = str(config)
-    run = Run(database=database, persona=persona_id, as_json=wants_json)
+    run = Run(database=database, persona=persona_id, as_json=wants_json, creates=creates)
     try:
         yield run
     finally:
@@ -158,11 +191,19 @@ def _started(
                 os.environ["CONFIG_FILE"] = before
 
 
-def add_command(app: typer.Typer, name: str, function: Callable[..., None], *, without: Collection[str] = ()) -> None:
+def add_command(
+    app: typer.Typer,
+    name: str,
+    function: Callable[..., None],
+    *,
+    without: Collection[str] = (),
+    creates: bool = False,
+) -> None:
     """Make a function a subcommand: it gets a `Run` first, and the options of every subcommand are added to its own.
 
     Args:
         without: parameters of the options of every subcommand that mean nothing to this one.
+        creates: an SQLite file that is not there is made; others, which only read or change what is there, refuse it.
     """
     own = inspect.signature(function, eval_str=True).parameters.values()
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -175,7 +216,7 @@ def add_command(app: typer.Typer, name: str, function: Callable[..., None], *, w
 
     def called(**given: Any) -> None:
         common = {each: given.pop(each, None) for each in _COMMON}
-        with _started(**common) as run:
+        with _started(**common, creates=creates) as run:
             function(run, **given)
 
     functools.update_wrapper(called, function)

@@ -271,7 +271,7 @@ def create_application(
 ) -> Starlette:
     """Return what one of several processes serves. Each has connections of its own, and closes them at its end."""
     threading.Thread(target=_end_with_parent, name="prompt-engine-parent", daemon=True).start()
-    run = Run(database=url, persona=None, as_json=False)
+    run = Run(database=url, persona=None, as_json=False, creates=True)
     app = _make_application(run, asked, allowed, admin=False, mcp=mcp, proxy=proxy)
     _serve_within(app, partial(closing, run))
     return app

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -55,6 +56,11 @@ class Target:
     in_memory: bool
     shown: str
     """The connection string with the password as dots."""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it is a file that is not there, and would be made."""
+        return self.family == "sqlite" and not self.in_memory and not Path(str(self.url.database)).exists()
 
 
 def parse_url(url: str) -> Target:

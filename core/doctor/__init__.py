@@ -146,7 +146,7 @@ def _opened(url: str | None, known: Settings) -> tuple[Database | None, list[Sym
     except CoreError as error:
         why = "Nothing can be stored or recalled."
         return None, [Symptom("error", "server", str(error), why, "Correct DATABASE_URL or --database.")]
-    if handle.family == "sqlite" and not handle.target.in_memory and not Path(_file(handle)).exists():
+    if handle.target.is_missing:
         said = f"There is no database yet ({handle.target.shown})."
         why = "It is made by the first call that needs one."
         mend = f"prompt-engine db init makes it now{'' if url or known.database_url else _ELSEWHERE}"

@@ -49,6 +49,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 @pytest.fixture
+def made(run: Command) -> Command:
+    """The command on a new database."""
+    assert run("db", "init").code == 0
+    return run
+
+
+@pytest.fixture
 def kitchen(run: Command) -> Command:
     """The command on a database that holds the sample's group conversation."""
     ran = run("import", SAMPLE / "kitchen.jsonl", "--persona", "Iris", "--interface", "demo")

@@ -48,9 +48,9 @@ from tests.unit.cli.conftest import ROOT, Command
         (["demo", "--database", "sqlite:///x.db"], "--database"),
     ],
 )
-def test_f78_a_wrong_call_is_one_sentence_and_exit_code_2(run: Command, arguments: list[str], said: str) -> None:
+def test_f78_a_wrong_call_is_one_sentence_and_exit_code_2(made: Command, arguments: list[str], said: str) -> None:
     """Scripts tell a mistake in the call from a failure, and nothing was done."""
-    ran = run(*arguments)
+    ran = made(*arguments)
     assert ran.code == 2
     assert said in ran.err
     assert len(ran.err.splitlines()) == 1
@@ -66,6 +66,37 @@ def test_f78_a_wrong_call_makes_no_database(run: Command, tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+_READING = (
+    "build hi", "explain hi", "search tea", "export --items -", "export --person tg/ann -", "tags list",
+    "tags extract tea",
+    "db migrate --check", "db check", "db stats", "db reindex", "db pack", "db verify", "db maintenance health",
+    "db backup copy.db", "memory consolidate", "memory prune", "memory compact", "memory health", "recap show tg/1",
+    "recap make tg/1", "recap refresh tg/1", "recap refused tg/1", "recap accept tg/1 1", "recap dismiss tg/1 1",
+    "forget --participant tg/ann --yes", "jobs show", "jobs cancel 1", "jobs clear", "jobs retry 1", "token list",
+    "token revoke 1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", _READING)
+def test_a_mistyped_file_is_refused_by_what_makes_none(run: Command, tmp_path: Path, command: str) -> None:
+    """A new empty database in its place would be said to be in order, and to hold nothing."""
+    ran = run(*command.split(), "--database", f"sqlite:///{tmp_path / 'nope.db'}")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1), ran.err
+    assert f"There is no database sqlite:///{tmp_path / 'nope.db'}. Correct --database" in ran.err
+    assert ran.err.endswith("a new one is made by: prompt-engine db init\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["db init", "db migrate", "remember tea", "tags add tea", "tags alias chai tea", "tags link tea green",
+     "token add --host", "config set CONTEXT_VERBOSITY 4", "worker --once"],
+)  # fmt: skip
+def test_what_a_new_installation_begins_with_makes_the_file(run: Command, tmp_path: Path, command: str) -> None:
+    ran = run(*command.split())
+    assert (ran.code, (tmp_path / "own.db").exists()) == (0, True), ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -79,9 +110,9 @@ def test_f78_a_wrong_call_makes_no_database(run: Command, tmp_path: Path) -> Non
         (["config", "show", "--config", "missing.yaml"], "missing.yaml"),
     ],
 )
-def test_f78_a_failure_is_told_and_exits_1(run: Command, arguments: list[str], said: str) -> None:
+def test_f78_a_failure_is_told_and_exits_1(made: Command, arguments: list[str], said: str) -> None:
     """One line on stderr, nothing on stdout, no trace."""
-    ran = run(*arguments)
+    ran = made(*arguments)
     assert ran.code == 1
     assert said in ran.err
     assert ran.out == ""

@@ -69,12 +69,12 @@ def test_f74_a_server_without_tls_is_told_with_the_way_out(run: Command, greetin
     assert "offers no encryption (TLS): add ?tls=off" in said
 
 
-def test_db_check_gives_no_advice_to_run_itself(run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_db_check_gives_no_advice_to_run_itself(made: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Also for errors that nothing is known about: here a folder that may not be written."""
     (tmp_path / "folder").mkdir()
-    _checked(run, "--database", f"sqlite:///{tmp_path / 'folder'}")
+    _checked(made, "--database", f"sqlite:///{tmp_path / 'folder'}")
     monkeypatch.setattr(Database, "read_driver", lambda db, *_, **__: db.read("SELECT no such thing", source="x"))
-    assert "own log may say more" in _checked(run)
+    assert "own log may say more" in _checked(made)
 
 
 class _Terminal:

@@ -39,10 +39,10 @@ def test_s48_export_writes_the_file_that_was_imported(run: Command, tmp_path: Pa
     ],
 )
 def test_f78_what_cannot_be_exported_is_one_sentence(
-    run: Command, arguments: tuple[str, ...], code: int, said: str
+    made: Command, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     """And no file."""
-    ran = run("export", *arguments)
+    ran = made("export", *arguments)
     assert (ran.code, said in ran.err, len(ran.err.splitlines())) == (code, True, 1)
     assert not Path("out.jsonl").exists()
 

@@ -88,12 +88,12 @@ def test_l38_rows_not_taken_are_shown(run: Command) -> None:
     ],
 )
 def test_f78_what_cannot_be_done_is_one_sentence(
-    run: Command, arguments: tuple[str, ...], code: int, said: str
+    made: Command, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     """And nothing is done."""
     _file("in.json", "a")
     Path("shape.json").write_text("[]")
-    ran = run(*arguments)
+    ran = made(*arguments)
     assert (ran.code, said in ran.err, len(ran.err.splitlines())) == (code, True, 1), ran.err
     assert not Path("out.json").exists()
 

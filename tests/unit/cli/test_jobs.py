@@ -40,7 +40,7 @@ class Queue:
 
 
 @pytest.fixture
-def queue(run: Command, tmp_path: Path) -> Any:
+def queue(made: Command, tmp_path: Path) -> Any:
     """The queue of the command's database, with handlers for a type that works and two that fail."""
 
     def refused(operation: Operation, tools: Tools) -> None:

@@ -44,16 +44,16 @@ def test_build_keeps_to_its_options(kitchen: Command) -> None:
     assert "system" in json.dumps(messages)
 
 
-def test_a_message_file_that_is_no_message_is_refused(run: Command, tmp_path: Path) -> None:
+def test_a_message_file_that_is_no_message_is_refused(made: Command, tmp_path: Path) -> None:
     """F60 and F78: what the file holds is at fault, or that it is no JSON."""
     file = tmp_path / "message.json"
     file.write_text('{"txet": "hi"}')
-    ran = run("build", "--message-file", file)
+    ran = made("build", "--message-file", file)
     assert (ran.code, "message_id" in ran.err) == (1, True)
     file.write_text("hi")
-    assert run("build", "--message-file", file).code == 2
+    assert made("build", "--message-file", file).code == 2
     file.write_bytes(b"\xff")
-    assert run("build", "--message-file", file).code == 2
+    assert made("build", "--message-file", file).code == 2
 
 
 def test_explain_is_a_report_for_programs_and_for_people(kitchen: Command) -> None:
@@ -154,8 +154,9 @@ def test_f76_rows_not_taken_are_told_on_stderr_and_fail_when_asked(run: Command,
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_db_subcommands_on_a_new_database(run: Command) -> None:
+def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
     """Made, checked, counted, indexed; each says so a second time too."""
+    (tmp_path / "own.db").touch()
     assert run("db", "check").code == 1
     assert run("db", "stats").json == {}
     assert run("db", "init").json["created"] is True
