@@ -120,19 +120,26 @@ def remember(
     user: UserOption = None,
     server: ServerOption = "",
 ) -> None:
-    """Store a memory. Without --tag it gets the known tags of the text, else its words.
+    """Store a memory. Without --tag it gets the known tags of the text, else its words that say something.
 
     Without --conversation it is seen everywhere within the persona.
     """
     from .. import db as door
-    from ..synth_tagging import extract_tags
-    from ..tags.table import current
 
     scope = run.scope(conversation, participant(conversation, user), server)
     with refusals():
-        tags = tag if tag is not None else (extract_tags(text, current(run.db, scope.persona)) or extract_tags(text))
+        tags = _choose_tags(run, text, scope) if tag is None else tag
         row_id = door.insert_memory(text, author, "cli", tags, scope, label=label, db=run.db)
     run.answer(
         {"stored": True, "id": row_id, "tags": list(tags)},
         f"Stored as {row_id}, tags: {', '.join(map(output.clean, tags)) or 'none'}.",
     )
+
+
+def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
+    from ..synth_tagging import extract_keywords, extract_tags
+    from ..tags.table import current
+
+    settings = run.settings
+    known = extract_tags(text, current(run.db, scope.persona), settings=settings)
+    return known or extract_keywords(text, settings=settings)[: settings.tags_limit]

@@ -232,3 +232,13 @@ def test_g28_what_the_command_line_prints_reads_the_same_in_javascript(run: Comm
     assert isinstance(row_id, str) and row_id.isdigit() and int(row_id) > 2**53
     assert hit["id"] == row_id and [item["id"] for item in exported] == [row_id]
     assert [each["id"] for each in prompt["context"]["memories"]] == [row_id]
+
+
+def test_a_memory_without_tags_gets_words_that_say_something(run: Command) -> None:
+    """As a tag `the` belongs to every message, and the rows that have it to every search."""
+    assert run("remember", "The map is under the third board and not in the attic.").json["tags"] == [
+        "map", "board", "attic"
+    ]  # fmt: skip
+    assert run("remember", "The keeper has the map.").json["tags"] == ["map"]
+    many = " ".join(f"word{chr(97 + n)}" for n in range(20))
+    assert len(run("remember", many).json["tags"]) == 12
