@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from . import output
-from .run import ConversationOption, LocalOption, Run, ServerOption, refusals
+from .run import ConversationOption, LocalOption, Run, ServerOption, participant, refusals
 
 TextArgument = Annotated[
     str | None,
@@ -25,7 +25,9 @@ FileOption = Annotated[
         help="The message as your program has it, a JSON object with message_id and date; - reads standard input.",
     ),
 ]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="ID", help="Id of who says it.")]
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="ID", help="Id of who says it; interface/id without --conversation.")
+]
 NameOption = Annotated[str | None, typer.Option("--name", help="Full name of who says it.")]
 PrivateOption = Annotated[bool, typer.Option("--private", help="The conversation is a direct message.")]
 MaxCharsOption = Annotated[
@@ -53,8 +55,8 @@ def build(
     messages: MessagesOption = None,
 ) -> None:
     """Print the prompt for a message."""
-    message = _read_message(text, message_file, conversation, user, name, server, private)
-    prompt, _ = _explain_message(run, message, max_chars, lite, local)
+    message, interface = _read_message(text, message_file, conversation, user, name, server, private)
+    prompt, _ = _explain_message(run, message, interface, max_chars, lite, local)
     if messages is not None:
         from ..prompt_engine import to_messages
 
@@ -81,19 +83,20 @@ def explain(
     For each section: how many items were found and kept, how many were left out and why. How long each stage took, and
     what failed.
     """
-    message = _read_message(text, message_file, conversation, user, name, server, private)
-    _, report = _explain_message(run, message, max_chars, lite, local)
+    message, interface = _read_message(text, message_file, conversation, user, name, server, private)
+    _, report = _explain_message(run, message, interface, max_chars, lite, local)
     run.answer(report, lambda: _print_report(report))
 
 
 def _explain_message(
-    run: Run, message: Any, max_chars: int | None, lite: bool, local: bool
+    run: Run, message: Any, interface: str | None, max_chars: int | None, lite: bool, local: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from ..prompt_engine import explain_json_prompt
 
     with refusals():
         return explain_json_prompt(
             message,
+            interface_name=interface,
             max_chars=max_chars,
             destination="local" if local else None,
             db=run.db,
@@ -110,8 +113,8 @@ def _read_message(
     name: str | None,
     server: str,
     private: bool,
-) -> Any:
-    """Return the message to build for: the file's, or one made of the options."""
+) -> tuple[Any, str | None]:
+    """Return the message to build for, the file's or one made of the options, and the interface it came from."""
     if (text is None) == (file is None):
         raise typer.BadParameter("give the message either as TEXT or by --message-file")
     if file is not None:
@@ -120,17 +123,20 @@ def _read_message(
                 "--message-file says where and by whom it was said; leave out --conversation, --user, --name, --server "
                 "and --private"
             )
-        return _read_message_file(file)
+        return _read_message_file(file), None
     message: dict[str, Any] = {"message_id": None, "date": None, "text": sys.stdin.read() if text == "-" else text}
     if conversation is not None:
         message["interface_path"] = conversation
+    interface = None
+    if user is not None and conversation is None:
+        interface, _, user = (participant(None, user) or "").partition("/")
     if user is not None or name is not None:
         message["from_user"] = {"id": user, "full_name": name or user, "username": user}
     if server:
         message["server_id"] = server
     if private:
         message["is_private"] = True
-    return message
+    return message, interface
 
 
 def _read_message_file(file: Path) -> Any:

@@ -59,9 +59,7 @@ ConversationOption = Annotated[
 ]
 UserOption = Annotated[
     str | None,
-    typer.Option(
-        "--user", metavar="ID", help="Who asks: id on the interface of the conversation."
-    ),
+    typer.Option("--user", metavar="ID", help="Who asks: id where the conversation is; without one interface/id."),
 ]
 ServerOption = Annotated[str, typer.Option("--server", metavar="ID", help="Community the conversation belongs to.")]
 LocalOption = Annotated[
@@ -229,9 +227,16 @@ def add_command(
 def participant(conversation: str | None, user: str | None) -> str | None:
     """Return the participant key of a user id; the interface is that of the conversation.
 
+    Raises:
+        BadParameter: an id alone, without a conversation: it is nobody's on no interface.
+
     >>> participant("telegram_bot/42", "7"), participant(None, "telegram_bot/7"), participant("webui/1", None)
     ('telegram_bot/7', 'telegram_bot/7', None)
     """
+    if user is not None and conversation is None and not all(user.partition("/")):
+        raise typer.BadParameter(
+            f"--user {user!r} does not say on which interface. Add --conversation KEY, or write interface/id"
+        )
     if user is None or conversation is None:
         return user
     return f"{conversation.split('/', 1)[0]}/{user}"

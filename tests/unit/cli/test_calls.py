@@ -23,6 +23,11 @@ from tests.unit.cli.conftest import ROOT, Command
         (["build"], "give the message either as TEXT or by --message-file"),
         (["build", "hi", "--message-file", "m.json"], "give the message either as TEXT or by --message-file"),
         (["build", "--message-file", "m.json", "--conversation", "web/1"], "--message-file says where and by whom"),
+        *(
+            ([each, "x", "--user", "7"], "'7' does not say on which interface")
+            for each in ("build", "explain", "search")
+        ),
+        (["remember", "x", "--user", "/7"], "Add --conversation KEY, or write interface/id"),
         (["explain", "--message-file", "m.json", "--user", "ann"], "--message-file says where and by whom"),
         (["explain", "--message-file", "m.json", "--private"], "--message-file says where and by whom"),
         (["build", "hi", "--max-chars", "0"], "--max-chars is '0'. It must be at least 1."),

@@ -234,6 +234,17 @@ def test_g28_what_the_command_line_prints_reads_the_same_in_javascript(run: Comm
     assert [each["id"] for each in prompt["context"]["memories"]] == [row_id]
 
 
+def test_without_a_conversation_a_person_is_named_with_the_interface(run: Command) -> None:
+    """All that ask as somebody ask as the same one: `--user 7` alone was a person of no interface."""
+    run("remember", "The cat is called Tofu.", "--user", "discord/7")
+    for words in (["--user", "discord/7"], ["--user", "7", "--conversation", "discord/1"]):
+        report = run("explain", "Where is the cat?", *words).json
+        assert report["scope"]["participant"] == "discord/7"
+        assert len(run("search", "cat", *words).json["hits"]) == 1
+    built = run("build", "Where is the cat?", "--user", "discord/7").json
+    assert len(built["context"]["memories"]) == 1
+
+
 def test_a_memory_without_tags_gets_words_that_say_something(run: Command) -> None:
     """As a tag `the` belongs to every message, and the rows that have it to every search."""
     assert run("remember", "The map is under the third board and not in the attic.").json["tags"] == [
