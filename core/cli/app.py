@@ -160,12 +160,11 @@ _add_group(
     "token",
     "Make, list and revoke tokens of other programs.",
     {"add": tokens.add, "list": tokens.list_, "revoke": tokens.revoke},
-    without={"persona_id"},
     creating={"add"},
 )
 run.add_command(app, "serve", serve.serve, without={"persona_id", "as_json"}, creates=True)
 run.add_command(app, "health", health.health, without={"database", "persona_id"})
-run.add_command(app, "mcp", mcp.mcp, without={"persona_id", "as_json"}, creates=True)
+run.add_command(app, "mcp", mcp.mcp, without={"as_json"}, creates=True)
 run.add_command(app, "doctor", doctor.doctor, without={"persona_id"})
 run.add_command(app, "demo", demo.demo, without={"database", "persona_id"})
 

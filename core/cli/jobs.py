@@ -25,7 +25,7 @@ ScheduleOption = Annotated[
 ]
 PersonasOption = Annotated[
     list[str] | None,
-    typer.Option("--persona", metavar="ID", help="Only work of this persona; may be repeated. Without it of all."),
+    typer.Option("--persona-id", metavar="ID", help="Only work of this persona; may be repeated. Without it of all."),
 ]
 WatchOption = Annotated[bool, typer.Option("--watch", help="Show it anew every two seconds, until Ctrl-C.")]
 IdArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the operation.", show_default=False)]

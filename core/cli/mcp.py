@@ -15,9 +15,6 @@ from ..scope import Destination, Privacy, Scope
 from . import output
 from .run import LocalOption, Run
 
-PersonaOption = Annotated[
-    str | None, typer.Option("--persona", metavar="ID", help="Whose memory. Without it PERSONA_ID.")
-]
 ParticipantOption = Annotated[
     str | None,
     typer.Option(
@@ -57,7 +54,6 @@ EXTRA = "It needs the extra `mcp`: pip install 'prompt-engine[mcp]' ({name} is m
 
 def mcp(
     run: Run,
-    persona: PersonaOption = None,
     participant: ParticipantOption = None,
     name: NameOption = "",
     conversation: PlaceOption = None,
@@ -78,14 +74,14 @@ def mcp(
 
     def make_speaker() -> mcp_server.Speaker:
         try:
-            scope = build_scope(run.settings.persona_id if persona is None else persona)
+            scope = build_scope(run.settings.persona_id if run.persona is None else run.persona)
             return mcp_server.Speaker(scope, name, run.db)
         except CoreError as error:
             output.note(output.clean(str(error)), style="red")
             raise
 
     # 1. what is wrong with the options is told at once; a server may come back while this waits, a folder does not
-    build_scope("persona" if persona is None else persona)
+    build_scope("persona" if run.persona is None else run.persona)
     check_folder(run.url or config.load().database_url)
     try:
         serve = _load_server()

@@ -221,7 +221,13 @@ def add_command(
     del called.__wrapped__  # type: ignore[attr-defined]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
-    app.command(name)(called)
+    aliases = {} if "persona" in {p.name for p in own} else {"token_normalize_func": _name_option}
+    app.command(name, context_settings=aliases)(called)
+
+
+def _name_option(name: str) -> str:
+    """Return the present name of an option: where `--persona` means nothing else it is taken for `--persona-id`."""
+    return "persona-id" if name == "persona" else name
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:

@@ -13,9 +13,6 @@ from .run import Run
 if TYPE_CHECKING:
     from ..tokens.shapes import ListedToken, TokenKind
 
-PersonaOption = Annotated[
-    str | None, typer.Option("--persona", metavar="ID", help="Whose memory. Without it PERSONA_ID.")
-]
 ParticipantOption = Annotated[
     str | None, typer.Option("--participant", metavar="KEY", help="A token of this participant: interface/id.")
 ]
@@ -35,7 +32,6 @@ ONCE = "Keep it: it is shown this once. It is sent as `Authorization: Bearer TOK
 
 def add(
     run: Run,
-    persona: PersonaOption = None,
     participant: ParticipantOption = None,
     conversation: ConversationOption = None,
     server: ServerOption = "",
@@ -51,7 +47,6 @@ def add(
 
     if (participant is not None) + host + admin != 1:
         raise typer.BadParameter("name exactly one of --participant, --host and --admin")
-    run.persona = persona
     kind: TokenKind = "admin" if admin else "host" if host else "scope"
     try:
         made = add_token(
@@ -64,24 +59,22 @@ def add(
         output.note(ONCE)
 
 
-def list_(run: Run, persona: PersonaOption = None, admin: AdminOption = False) -> None:
+def list_(run: Run, admin: AdminOption = False) -> None:
     """List the tokens of a persona.
 
     Those that were revoked too; with --admin those of the operator.
     """
     from ..tokens import list_tokens
 
-    run.persona = persona
     tokens = list_tokens(admin=admin, **run.asking())
-    whose = "an operator" if admin else f"the persona {run.scope().persona!r}; --persona names another one"
+    whose = "an operator" if admin else f"the persona {run.scope().persona!r}; --persona-id names another one"
     run.answer(tokens, lambda: _print_tokens(tokens, whose))
 
 
-def revoke(run: Run, token_id: IdArgument, persona: PersonaOption = None, admin: AdminOption = False) -> None:
+def revoke(run: Run, token_id: IdArgument, admin: AdminOption = False) -> None:
     """Let a token hold no more."""
     from ..tokens import revoke_token
 
-    run.persona = persona
     done = revoke_token(token_id, admin=admin, **run.asking())
     run.answer({"id": token_id, "revoked": done}, "Revoked." if done else _NOT_THERE)
     if not done:

@@ -541,5 +541,5 @@ def test_the_page_says_what_there_is() -> None:
     variables = set(re.findall(r'envvar="(\w+)"', source))
     assert len(variables) == 5 and all(f"| {name} |" in text for name in variables)
     assert set(re.findall(r"^\| `(--[\w-]+)", text, re.MULTILINE)) == {
-        *re.findall(r'"(--[\w-]+)"', source), "--local", "--database",
+        *re.findall(r'"(--[\w-]+)"', source), "--local", "--database", "--persona-id",
     }  # fmt: skip

@@ -245,6 +245,22 @@ def test_without_a_conversation_a_person_is_named_with_the_interface(run: Comman
     assert len(built["context"]["memories"]) == 1
 
 
+def test_the_persona_has_one_option_and_its_former_name(run: Command) -> None:
+    """`--persona-id` everywhere; `--persona`, as some subcommands called it, is taken and not shown."""
+    for name in ("--persona-id", "--persona"):
+        made = run("token", "add", name, "iris", "--host", "--label", name).json
+        assert made["persona"] == "iris"
+        assert [each["id"] for each in run("token", "list", f"{name}=iris").json][-1] == made["id"]
+        assert run("remember", f"The cat is called {name}.", name, "iris").code == 0
+        ran = run("worker", "--once", name, "iris", name, "default", "--text")
+        assert ran.err.startswith("Working for iris, default")
+        assert run("jobs", name, "iris").json["persona"] == "iris"
+    assert len(run("search", "cat", "--persona", "iris").json["hits"]) == 2
+    for command in ("token add", "worker", "mcp", "search", "jobs show"):
+        shown = run(*command.split(), "--help").out
+        assert "--persona-id" in shown and "--persona " not in shown
+
+
 def test_a_memory_without_tags_gets_words_that_say_something(run: Command) -> None:
     """As a tag `the` belongs to every message, and the rows that have it to every search."""
     assert run("remember", "The map is under the third board and not in the attic.").json["tags"] == [

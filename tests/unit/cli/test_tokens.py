@@ -15,7 +15,7 @@ def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
     assert run("token", "list").json == []
     nothing = run("token", "list", "--text")
     assert " ".join(nothing.out.split()) == (
-        "There are no tokens of the persona 'default'; --persona names another one."
+        "There are no tokens of the persona 'default'; --persona-id names another one."
     )
     again = run("token", "add", "--persona", "iris", "--host", "--text")
     assert again.out.startswith("pe_") and "this once" in again.err
