@@ -21,13 +21,14 @@ from ..shapes import WriteReason, WriteResult
 from ..templates.phrases import load_phrases
 from ..templates.refused import refused_patterns
 from ..text.folding import clean
+from ..text.hits import name_persona
 from ..text.host_values import as_text, has
 from ..text.refusals import judge_refusal
 from ..text.remember_phrases import is_explicit_wish
 from ..text.times import parse_time
 from . import cache, places, rules, table, table_held
 from .rules_turn import UNKNOWN, list_personas, read_field, read_id, read_lineage, read_messages, read_turn
-from .shapes import Turn, TurnResult
+from .shapes import Answer, Turn, TurnResult
 from .table import Kept
 from .table_held import NewEntry
 from .table_items import NAME_CHARS
@@ -129,6 +130,7 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
         level = table_held.read_level(db, call.persona, place.user, settings.privacy_default)
         return TurnResult(0, "privacy" if level == FULL else "no_response")
     now = db.clock()
+    turn = replace(turn, answers=tuple(_name_answer(each, call.persona) for each in turn.answers))
     built = [
         _build_entry(turn, replace(call.scope, persona=persona), settings, now=now, lineage=lineage)
         for persona, lineage in list_personas(turn.answers, call.persona).items()
@@ -148,6 +150,11 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     )
 
 
+def _name_answer(answer: Answer, default: str) -> Answer:
+    name = answer.item.speaker or name_persona(default if answer.persona is None else answer.persona)
+    return replace(answer, item=replace(answer.item, speaker=name))
+
+
 def _build_entry(turn: Turn, scope: Scope, settings: Settings, *, now: datetime, lineage: str = "") -> NewEntry | None:
     """Return what the scope's persona keeps of a turn, None without user, channel or text.
 
@@ -163,6 +170,7 @@ def _build_entry(turn: Turn, scope: Scope, settings: Settings, *, now: datetime,
     items = tuple(
         replace(
             item,
+            speaker=item.speaker or (name_persona(scope.persona) if item.role == "model" else ""),
             content=rules.cut_text(item.content, settings.short_term_message_chars),
             who=places.build_person_key(item.who, turn, own, place.user) if item.role == "user" else "",
             answers=places.build_person_key(item.answers, turn, own, "") if item.answers else "",

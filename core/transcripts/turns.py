@@ -69,5 +69,6 @@ def finish_turn(
     asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
     done = save_answer(answer, name=name, at=at, message_id=message_id, **asking)
     if (said.stored or done.stored) and scope.participant and text.strip():
-        short_term.write_turn({"messages": [{"role": "user", "content": text}]}, answer, **asking)
+        said_back = [{"text": answer, "persona_name": name}]
+        short_term.write_turn({"messages": [{"role": "user", "content": text}]}, said_back, **asking)
     return done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args
@@ -10,9 +11,13 @@ from typing import Any, get_args
 import pytest
 
 from core import short_term
+from core.chat_history_cache import save_message
 from core.config import Settings
 from core.privacy import link_participants, set_privacy
+from core.prompt_engine import build_json_prompt
+from core.scope import Scope
 from core.short_term.shapes import TurnReason
+from core.transcripts.turns import finish_turn
 from tests.spec.stage import Stage, failed, reasons
 from tests.store.world import NOW
 
@@ -76,6 +81,24 @@ def test_m21_what_the_lists_show_is_not_repeated(stage: Stage) -> None:
     assert set(reasons(report, "short_term")) == {"visible", "duplicate"}
     without = stage.context("hello", path="tg/here", ENABLE_HISTORY_RECENT=0, **GUILD)["short_term"]
     assert [each["channel"] for each in without] == ["tg/c1", "tg/c2", "tg/c3"]
+
+
+def test_m21_an_answer_without_a_name_is_the_personas(stage: Stage) -> None:
+    """A text alone is what most hosts have; `self` is no name that a model knows anybody by."""
+    asking: dict[str, Any] = {"db": stage.db, "settings": Settings()}
+    scope = Scope("iris", participant="tg/ann", server="s1")
+    said = [{"content": "hi", "sender_id": "ann"}, {"content": "Well met.", "type": "persona"}]
+    answers = ["A text alone.", {"text": "As another.", "persona_id": "rose"}]
+    short_term.write_turn({"messages": said}, answers, **asking, scope=replace(scope, conversation="tg/c1"))
+    there = replace(scope, conversation="tg/c2")
+    done = save_message({"text": "Tea?", "interface_path": "tg/c2"}, **asking, scope=there)
+    finish_turn(done, "Tea?", "Green tea.", name="Lady Iris", **asking, scope=there)
+    message = {"text": "hello", "interface_path": "tg/here", "from_user": {"id": "ann"}, "server_id": "s1"}
+    asking["settings"] = Settings(enable_history_recent=False)
+    made = build_json_prompt(message, **asking, scope=Scope("iris"))["context"]["short_term"]
+    lines = {each["channel"]: [line.rpartition("] ")[2] for line in each["lines"]] for each in made}
+    assert lines["tg/c1"][1:] == ['iris: "Well met."', 'iris: "A text alone."', 'rose: "As another."']
+    assert lines["tg/c2"][1:] == ['Lady Iris: "Green tea."']
 
 
 def test_d35_the_section_comes_with_the_third_round_trip(stage: Stage) -> None:
