@@ -88,7 +88,8 @@ def build_json_prompt(
         destination: `remote` or `local`; local_only rows enter a local prompt alone.
         replacing: the platform's id of a stored message of this conversation that this message takes the place of, or
             whose answer is made anew: it and what the persona said after it are not in the prompt. Nothing stored
-            changes.
+            changes. An id that no message of this conversation was saved with, such as that of a row, leaves nothing
+            out, and the report notes it.
         db, settings, scope: those of the process by default.
 
     Returns:

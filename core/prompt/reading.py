@@ -201,7 +201,8 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
         )
         found = found if stored is None else replace(found, time=stored[1], row_id=stored[0])
     if found.time is None and found.order is None:
-        call.report.note("replacing: this conversation has no message of that id; nothing is left out for it")
+        said = "replacing: this conversation has no message of that id (message_id, not the row's); nothing is left out"
+        call.report.note(said)
     return replace(lines, replacing=found)
 
 

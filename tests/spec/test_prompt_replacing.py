@@ -68,5 +68,9 @@ def test_p68_far_back_and_unknown_messages(stage: Stage) -> None:
     prompt, report = stage.explain("quaggas", replacing="nothing", message_id="q2")
     assert any("no message of that id" in note for note in report["notes"])
     assert [line for line in prompt["context"]["history_current_chat"] if "self:" in line]
+    row_id = stage.say("one more line", minutes=1)
+    prompt, report = stage.explain("quaggas", replacing=row_id, message_id="q3")
+    assert any("not the row's" in note for note in report["notes"])
+    assert "one more line" in str(prompt["context"]["history_current_chat"])
     with pytest.raises(MessageError, match="replacing"):
         stage.prompt("quaggas", replacing={"x": 1})
