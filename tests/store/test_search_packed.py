@@ -240,6 +240,26 @@ def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
     assert len(first) == 40 and not [text for text in statements if "search_segment.head" in str(text)]
 
 
+def test_d14_unpacked_rows_of_audiences_not_in_use_are_given_up(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1,000 people with 255 rows each, 600 bytes a row, were 150 MB; and of everybody ever answered a table stayed."""
+    people = [replace(scope, conversation=f"tg/{n}", privacy="restricted") for n in range(6)]
+    for person in people:
+        said(db, person, [(f"tofu {n}", ago(minutes=n)) for n in range(5)], str(person.conversation))
+    monkeypatch.setattr(audiences, "MOST_UNPACKED", 12)
+    db.caches.pop(audiences.HELD, None)
+    for person in people:
+        assert len(find(db, person, keywords=["tofu"], limit=9)) == 5
+    held = db.caches[audiences.HELD]
+    assert held.unpacked == sum(len(view.fresh) for view in held.views.values()) == 10
+    assert not held.tables, "nothing is kept of packed rows where there are none"
+    monkeypatch.setattr(audiences, "MOST_UNPACKED", 1)
+    before = list(held.views.values())[-1]
+    assert len(find(db, people[-1], keywords=["tofu"], limit=9)) == 5
+    assert list(held.views.values()) == [before], "what is in use stays whatever it takes"
+
+
 def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, migrated_url: str, scope: Scope) -> None:
     """What one keeps takes nothing from the other, and counting what was shown makes nothing of it old."""
     said(db, scope, talk(random.Random(7), 60))
