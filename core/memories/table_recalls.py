@@ -10,7 +10,7 @@ import functools
 import threading
 import time
 import weakref
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -46,7 +46,8 @@ class _Buffer:
         self.last: dict[tuple[str, int], datetime] = {}
         self.thread: threading.Thread | None = None
         self.failed = False
-        self.turns: dict[tuple[str, str], tuple[datetime, frozenset[bytes]]] = {}
+        self.turns: OrderedDict[tuple[str, str], tuple[datetime, frozenset[bytes]]] = OrderedDict()
+        """Those begun first come first; a turn that is over goes with the next one."""
 
 
 MOST_ID = 2**63
@@ -140,11 +141,13 @@ def note_turn(db: Database, scope: Scope, digests: Iterable[bytes]) -> None:
     Args:
         digests: `text.hits.content_digest` of each recalled text.
     """
-    buffer = _buffer(db)
+    buffer, now, turn = _buffer(db), db.clock(), (scope.persona, scope.conversation or "")
     with buffer.lock:
-        if len(buffer.turns) >= _MOST_TURNS:
-            buffer.turns.clear()
-        buffer.turns[scope.persona, scope.conversation or ""] = db.clock(), frozenset(digests)
+        turns = buffer.turns
+        turns.pop(turn, None)
+        while turns and (len(turns) >= _MOST_TURNS or abs(now - next(iter(turns.values()))[0]) >= _TURN):
+            turns.popitem(last=False)
+        turns[turn] = now, frozenset(digests)
 
 
 def read_turn(db: Database, scope: Scope) -> frozenset[bytes]:

@@ -198,6 +198,23 @@ def test_f34_a_text_recalled_for_this_turn_is_not_captured(db: Database, scope: 
         db.clock.forward(days=-1)  # type: ignore[attr-defined]
 
 
+def test_f34_turns_that_are_over_are_given_up_and_those_at_hand_are_not(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is some 1.5 kB: of 10,000 conversations all were kept, then all given up, those a moment old too."""
+    turns = [replace(scope, conversation=f"tg/{n}") for n in range(5)]
+    monkeypatch.setattr(recalls, "_MOST_TURNS", 3)
+    for turn in turns:
+        recalls.note_turn(db, turn, [b"text"])
+    assert [bool(recalls.read_turn(db, turn)) for turn in turns] == [False, False, True, True, True]
+    db.clock.forward(days=1)  # type: ignore[attr-defined]
+    try:
+        recalls.note_turn(db, turns[0], [b"text"])
+        assert list(db.caches["recalls"].turns) == [(scope.persona, "tg/0")]
+    finally:
+        db.clock.forward(days=-1)  # type: ignore[attr-defined]
+
+
 def test_t54_a_failing_write_is_logged_without_text(caplog: pytest.LogCaptureFixture) -> None:
     own = open_db("sqlite://")
     own.transaction(lambda c: c.exec_driver_sql("DROP TABLE memories"), source="test")
