@@ -39,7 +39,7 @@ CHECKED_BYTES = 1 << 30
 """A larger SQLite file is not read from end to end."""
 WAL_BYTES = 256 << 20
 _DISTRIBUTION = "prompt-engine"
-_REQUIRED = re.compile(r"^([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w-]+)['\"]")
+_REQUIRED = re.compile(r"^([\w.-]++)[^;]*+;[^;]*\bextra\s*==\s*['\"]([\w-]+)['\"]")
 _NOT_FOR_USE = frozenset({"docs", "test"})
 
 
