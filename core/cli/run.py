@@ -96,7 +96,7 @@ class Run:
         if self._db is None:
             from .. import db
 
-            self._check_file()
+            self._open_existing().close()
             self._db = db.open_database(self.url)
         return self._db
 
@@ -106,19 +106,17 @@ class Run:
         Raises:
             StoreError: it is a file that is not there, and this subcommand makes none.
         """
-        from ..calls import defaults
-
-        self._check_file()
-        self._db = defaults.open_bare(self.url)
+        self._db = self._open_existing()
         return self._db
 
-    def _check_file(self) -> None:
+    def _open_existing(self) -> Database:
         from ..calls import defaults
 
-        target = defaults.open_bare(self.url).target
-        if target.is_missing and not self.creates:
-            said = f"There is no database {target.shown}. Correct --database or DATABASE_URL"
+        bare = defaults.open_bare(self.url)
+        if bare.target.is_missing and not self.creates:
+            said = f"There is no database {bare.target.shown}. Correct --database or DATABASE_URL"
             raise StoreError(f"{said}; a new one is made by: prompt-engine db init", source="DATABASE_URL")
+        return bare
 
     def use(self, db: Database) -> None:
         """Work on this database from now on."""
