@@ -62,7 +62,9 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
         ending = "until nothing is left" if once else "until Ctrl-C"
         asked = llm.resolve(None, run.settings)
         output.note(f"Working for {whose} on {run.db.target.shown}, {ending}.")
-        output.note(f"The model asked is {asked!r}." if asked else "LLM_BASE_URL is not set: texts are extracts.")
+        output.note(
+            f"The model asked is {asked!r}." if asked else "LLM_BASE_URL is not set: texts are made of what was said."
+        )
     try:
         with worker.on_signals(), _scheduled(run, personas or (), schedule=schedule, once=once):
             begun = worker.run(once=once)

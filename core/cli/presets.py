@@ -19,7 +19,7 @@ class Preset(NamedTuple):
 
 
 _WORKER = "A worker for summaries and recaps: prompt-engine worker --schedule"
-_MODEL = "A model: LLM_BASE_URL and LLM_MODEL, and LLM_API_KEY as a variable; without one texts are extracts."
+_MODEL = "A model: LLM_BASE_URL, LLM_MODEL, and LLM_API_KEY as a variable; without one texts are made of what was said."
 
 PRESETS: Mapping[str, Preset] = {
     "bot": Preset(
@@ -42,12 +42,12 @@ PRESETS: Mapping[str, Preset] = {
         (_MODEL, _WORKER, "Room, where answers are long: MAX_PROMPT_CHARS of 16000 or more, or none."),
     ),
     "vtuber": Preset(
-        "a streamer: memory is pruned as in the application this part came from",
+        "a streamer: what is old or matters little is pruned by itself",
         {
             "PRUNE_MAX_AGE_DAYS": 30, "PRUNE_MODE": "any", "PRUNE_PROTECT_IMPORTANCE": 1.01, "PRUNE_BY_ITSELF": True,
             "ENABLE_RELATIONSHIP": True,
         },
-        (_MODEL, _WORKER, "Call lifelong.on_stream_end when a stream ends."),
+        (_MODEL, _WORKER, "Call prompt_engine.lifelong.on_stream_end when a stream ends."),
     ),
     "notes": Preset(
         "notes to be searched, no conversation around them",

@@ -87,7 +87,7 @@ def examine(
     finally:
         if opened is not None:
             opened.close()
-    symptoms += rules.extras(_missing_packages())
+    symptoms += rules.extras(_find_extras())
     if known is not None:
         symptoms += _model(known, ask=models)
         symptoms += _embedder(known, ask=models)
@@ -281,20 +281,17 @@ def _tables(db: Database, known: Settings) -> list[Symptom]:
 # The parts around it
 
 
-def _missing_packages() -> dict[str, list[str]]:
-    """Return extra to its packages that are not installed; of an installation without metadata nothing is known."""
+def _find_extras() -> dict[str, bool]:
+    """Return extra to whether its packages are installed; of an installation without metadata nothing is known."""
     try:
         required = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         return {}
-    found: dict[str, list[str]] = {}
+    found: dict[str, bool] = {}
     for line in required:
         match = _REQUIRED.match(line)
-        if match is None or match[2] in _NOT_FOR_USE:
-            continue
-        lacking = found.setdefault(match[2], [])
-        if not _is_installed(match[1]):
-            lacking.append(match[1])
+        if match is not None and match[2] not in _NOT_FOR_USE:
+            found[match[2]] = found.get(match[2], True) and _is_installed(match[1])
     return dict(sorted(found.items()))
 
 
@@ -335,10 +332,10 @@ def _model(known: Settings, *, ask: bool) -> list[Symptom]:
     try:
         model = llm.resolve(None, known)
     except (ConfigError, TypeError) as error:
-        why = "Recaps and summaries are extracts, or their operations fail."
+        why = "Recaps and summaries are made of sentences that were said, or their operations fail."
         return [*symptoms, Symptom("error", "model", str(error), why, "Correct LLM_BASE_URL, or remove it.")]
     if model is None:
-        said = "No model is configured; recaps and summaries are extracts."
+        said = "No model is configured; recaps and summaries are made of sentences that were said."
         return [
             *symptoms,
             Symptom("note", "model", said, "They are poorer than a model's.", "Set LLM_BASE_URL (docs/models.md)"),

@@ -6,7 +6,7 @@ a clock. What a server says of its settings is judged in `doctor.rules_server`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -281,23 +281,23 @@ def index_sample(looked_at: int, differing: Mapping[str, int]) -> Symptom:
     )
 
 
-def extras(missing: Mapping[str, Collection[str]]) -> list[Symptom]:
-    """Return which optional parts are installed.
+def extras(installed: Mapping[str, bool]) -> list[Symptom]:
+    """Return which optional parts are installed, and which are not.
 
     Args:
-        missing: extra to those of its packages that are not there.
+        installed: extra to whether all of its packages are there.
 
-    >>> [one.mend for one in extras({"cli": [], "llm": ["httpx2"]}) if one.mend]
-    ["pip install 'prompt-engine[llm]'"]
+    >>> [(one.level, one.what) for one in extras({"admin": False, "cli": True, "llm": False})]
+    [('ok', 'Installed extras: cli.'), ('note', 'Extras that are not installed: admin, llm.')]
     """
+    there, lacking = ([name for name, known in installed.items() if known is wanted] for wanted in (True, False))
     found = []
-    for extra, packages in missing.items():
-        if not packages:
-            found.append(Symptom("ok", "extras", f"The extra {extra} is installed."))
-            continue
-        said = f"The extra {extra} is not installed: {', '.join(sorted(packages))}."
-        why = "What it is for is not there; everything else works."
-        found.append(Symptom("note", "extras", said, why, f"pip install 'prompt-engine[{extra}]'"))
+    if there:
+        found.append(Symptom("ok", "extras", f"Installed extras: {', '.join(there)}."))
+    if lacking:
+        said = f"Extras that are not installed: {', '.join(lacking)}."
+        why = "What they are for is not there; everything else works."
+        found.append(Symptom("note", "extras", said, why, f"pip install 'prompt-engine[{lacking[0]}]'"))
     return found
 
 

@@ -126,7 +126,7 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
 
 @pytest.mark.skipif(not axe.FILE.exists(), reason=axe.MISSING)
 def test_l35_parts_of_a_screen_have_their_own_size(window: Window, site: Site) -> None:
-    """The zero of a meter is a line, and a state as wide as its word: neither hides or fills what stands beside it."""
+    """The zero of a meter is a line, a state as wide as its word, a field as its column: none covers its neighbour."""
     page = window()
     page.goto(site.at(SCREENS["relationships"]))
     zeros = page.locator(".meter .zero").evaluate_all("all => all.map((each) => each.getBoundingClientRect().width)")
@@ -136,6 +136,12 @@ def test_l35_parts_of_a_screen_have_their_own_size(window: Window, site: Site) -
     states = phone.locator("td .state").evaluate_all("all => all.map((each) => each.getBoundingClientRect().width)")
     assert states and max(states) < 120, states
     assert "The harbour" in phone.locator("td[data-label=About]").all_inner_texts()
+    phone.goto(site.at(SCREENS["filters"]))
+    beyond = (
+        "all => all.map((one) => one.getBoundingClientRect().right - one.parentElement.getBoundingClientRect().right)"
+    )
+    fields = phone.locator(".fields input, .fields select").evaluate_all(beyond)
+    assert fields and max(fields) < 1, fields
 
 
 def test_l35_axe_finds_nothing_on_any_screen(window: Window, site: Site) -> None:
