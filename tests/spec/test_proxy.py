@@ -275,6 +275,8 @@ def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWo
     proxy.ask(proxy.client(), "hello")
     mine = f"proxy/token-{proxy.host.split('_')[1]}"
     assert len(proxy.wait_for_lines(2, mine)) == 2
+    proxy.ask(proxy.client(), "well?")
+    assert '] User: \\"hello' in proxy.model.last.messages[0]["content"]
     other = proxy.token()
     proxy.ask(proxy.client(other), "hello")
     assert len(proxy.wait_for_lines(2, f"proxy/token-{other.split('_')[1]}")) == 2

@@ -39,6 +39,9 @@ IDENTITY = (
 )  # fmt: skip
 """Headers that say who speaks and where."""
 
+NOBODY = "User"
+"""How lines show who spoke where nobody is named: the key of a token says nothing to a model."""
+
 _BEHIND = ("system", "developer")
 
 
@@ -156,7 +159,7 @@ def read_whose(headers: Mapping[str, str], body: Mapping[str, Any], token: Acces
         return Whose(here, participant, headers.get("x-server-id"), PRIVACIES[str(said)], name, model)
     if participant is None:  # nobody is named: what is said stays where it was said
         participant = f"{INTERFACE}/chat-{_escape(chat)}" if chat else f"{INTERFACE}/token-{token.id}"
-        return Whose(participant, participant, None, "direct", name, model)
+        return Whose(participant, participant, None, "direct", name or NOBODY, model)
     here = f"{participant}/{_escape(chat)}" if chat else participant
     return Whose(here, participant, None, "direct", name, model)
 
