@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -88,14 +89,14 @@ class FaceGuard:
             settings = await run_in_threadpool(self._context.values)
             refused = self._refuse(scope, settings) or await self._refuse_unknown(scope, settings)
             if refused is not None:
-                await refused(scope, receive, sending)
+                await _speak(refused, scope)(scope, receive, sending)
                 return
             body = await read_body(receive, settings.max_body_bytes)
             await self._app(scope, give_body(body, receive), sending)
         except ClientDisconnect:
             logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
-            answer = answer_error(error)
+            answer = _speak(answer_error(error), scope)
             if sending.begun:
                 raise CutOffError from None  # the connection is closed, so that nobody takes a part for the whole
             await answer(scope, receive, sending)
@@ -141,6 +142,26 @@ class FaceGuard:
         except access.AccessRefusedError as error:
             return answer_error(error)
         return None
+
+
+def speak_dialect(answer: Response) -> Response:
+    """Return a refusal that clients of the OpenAI dialect understand too: they show `error.message` and nothing else.
+
+    >>> json.loads(speak_dialect(errors.build_refusal(401, "Send a token.", "no_token")).body)["error"]
+    {'message': 'Send a token.', 'type': 'no_token', 'param': None, 'code': 'no_token'}
+    """
+    said = json.loads(bytes(answer.body))
+    word, (field, *_) = said["error"], said["fields"] or [None]
+    said["error"] = {"message": said["message"], "type": word, "param": field, "code": word}
+    answer.body = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    answer.headers["content-length"] = str(len(answer.body))
+    return answer
+
+
+def _speak(answer: Response, scope: Scope) -> Response:
+    """Return a refusal as the path's clients understand it."""
+    is_proxied = scope["path"].partition("/v1/")[2].startswith(("chat/completions", "models"))
+    return speak_dialect(answer) if is_proxied else answer
 
 
 class CutOffError(Exception):

@@ -8,10 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-MISSING = (
-    "The command prompt-engine needs more packages: install the extra `cli` of this package, "
-    "for instance `pip install '.[cli]'` in its checkout."
-)
+MISSING = "The command prompt-engine needs the extra `cli`: pip install 'prompt-engine[cli]'"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -124,6 +124,29 @@ def test_r15_what_is_no_request_is_the_upstreams_to_refuse(proxy: ProxyWorld, co
     assert proxy.model.last.content == content
 
 
+def test_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld) -> None:
+    """The official client, and the front ends, show `error.message` and nothing else of an answer."""
+    for client, status, said in (
+        (proxy.client("pe_1_wrong"), 401, "A valid token is needed"),
+        (proxy.client(X_Persona="juno"), 403, "X-Persona is 'juno'"),
+        (
+            proxy.client(X_User_Id="ann", X_Conversation_Privacy="secret"),
+            400,
+            "It must be public, direct or restricted",
+        ),
+    ):
+        with pytest.raises(openai.APIStatusError, match=said) as caught:
+            client.chat.completions.create(model="tiny", messages=chat("hello"))
+        assert caught.value.status_code == status and set(caught.value.response.json()) == {
+            "error",
+            "message",
+            "fields",
+        }
+    with pytest.raises(openai.AuthenticationError, match="A valid token is needed"):
+        proxy.client("pe_1_wrong").models.list()
+    assert not proxy.model.requests
+
+
 def test_r15_tool_calls_pass_and_what_is_said_of_them_is_stored(proxy: ProxyWorld) -> None:
     call = {"id": "t1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     proxy.model.reply = lambda r: JSONResponse(whole(None, tool_calls=[call]))
@@ -204,7 +227,7 @@ def test_r20_an_upstream_out_of_reach_is_a_502(db: Any, stage: Any) -> None:
         with pytest.raises(openai.InternalServerError) as caught:
             world.ask(world.client(X_User_Id="ann"), "hello")
         world.close()
-    assert caught.value.status_code == 502 and "LLM_BASE_URL" in caught.value.response.text
+    assert caught.value.status_code == 502 and "LLM_BASE_URL" in str(caught.value)
     assert world.lines("proxy/ann") == []
 
 

@@ -29,7 +29,7 @@ from ...scope import Scope
 from ...tokens import narrow_scope
 from ...transcripts import save_transcript
 from .. import access
-from ..guard import FaceContext
+from ..guard import FaceContext, speak_dialect
 from . import rules_request, rules_splice
 from .rules_answer import MOST_BYTES, AnswerReader
 from .upstream import Upstream, choose_answer_headers
@@ -118,11 +118,11 @@ class _Handler:
         try:
             prepared = await self._prepare(request, content, settings)
         except rules_request.WrongIdentityError as error:
-            return errors.build_refusal(403, str(error), "forbidden", fields=error.fields)
+            return speak_dialect(errors.build_refusal(403, str(error), "forbidden", fields=error.fields))
         except ScopeError as error:
             raise access.AccessRefusedError(403, str(error)) from None
         except _UnreadableError as error:
-            return errors.build_refusal(400, str(error), "bad_value", fields=error.fields)
+            return speak_dialect(errors.build_refusal(400, str(error), "bad_value", fields=error.fields))
         except Exception as error:  # noqa: BLE001 - whatever fails here, the request goes on without memory
             logs.warning("proxy_without_memory", error=type(error).__name__)
             prepared = Prepared(content, "failed")
@@ -203,7 +203,7 @@ class _Handler:
         except httpx2.HTTPError as error:
             logs.warning("proxy_upstream", error=type(error).__name__)
             said = "The model server of LLM_BASE_URL cannot be reached, or broke off. Try again."
-            return errors.build_refusal(502, said, "upstream", headers=_memory_header(prepared))
+            return speak_dialect(errors.build_refusal(502, said, "upstream", headers=_memory_header(prepared)))
         response = StreamingResponse(self._iter_body(answer, prepared, settings), answer.status_code)
         response.raw_headers = [
             (name.encode("latin-1"), value.encode("latin-1")) for name, value in choose_answer_headers(answer.headers)

@@ -167,7 +167,7 @@ def test_without_the_extra_one_sentence_names_it(
     assert core.cli.main(["build", "hi"]) == 1
     told = capsys.readouterr()
     assert told.err == core.cli.MISSING + "\n"
-    assert "pip install '.[cli]'" in told.err
+    assert "pip install 'prompt-engine[cli]'" in told.err
 
 
 def test_importing_the_package_loads_neither_typer_nor_a_database() -> None:
