@@ -36,7 +36,7 @@ TOPIC_CHARS = 80
 Kind = str
 """name, pronouns, address, diet, abstain, allergy, access, instruction, preference."""
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
 _SPACELESS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\u0e00-\u0e7f]")
 _QUOTED_NAME = 6
 """Characters of a name that is quoted in a script without spaces; what is longer is a sentence."""

@@ -96,7 +96,7 @@ edytowano tę wiadomość | このメッセージは編集されました | 이 
 تم تعديل هذه الرسالة | यह संदेश संपादित किया गया था | इस मैसेज में बदलाव किया गया | pesan ini diedit |
 pesan ini telah diedit | ההודעה נערכה | הודעה זו נערכה
 """)
-EDITED = re.compile(rf"\s*\u200e?<\u200e?(?:{'|'.join(map(re.escape, _EDITED))})\.?>\s*\Z", re.IGNORECASE)
+EDITED = re.compile(rf"(?<!\s)\s*\u200e?<\u200e?(?:{'|'.join(map(re.escape, _EDITED))})\.?>\s*\Z", re.IGNORECASE)
 
 _DELETED = _words("""
 this message was deleted | you deleted this message | this message was deleted by admin |
