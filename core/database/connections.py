@@ -325,9 +325,11 @@ def _lock_wait(seconds: float) -> int:
 
 
 def _set_lock_wait(line: Any, wait: int) -> None:
-    for statement, value in _LOCK_WAITS:
+    for statement, unit in _LOCK_WAITS:
+        # Where nobody looks for deadlocks, two that wait for each other shall not give up at the same moment.
+        value = wait if unit == 1 else int(wait * unit * random.uniform(0.5, 1.0))
         with suppress(line.Error), line.cursor() as cursor:
-            cursor.execute(statement, (wait * value,))
+            cursor.execute(statement, (value,))
 
 
 def give_time(connection: Connection, seconds: float) -> None:
