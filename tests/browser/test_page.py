@@ -223,7 +223,10 @@ def test_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(wind
 
 
 def test_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site: Site) -> None:
-    """No mouse at all, and always seen where one is."""
+    """No mouse at all, and always seen where one is.
+
+    Keys do something from the moment on when the script has run, which comes after what the server wrote is seen.
+    """
     page = window(is_signed_in=False)
     page.goto(f"{site.address}/admin/login")
     page.wait_for_selector("#token:focus")
@@ -250,14 +253,14 @@ def test_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site:
     page.keyboard.type("Tom drinks coffee with oat milk.")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#toast >> text=Changed")
+    page.wait_for_selector("html.js #toast >> text=Changed")
     page.wait_for_selector("[data-row]:focus")
     assert texts(page) == ["Tom drinks coffee with oat milk."]
     page.keyboard.press("d")
-    page.wait_for_selector("#toast >> text=Deleted")
+    page.wait_for_selector("html.js #toast >> text=Deleted")
     assert texts(page) == []
     page.keyboard.press("u")
-    page.wait_for_selector("#toast >> text=Restored")
+    page.wait_for_selector("html.js #toast >> text=Restored")
     assert texts(page) == ["Tom drinks coffee with oat milk."]
     page.keyboard.press("g")
     page.keyboard.press("h")
