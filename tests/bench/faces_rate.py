@@ -31,6 +31,9 @@ SHARE = 0.8
 """Of the rate that was held for a step, what is held for long."""
 CHATS = 50
 """Conversations of which the requests come in turn, each of a user of its own."""
+SENTENCES = 40_000
+"""No conversation hears one twice in ten minutes: whoever says the same four over and over has each search rank all
+that was said before, which is not what is measured."""
 WANTED = 100
 GROWTH = 1.10
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -84,7 +87,7 @@ class Target:
 
     def __init__(self, url: str, token: str, who: str, pid: int) -> None:
         self._url, self._token, self._who, self._pid = url, token, who, pid
-        self._texts = [each.text for each in messages(200)]
+        self._texts = [each.text for each in messages(SENTENCES)]
         self._sent = 0
         limits = httpx2.Limits(max_connections=None)
         self._client = httpx2.AsyncClient(timeout=120, trust_env=False, limits=limits)
