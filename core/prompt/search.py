@@ -99,7 +99,7 @@ def finish_search(
         compared = search if call.is_down else searching.compare(search, db, rows)
         result = searching.finish(compared, wanted, rows, drop)
         if not (result.is_done or call.is_down):
-            result = searching.run(search.search, db, drop, after=compared)
+            result = searching.run(search.search, db, drop, after=result)
         report.add_account("search", synth_core_memory.report(result))
         return result
 

@@ -25,19 +25,27 @@ _CHAT = sources.CHAT.number
 
 
 def gather_best(
-    search: Search, db: Database, question: Question, matches: Matches, numbers: Sequence[int], depth: int
+    search: Search,
+    db: Database,
+    question: Question,
+    matches: Matches,
+    numbers: Sequence[int],
+    depth: int,
+    copies: Sequence[tuple[int, int]] = (),
 ) -> Gathered:
     """Return the best of all rows that match.
 
     Args:
         numbers: of the sources asked.
         depth: how often too few hits came out before.
+        copies: source and id of rows that others stand for, which are no candidates.
     """
     names = set().union(*(one.view.names_in(search.query.text) for one in matches.audiences))
     asked = build_asked(search, question, names)
     by_words = not search.query.text
     meanings = matches.terms.describe(asked)
     excluded = [(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows]
+    excluded += copies
     here = search.viewer.scope.conversation or ""
     seen = [
         matching_rows.Matches(
@@ -69,7 +77,7 @@ def gather_best(
     found = [c for c in found if c.matched or c.tags or (c.source, c.id) in proved]
     found += _unlisted(search, db, matches, {(c.source, c.id) for c in found})
     found += _walked(search, db, numbers, {(c.source, c.id) for c in found}, depth)
-    complete = sum(made.matching.values()) <= sum(row.is_match for row in made.best)
+    complete = made.open <= sum(row.is_match for row in made.best)
     complete &= not any(w.cut for w in search.words)
     places = {(row.source, row.row_id): row for row in (*made.best, *made.around)}
     beside = [row.row_id for row in made.best if not row.is_match and row.source == _CHAT][:NEAR_BEST]

@@ -33,12 +33,19 @@ Found = dict[tuple[int, int], Candidate]
 
 
 def gather_candidates(
-    search: Search, db: Database, question: Question, depth: int = 0, *, use_index: bool = True
+    search: Search,
+    db: Database,
+    question: Question,
+    depth: int = 0,
+    *,
+    copies: Sequence[tuple[int, int]] = (),
+    use_index: bool = True,
 ) -> Gathered:
     """Return the candidates; what is not indexed yet is asked by the plain predicates.
 
     Args:
         depth: how often too few hits came out before.
+        copies: source and id of rows that others stand for, which the search tables need not lead to.
         use_index: False where the search tables could not be read before.
 
     Raises:
@@ -55,7 +62,7 @@ def gather_candidates(
     index_error: StoreReadError | ValueError | None = None
     if indexed:
         try:
-            made = _indexed(search, db, question, [s.number for s in indexed], depth)
+            made = _indexed(search, db, question, [s.number for s in indexed], depth, copies)
             found = {(c.source, c.id): c for c in made.candidates}
         except (StoreReadError, ValueError) as error:
             logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))
@@ -159,7 +166,14 @@ def ask_plainly(query: Query, source: SourceTable, words: Sequence[Wanted], limi
     return replace(asked, pool=query.pool, without_rows=tuple(without))
 
 
-def _indexed(search: Search, db: Database, question: Question, numbers: Sequence[int], depth: int) -> Gathered:
+def _indexed(
+    search: Search,
+    db: Database,
+    question: Question,
+    numbers: Sequence[int],
+    depth: int,
+    copies: Sequence[tuple[int, int]],
+) -> Gathered:
     """Return the rows that the search tables lead to.
 
     Raises:
@@ -177,5 +191,5 @@ def _indexed(search: Search, db: Database, question: Question, numbers: Sequence
         newest = [newest_rows.find_newest(search, db, read, number, depth) for number in numbers]
         made = Gathered([candidate for rows in newest for candidate in rows])
     else:
-        made = best_rows.gather_best(search, db, question, read, numbers, depth)
+        made = best_rows.gather_best(search, db, question, read, numbers, depth, copies)
     return replace(made, left_aside=read.left_aside)

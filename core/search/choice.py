@@ -24,6 +24,7 @@ from .ranking.scores import rank_rows
 from .ranking.times import HALF, on_days
 from .ranking.weights import weights_for
 from .reading.by_id import RowsWanted
+from .reading.copies import Repeated, list_repeated
 from .reading.found_rows import FoundRow
 from .terms import FOLDED_CHARS, Search, is_form
 
@@ -63,6 +64,8 @@ class Choice:
     is_done: bool = True
     """Going deeper can bring nothing more: there are `limit` hits, or no further matching rows. In recency mode the
     newest of each source are all there is to choose from."""
+    repeated: Sequence[Repeated] = ()
+    """Texts that many of the rows read are copies of."""
 
 
 def rows_wanted(
@@ -195,7 +198,10 @@ def choose_hits(
         Chosen(_hit(search, c, row := by_place[c.source, c.id]), c, row, rank[c.source, c.id])
         for c in ranking.newest_first(ordered)
     ]
-    return Choice(chosen, left, folded, complete or len(chosen) >= search.query.limit)
+    is_done = complete or len(chosen) >= search.query.limit
+    reasons = dict(left)
+    repeated = () if is_done or not gathered.places else list_repeated((c, row, reasons.get(c, "")) for c, row in pairs)
+    return Choice(chosen, left, folded, is_done, repeated)
 
 
 def rank_candidates(

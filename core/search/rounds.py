@@ -21,6 +21,7 @@ from .question.question import Question
 from .ranking.meaning import Meaning
 from .reading import last_statement
 from .reading.by_id import RowsWanted
+from .reading.copies import find_copies
 from .reading.found_rows import FoundRow
 from .terms import Search
 
@@ -41,6 +42,8 @@ class Round:
     """Why nothing is known about that: the words alone decide, in this round and those after it."""
     depth: int = 0
     """How many rounds came before."""
+    copies: Sequence[Place] = ()
+    """Messages that others read before stand for: no candidates any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,11 @@ class Result:
         return [LeftOut("memories", reason, f"{sources.BY_NUMBER[c.source].name}/{c.id}") for c, reason in left]
 
 
-def gather(search: Search, db: Database, before: Round | None = None) -> Round:
+def gather(search: Search, db: Database, before: Result | None = None) -> Round:
     """Return the candidates of the next round, from the search tables or by the plain predicates.
+
+    Args:
+        before: what the round before gave, too few hits.
 
     Raises:
         StoreReadError: no source could be read.
@@ -97,9 +103,13 @@ def gather(search: Search, db: Database, before: Round | None = None) -> Round:
     if before is None:
         current, known = Round(search, question_of(search, db.clock())), None
     else:
-        current, known = replace(before, meaning=None, depth=before.depth + 1), before.meaning
+        last, known = before.round, before.round.meaning
+        copies = [*last.copies, *find_copies(db, search.viewer.scope.persona, before.choice.repeated)]
+        current = replace(last, meaning=None, depth=last.depth + 1, copies=copies)
     unread = current.gathered.index_error
-    gathered = gather_candidates(search, db, current.question, current.depth, use_index=unread is None)
+    gathered = gather_candidates(
+        search, db, current.question, current.depth, copies=current.copies, use_index=unread is None
+    )
     gathered = replace(gathered, index_error=gathered.index_error or unread)
     current = replace(current, gathered=gathered)
     if search.embedder is None or search.query.ranking != "relevance" or current.meaning_error is not None:
@@ -195,19 +205,19 @@ def _without_meaning(current: Round, error: CoreError) -> Round:
     return replace(current, meaning_error=error)
 
 
-def run(search: Search, db: Database, drop: Drop | None = None, after: Round | None = None) -> Result:
+def run(search: Search, db: Database, drop: Drop | None = None, after: Result | None = None) -> Result:
     """Gather, read and choose, deeper where fewer hits than the limit came out and more rows may match.
 
     Args:
-        after: a round that gave too few hits; the next one follows.
+        after: what a round gave, too few hits; the next one follows.
 
     Raises:
         StoreReadError: no source could be read.
     """
-    current = after
+    result = after
     while True:
         # 1. candidates, 2. their rows, 3. how near these are, 4. the hits among them
-        current = gather(search, db, current)
+        current = gather(search, db, result)
         wanted = rows_wanted(current)
         rows, errors = read_rows(search, db, wanted)
         current = compare(current, db, rows)

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from core import search as searching
 from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
 from tests.store.search_world import (
+    DEFAULTS,
     ago,
     entered,
     explain,
@@ -23,6 +25,7 @@ from tests.store.search_world import (
     places,
     remember,
     said,
+    viewer_of,
 )
 from tests.store.world import NOW, own_scope
 
@@ -85,6 +88,38 @@ def test_t24_as_many_hits_as_there_are_different_rows(db: Database, scope: Scope
     for keywords in (["tofu"], ["tofu a", "tofu 0", "tofu 1", "tofu 2"], ["tofu", "%"]):
         assert set(rows) <= set(ids(find(db, scope, keywords=keywords, limit=5)))
         assert len(find(db, scope, keywords=keywords, limit=5)) == 4
+
+
+def test_t24_what_is_said_over_and_over_is_read_a_few_times(db: Database, scope: Scope) -> None:
+    """Of thousands of copies in two conversations the first stand for the others; the newest of a text is the hit."""
+    said(db, scope, [("play it", ago(minutes=n + 1)) for n in range(1_500)])
+    said(db, scope, [("it may play", ago(minutes=n + 1)) for n in range(1_500)], "tg/2")
+    newest = said(db, scope, [("play it", ago(seconds=1)), ("it may play", ago(seconds=2))], "tg/2")
+    seldom = [("they play in the garden all day long", ago(days=9)), ("a play of three long acts it was", ago(days=8))]
+    wanted: dict[str, Any] = {"query": "Will you play it?", "keywords": ["play"]}
+    rows = said(db, scope, seldom)
+    hits, report = explain(db, scope, **wanted)
+    told = report["sources"]["chat_history"]
+    assert set(ids(hits)) == {*newest, *rows}
+    assert told["considered"] == 3_004
+    assert sum(told["dropped"].values()) < 700
+
+
+def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(db: Database, scope: Scope) -> None:
+    """What is left out for its text takes all that say it along; what is left out for its time does not."""
+    texts = [("play it", ago(minutes=n + 1)) for n in range(1_500)]
+    *_, oldest = said(db, scope, texts)
+    other = said(db, scope, [("they play in the garden all day long", ago(days=9))])
+
+    def run(drop: searching.Drop) -> searching.Result:
+        query = searching.prepare(query="play it", keywords=["play"], settings=DEFAULTS)
+        return searching.run(searching.resolve(query, viewer_of(db, scope, query), DEFAULTS), db, drop)
+
+    seen = run(lambda c, row: "visible" if row.texts[0] == "play it" else "")
+    assert [one.hit["id"] for one in seen.chosen] == other
+    assert len(seen.left_out) < 700
+    echoes = run(lambda c, row: "" if c.id in (oldest, *other) else "echo")
+    assert {one.hit["id"] for one in echoes.chosen} == {oldest, *other}
 
 
 def test_t29_a_whole_word_comes_before_its_letters_inside_another(db: Database, scope: Scope) -> None:

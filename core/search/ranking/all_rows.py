@@ -40,6 +40,8 @@ class Ranking:
     """Rows that stand around the first of them."""
     matching: Mapping[int, int] = field(default_factory=dict)
     """Source to how many rows match."""
+    open: int = 0
+    """How many of these are not left out."""
 
 
 def rank_all(
@@ -65,9 +67,12 @@ def rank_all(
     """
     audiences = [_read_audience(one, terms, asked) for one in found]
     matching: Counter[int] = Counter()
+    left_out = 0
     for one in audiences:
         counts = np.bincount(one.matches.view.take("source", one.rows)).tolist()
         matching.update({source: count for source, count in enumerate(counts) if count})
+        if one.matches.left_out is not None:
+            left_out += int(np.count_nonzero(is_among(one.rows, one.matches.left_out)))
     if not by_words:
         _add_sessions(audiences, asked)
     made: list[tuple[float, int, int, _Local]] = []
@@ -90,7 +95,7 @@ def rank_all(
             if (id(local), other) not in taken:
                 taken.add((id(local), other))
                 beside.append((local, other))
-    return Ranking(every, _rows_of(beside), matching)
+    return Ranking(every, _rows_of(beside), matching, matching.total() - left_out)
 
 
 def stand_around(
