@@ -35,6 +35,13 @@ NEVER_US = -(2**62)
 """Microseconds that stand for a time nobody can read: older than every other."""
 
 
+class _Bytes(mysql.VARBINARY):
+    """Bytes that reach the driver as they are."""
+
+    def bind_processor(self, dialect: Dialect) -> None:  # noqa: ARG002 - the interface of types
+        return None
+
+
 class Key(TypeDecorator[str]):
     """An id or key of at most `length` UTF-8 bytes, compared as bytes."""
 
@@ -48,12 +55,10 @@ class Key(TypeDecorator[str]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name == "sqlite":
             return dialect.type_descriptor(Text())
-        return dialect.type_descriptor(mysql.VARBINARY(self.length))
+        return dialect.type_descriptor(_Bytes(self.length))
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
-        if value is None or dialect.name == "sqlite":
-            return value
-        return value.encode("utf-8")
+        return None if value is None else as_key(value, dialect.name)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
         return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else value
@@ -221,8 +226,11 @@ def has_keyword(column: ColumnElement[str], pattern: Any) -> ColumnElement[bool]
 
 
 def as_key(text: str, family: str) -> Any:
-    """Return a key as the driver wants it: bytes on servers, text on SQLite."""
-    return text if family == "sqlite" else text.encode("utf-8")
+    """Return a key as the driver wants it: text on SQLite, bytes on servers.
+
+    A blank one is text everywhere: the driver writes no bytes as `X''`, in lists three characters to OceanBase.
+    """
+    return text if family == "sqlite" or not text else text.encode("utf-8")
 
 
 def from_key(value: Any) -> str:

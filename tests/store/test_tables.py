@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from core import ai_diary, chat_history_cache, privacy
 from core.config import Settings
@@ -72,6 +73,16 @@ def test_d9_a_row_says_who_spoke_and_who_was_answered(db: Database) -> None:
     assert (said.role, said.participant_key, said.sender_id, said.triggered_by) == ("user", "tg/u1", "u1", None)
     assert (answered.role, answered.participant_key, answered.triggered_by) == ("persona", None, "tg/u1")
     assert len(said.content_hash) == 32 and (said.hidden, said.excluded) == (0, 0)
+
+
+@pytest.mark.parametrize("others", [[], ["web/ann"]], ids=["alone", "with others"])
+def test_d3_a_blank_key_in_a_list_is_found(db: Database, others: list[str]) -> None:
+    """What everybody may see has a blank owner, and is looked for beside that of others."""
+    scope = own_scope()
+    save(db, scope, "web/room", "public")
+    place = schema.audiences.c
+    wanted = (place.persona_id == scope.persona, place.ref.in_(["", *others]), place.server_id.in_([""]))
+    assert len(db.read(select(place.audience_id).where(*wanted), source="audiences")) == 1
 
 
 @pytest.mark.parametrize(
