@@ -18,7 +18,7 @@ from .reading import plain as search_plain
 from .terms import Search
 
 NEAR_BEST = 16
-"""Best rows around which others are brought."""
+"""Best rows beside which others are brought, and most rows that match nothing and stand beside one that does."""
 PLAIN_POOL = 200
 """Newest rows that are compared one by one with a text to which no known word leads, in the first round."""
 _CHAT = sources.CHAT.number
@@ -79,9 +79,9 @@ def gather_best(
     found += _walked(search, db, numbers, {(c.source, c.id) for c in found}, depth)
     complete = made.open <= sum(row.is_match for row in made.best)
     complete &= not any(w.cut for w in search.words)
-    places = {(row.source, row.row_id): row for row in (*made.best, *made.around)}
+    places = {(row.source, row.row_id): row for row in (*made.best, *made.beside)}
     beside = [row.row_id for row in made.best if not row.is_match and row.source == _CHAT][:NEAR_BEST]
-    around = dict.fromkeys([*beside, *(row.row_id for row in made.around)])
+    around = dict.fromkeys([*beside, *(row.row_id for row in made.beside)])
     return Gathered(
         found, complete, considered=made.matching, asked=asked, places=places, around=list(around),
         stand_around=partial(all_rows.stand_around, seen, here, asked.asker),

@@ -197,7 +197,6 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
     from core.jobs.handlers import list_types
 
     other = {
-        "MOST_INDEX_ROWS",
         "MOST_KNOWN",
         "MOST_EXACT",
         "DATABASE_URL_FILE",

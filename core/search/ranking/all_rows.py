@@ -36,8 +36,8 @@ class Ranking:
 
     best: list[RankedRow] = field(default_factory=list)
     """Best first."""
-    around: list[RankedRow] = field(default_factory=list)
-    """Rows that stand around the first of them."""
+    beside: list[RankedRow] = field(default_factory=list)
+    """Rows right before and after the first of them, among long turns: what these are worth depends on their texts."""
     matching: Mapping[int, int] = field(default_factory=dict)
     """Source to how many rows match."""
     open: int = 0
@@ -55,14 +55,14 @@ def rank_all(
     best: int = BEST,
     by_words: bool = False,
 ) -> Ranking:
-    """Return the best rows, those that stand around the first of them, and how many rows match.
+    """Return the best rows, those right beside the first of them, and how many rows match.
 
     Args:
         found: what matches, audience by audience.
         terms: what each number of the postings means: once for each group of texts that the word belongs to.
         here: the conversation asked in.
-        reach: rows on either side of the best that are brought too; 0 where nothing is asked.
-        near_rows: of how many of the best.
+        reach: rows on either side of a matching one that may be hits too; 0 where nothing is asked.
+        near_rows: of how many of the best what stands beside is brought too.
         by_words: what stands in the rows themselves decides alone.
     """
     audiences = [_read_audience(one, terms, asked) for one in found]
@@ -91,7 +91,7 @@ def rank_all(
     beside: list[tuple[_Local, int]] = []
     leads = [(i, local) for local, i in chosen if reach and local.is_chat[i] and local.is_match[i]]
     for i, local in leads[:near_rows]:
-        for other in local.around(i, reach):
+        for other in local.beside(i):
             if (id(local), other) not in taken:
                 taken.add((id(local), other))
                 beside.append((local, other))
@@ -268,7 +268,6 @@ class _Local:
     audience: AudienceRows
     index: Any
     at_us: Any
-    words: Any
     is_chat: Any
     run: Any
     score: Any
@@ -289,10 +288,12 @@ class _Local:
             self.near[at], self.context[at],
         )  # fmt: skip
 
-    def around(self, i: int, reach: int) -> list[int]:
-        """Return the rows of the same run within so many rows."""
-        first, last = max(0, i - reach), min(len(self.index), i + reach + 1)
-        return [j for j in range(first, last) if j != i and self.run[j] == self.run[i] and self.visible[j]]
+    def beside(self, i: int) -> list[int]:
+        """Return the rows right before and after one, where turns are long: a question, and what answers at length."""
+        if not self.long[i]:
+            return []
+        near = [j for j in (i - 1, i + 1) if 0 <= j < len(self.index)]
+        return [j for j in near if self.run[j] == self.run[i] and self.visible[j]]
 
 
 def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading: int, by_words: bool) -> _Local | None:
@@ -328,7 +329,7 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
     words_alone = own + tags
     if places is None:
         nothing = np.zeros(len(index), np.float32)
-        return _Local(one, index, at_us, words, is_chat, run, words_alone, is_match & visible, is_match, nothing,
+        return _Local(one, index, at_us, is_chat, run, words_alone, is_match & visible, is_match, nothing,
                       nothing, nothing, visible, words_alone)  # fmt: skip
     context = _contexts(one, index, words, near, asked) + tags
     beside = _besides(own, words, near)
@@ -340,7 +341,7 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
         for since, until in asked.days:
             may |= visible & (at_us >= since) & (at_us < until)
     return _Local(
-        one, index, at_us, words, is_chat, run, score, may & visible, is_match, of_session, places.long(index),
+        one, index, at_us, is_chat, run, score, may & visible, is_match, of_session, places.long(index),
         places.near(index), visible, context,
     )  # fmt: skip
 
