@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import bindparam, select
 
@@ -65,13 +64,13 @@ class _Cache:
 def load_views(
     db: Database,
     audiences: Collection[int],
-    segments: Sequence[Segment],
+    segments: Mapping[int, Sequence[Segment]],
     fresh: Mapping[int, Sequence[tuple[Any, ...]]],
 ) -> Iterator[Visible]:
     """Yield all rows of each of the audiences; what is not kept yet is read.
 
     Args:
-        segments: those there are.
+        segments: audience to those there are.
         fresh: audience to its rows that are not packed.
 
     Raises:
@@ -79,9 +78,8 @@ def load_views(
         ValueError: a segment is damaged.
     """
     cache: _Cache = db.caches.setdefault(HELD, _Cache())
-    of = _by_audience(segments, itemgetter(0))
     for audience in audiences:
-        table, own = _table(db, cache, audience, of.get(audience, ()), audiences), fresh.get(audience, ())
+        table, own = _table(db, cache, audience, segments.get(audience, ()), audiences), fresh.get(audience, ())
         with cache.lock:
             view = cache.views.get(audience)
         if view is None or view.table is not table or view.fresh != own:
@@ -159,28 +157,16 @@ def read_audiences(
     """
     for attempt in range(READ_AGAIN):
         read = read_postings(db, words, tags, audiences, numbers, persona)
-        postings, blocks = _by_audience(read.postings, itemgetter(0)), _by_audience(read.blocks, itemgetter(0))
         try:
-            found = sorted(postings.keys() | blocks.keys())
-            views = list(load_views(db, found, read.segments, _by_audience(read.fresh, itemgetter(1))))
+            found = sorted(read.postings.keys() | read.blocks.keys())
+            views = list(load_views(db, found, read.segments, read.fresh))
             break
         except SegmentsMovedError:
             if attempt + 1 == READ_AGAIN:
                 raise
-    gone = _by_audience(read.gone, itemgetter(0))
     for view in views:
-        own_gone = [each[1:] for each in gone.get(view.audience, ())]
-        yield view, postings.get(view.audience, []), blocks.get(view.audience, []), own_gone
-
-
-T = TypeVar("T")
-
-
-def _by_audience(rows: Iterable[T], audience_of: Callable[[T], int]) -> dict[int, list[T]]:
-    made: dict[int, list[T]] = {}
-    for row in rows:
-        made.setdefault(audience_of(row), []).append(row)
-    return made
+        of = view.audience
+        yield view, read.postings[of], read.blocks[of], read.gone[of]
 
 
 def find_ids(db: Database, persona: str, audiences: Sequence[int], source: int, words: Sequence[str]) -> set[int]:

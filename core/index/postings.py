@@ -6,6 +6,7 @@ that are not packed, and which packed rows are gone. Every part of it holds the 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -66,7 +67,6 @@ class Limits:
 class Posting(NamedTuple):
     """A word or tag in a row that is not packed."""
 
-    audience: int
     kind: int
     term: str
     source: int
@@ -77,7 +77,6 @@ class Posting(NamedTuple):
 class Block(NamedTuple):
     """A word or tag in a segment."""
 
-    audience: int
     segment_id: int
     kind: int
     term: str
@@ -101,15 +100,15 @@ class FreshRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What the search tables hold of what is asked for."""
+    """What the search tables hold of what is asked for, by audience."""
 
-    postings: list[Posting] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    fresh: list[tuple[Any, ...]] = field(default_factory=list)
+    postings: defaultdict[int, list[Posting]] = field(default_factory=lambda: defaultdict(list))
+    blocks: defaultdict[int, list[Block]] = field(default_factory=lambda: defaultdict(list))
+    fresh: defaultdict[int, list[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(list))
     """Rows that are not packed, as `fresh_row` reads them."""
-    gone: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """Audience, source, row id, and the last segment that may hold the row."""
-    segments: list[Segment] = field(default_factory=list)
+    gone: defaultdict[int, list[tuple[int, int, int]]] = field(default_factory=lambda: defaultdict(list))
+    """Source, row id, and the last segment that may hold the row."""
+    segments: defaultdict[int, list[Segment]] = field(default_factory=lambda: defaultdict(list))
 
 
 def read(
@@ -143,23 +142,25 @@ def read(
     for some in chunks(branches, MOST_BRANCHES):
         values: list[Any] = []
         texts = [part.text(asked, values) for part, asked in some]
-        for row in db.read_driver(statements.union(texts, family), values, source="the search index"):
-            _take_row(row, made)
+        _sort_rows(db.read_driver(statements.union(texts, family), values, source="the search index"), made)
     return made
 
 
-def _take_row(row: Any, made: Read) -> None:
-    part, audience = row[0], row[1]
-    if part == 1:
-        made.blocks.append(Block(audience, row[4], row[2], _term(row[7]), bytes(row[11])))
-    elif part == 0:
-        made.postings.append(Posting(audience, row[2], _term(row[7]), row[3], row[4], row[5]))
-    elif part == 2:
-        made.fresh.append(tuple(row))
-    elif part == 3:
-        made.gone.append((audience, row[3], row[4], row[2]))
-    else:
-        made.segments.append(Segment(audience, row[2], row[3], row[4]))
+def _sort_rows(rows: Sequence[Any], made: Read) -> None:
+    """Add the rows of a statement to what is read; of large audiences nearly all of them are blocks."""
+    blocks = made.blocks
+    for row in rows:
+        part, audience = row[0], row[1]
+        if part == 1:
+            blocks[audience].append(Block(row[4], row[2], _term(row[7]), bytes(row[11])))
+        elif part == 0:
+            made.postings[audience].append(Posting(row[2], _term(row[7]), row[3], row[4], row[5]))
+        elif part == 2:
+            made.fresh[audience].append(tuple(row))
+        elif part == 3:
+            made.gone[audience].append((row[3], row[4], row[2]))
+        else:
+            made.segments[audience].append(Segment(audience, row[2], row[3], row[4]))
 
 
 def fresh_row(row: tuple[Any, ...]) -> FreshRow:

@@ -199,7 +199,7 @@ class Visible:
         table = self.table
         kept = [
             (number, before, postings)
-            for _, segment, kind, term, postings in blocks
+            for segment, kind, term, postings in blocks
             if (number := numbers.get((kind, term))) is not None and (before := table.offsets.get(segment)) is not None
         ]
         kept.sort()

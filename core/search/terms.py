@@ -166,6 +166,8 @@ class _Vocabulary:
     languages: tuple[str, ...]
     exact: bool
     """Every match has to be found: a piece that stands in more words than were taken leads nowhere."""
+    found: dict[Fragment, tuple[dict[str, int], bool]] = field(default_factory=dict)
+    """What `words_with` gave for a piece: several texts have the same."""
 
     def wanted(self, text: str, query: Query) -> Wanted:
         """Return a text with the words its rows are found by: those of its rarest piece."""
@@ -235,6 +237,12 @@ class _Vocabulary:
 
     def words_with(self, piece: Fragment) -> tuple[dict[str, int], bool]:
         """Return the visible known words that may hold a piece, with their rows, and whether some may be missing."""
+        found = self.found.get(piece)
+        if found is None:
+            found = self.found[piece] = self._find_words(piece)
+        return found
+
+    def _find_words(self, piece: Fragment) -> tuple[dict[str, int], bool]:
         place = self.viewer.fragments.index(piece) if piece in self.viewer.fragments else None
         rows = {key: docs for key, docs in self.by_piece.get(-1, {}).items() if piece.fits(key[2])}
         if place is not None:

@@ -121,7 +121,7 @@ def stand_around(
         inside = (ranks >= 0) & (ranks < len(view))
         around, lead = view.at_rank(ranks[inside]), lead[inside]
         beside = (view.take("thread", around) == view.take("thread", lead)) & view.is_chat(around)
-        every = np.unique(around[beside | (around == lead)])
+        every = in_order(around[beside | (around == lead)])
         if one.readable is not None:
             every = every[one.readable(every)]
         thread, nothing = view.take("thread", every), np.zeros(len(every))
@@ -154,6 +154,20 @@ def _first(score: Any, at_us: Any, most: int) -> Any:
     return order if places is None else places[order]
 
 
+def in_order(index: Any) -> Any:
+    """Return the numbers of some rows in order, each once.
+
+    Sorted with 32 bits, 66,000 of them take 0.15 ms; as marks among two million rows 1 ms, by `np.unique` 18.
+
+    >>> in_order(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(index.astype(np.int32))
+    is_new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return ordered[is_new].astype(np.int64)
+
+
 def is_among(index: Any, rows: Any) -> Any:
     """Return which of some rows are among others, which are in order.
 
@@ -182,7 +196,6 @@ def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) 
     view = one.view
     parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.worth]
     tagged: list[tuple[Any, float]] = []
-    is_row = np.zeros(len(view), bool)
     for number, meanings in enumerate(terms):
         rows, times = one.postings.of(number)
         for term in meanings if len(rows) else ():
@@ -193,9 +206,8 @@ def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) 
                 parts[term.group].append(
                     (rows, times, term.factor) if chat is None else (rows[chat], times[chat], term.factor)
                 )
-    for rows in (*(rows for part in parts for rows, _, _ in part), *(rows for rows, _ in tagged)):
-        is_row[rows] = True
-    every = np.flatnonzero(is_row)
+    listed = [*(rows for part in parts for rows, _, _ in part), *(rows for rows, _ in tagged)]
+    every = in_order(np.concatenate([np.zeros(0, np.int64), *listed]))
     place = np.empty(len(view), np.int32)
     place[every] = np.arange(len(every), dtype=np.int32)
     own, tags = np.zeros(len(every), np.float32), np.zeros(len(every), np.float32)
@@ -307,10 +319,8 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
         quick = words if places is None else places.score(rows, words, words, None, places.session_of(at))
         at = at[_first(quick, view.take("at_us", rows), leading)]
     widest = REACH if reach and not by_words else 0
-    leads, is_near = view.rank(one.rows[at]), np.zeros(len(view) + 2 * widest, bool)
-    for step in range(2 * widest + 1):
-        is_near[leads + step] = True
-    ranks = np.flatnonzero(is_near[widest : widest + len(view)])
+    ranks = in_order(np.add.outer(view.rank(one.rows[at]), np.arange(-widest, widest + 1)).ravel())
+    ranks = ranks[np.searchsorted(ranks, 0) : np.searchsorted(ranks, len(view))]
     index = view.at_rank(ranks)
     words, at_us = view.take("words", index).astype(np.float32), view.take("at_us", index)
     is_chat = view.is_chat(index)
