@@ -219,7 +219,7 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     search = start_search(call, seeing)
     lines, sections, brought, rows = StoredLines(), None, Brought(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
-        rows = plan_rows(call, search, call.caps.history + call.caps.recent + 2)
+        rows = plan_rows(call, search, (call.caps.history + call.caps.recent) // 2 + 2)
         search = search if rows is not None else None
         wanted = reading.plan_lines(call, seeing)
         words = (*seeing.keywords, *seeing.tags.expanded)

@@ -66,7 +66,8 @@ def plan_rows(call: PromptCall, search: searching.Round | None, extra: int) -> R
     """Return the rows to bring for the search; None without one, or when it fails.
 
     Args:
-        extra: rows beyond the usual ones, since some may turn out to be visible in the history lists.
+        extra: rows beyond the usual ones, since some may turn out to be visible in the history lists; where too few
+            hits are left, there is a further round.
     """
     if search is None:
         return None
