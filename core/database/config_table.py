@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, select
 
 from .dialects import upsert
 from .engine import Database
@@ -42,15 +42,3 @@ def write_value(
             also(connection, db)
 
     db.repeat(work, source="config")
-
-
-def delete_value(db: Database, name: str) -> bool:
-    """Remove one setting; False where there was none."""
-
-    def work(connection: Connection) -> bool:
-        return bool(connection.execute(_DELETE, {"name": name}).rowcount)
-
-    return db.repeat(work, source="config")
-
-
-_DELETE = delete(config).where(config.c.config_key == bindparam("name"))

@@ -86,24 +86,6 @@ class RelationshipResult(WriteResult):
 # Values
 
 
-def clamp_affinity(value: int) -> int:
-    """Return the value within -100 to 100.
-
-    >>> clamp_affinity(150), clamp_affinity(-101), clamp_affinity(7)
-    (100, -100, 7)
-    """
-    return max(LOWEST_AFFINITY, min(HIGHEST_AFFINITY, value))
-
-
-def clamp_trust(value: int) -> int:
-    """Return the value within 0 to 100.
-
-    >>> clamp_trust(-5), clamp_trust(101)
-    (0, 100)
-    """
-    return max(LOWEST_TRUST, min(HIGHEST_TRUST, value))
-
-
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
     """Return the whole days since the last interaction that have not been counted in the base yet.
 

@@ -21,8 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..text.folding import clean
-from ..text.languages import bare, common_words, language_of
-from ..text.remember_phrases import phrase_form
+from ..text.languages import common_words, language_of
 from .rules_patterns import WITHOUT_SPACES, Tokens, WishWords, tokens_of
 
 MOST_CHARS = 4_000
@@ -245,15 +244,6 @@ def _cut_topic(topic: str) -> str:
         return topic
     digest = hashlib.sha256(topic.encode("utf-8")).hexdigest()[:16]
     return f"{topic[: TOPIC_CHARS - 17]}:{digest}"
-
-
-def fold_wish(text: str) -> str:
-    """Return what two wishes are compared by: folded, bare of accents, white space collapsed, no full stop.
-
-    >>> fold_wish("Call me  JO!") == fold_wish("call me jo")
-    True
-    """
-    return bare(phrase_form(text)).strip(" .!?…。！？")
 
 
 def choose_holding(topics: Sequence[str], most: int) -> list[int]:

@@ -75,7 +75,6 @@ def test_g17_values_of_the_table_are_read_at_most_every_five_seconds(monkeypatch
     assert len(statements) == 1
     monkeypatch.setenv("CHAT_HISTORY", "2")
     assert settings_for(None, db).chat_history == 2 and settings_for({"CHAT_HISTORY": 7}, db).chat_history == 7
-    assert config_table.delete_value(db, "CHAT_HISTORY") and not config_table.delete_value(db, "CHAT_HISTORY")
     db.close()
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from ..question.question import Question
-
 A_DAY_OR_TWO = timedelta(days=3)
 """Shorter spans are days, longer ones months or years."""
 SOON = timedelta(days=8)
@@ -46,12 +44,3 @@ def on_days(days: Iterable[tuple[datetime, datetime]], said: datetime | None) ->
     if "day" in found:
         found.pop("days_after", None)
     return found
-
-
-def asks_of_text(question: Question) -> bool:
-    """Return whether a question asks for something that is looked for in the text of each row: a time or a number.
-
-    >>> asks_of_text(Question(wants_time=True)), asks_of_text(Question())
-    (True, False)
-    """
-    return question.wants_time or question.wants_number

@@ -88,15 +88,6 @@ def _is_pattern(key: str) -> bool:
 # Character books
 
 
-def is_book_entry(entry: Any) -> bool:
-    """Return whether a value is an entry of a character book.
-
-    >>> is_book_entry({"keys": ["Rome"], "content": "A city."}), is_book_entry({"content": "hi"})
-    (True, False)
-    """
-    return isinstance(entry, dict) and "content" in entry and bool(entry.keys() & {"keys", "key"})
-
-
 def find_book(value: Any) -> Mapping[str, Any] | None:
     """Return the book of a card's data, or the value itself where it is one; None for everything else.
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.wishes import rules_patterns as wish_patterns
 from core.wishes.recognition import load_wish_words
-from core.wishes.rules import MOST_WISHES, Wish, build_topic, find_wishes, fold_wish
+from core.wishes.rules import MOST_WISHES, Wish, build_topic, find_wishes
 from tests.unit.wishes.wishes_corpus import LINES, OTHERS, WISHES
 
 
@@ -155,10 +155,6 @@ def test_a_message_has_at_most_five_wishes_and_a_topic_at_most_eighty_characters
     long = found("Always explain " + "antidisestablishmentarianism " * 8 + "when I ask about it")
     assert [len(wish.topic) <= 80 for wish in long] == [True]
     assert len(build_topic("word" * 70)) == 80
-
-
-def test_two_spellings_of_one_wish_compare_equal() -> None:
-    assert fold_wish("Call me  JO!") == fold_wish("call me jo")
 
 
 @settings(max_examples=150, deadline=None)
