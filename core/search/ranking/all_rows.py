@@ -373,25 +373,22 @@ def _contexts(one: AudienceRows, index: Any, words: Any, near: Any, asked: Asked
     place[at[is_row]] = np.flatnonzero(is_row)
     middle = np.cumsum(words) - words / 2
     run = np.cumsum(~near)
-    total = np.zeros(len(index), np.float32)
-    steps = []
+    groups = [group for group in one.groups if group is not None]
+    held = np.zeros((len(groups), len(index)), np.float32)
+    for line, (_, rows, times) in zip(held, groups, strict=True):
+        at = place[rows]
+        here = at >= 0
+        line[at[here]] = _saturated(times[here], words[at[here]], asked.mean_words)
+    reached = held.copy()
     for step in range(1, min(REACH, len(index) - 1) + 1):
         same = run[step:] == run[:-step]
         between = middle[step:] - middle[:-step]
-        steps.append((step, same * np.exp(-between / FADE_BACK), same * np.exp(-between / FADE_ON)))
-    for group in one.groups:
-        if group is None:
-            continue
-        worth, rows, times = group
-        at = place[rows]
-        here = at >= 0
-        held = np.zeros(len(index), np.float32)
-        held[at[here]] = _saturated(times[here], words[at[here]], asked.mean_words)
-        reached = held.copy()
-        for step, back, on in steps:
-            np.maximum(reached[step:], held[:-step] * back, out=reached[step:])
-            np.maximum(reached[:-step], held[step:] * on, out=reached[:-step])
-        total += worth * reached
+        on, back = reached[:, step:], reached[:, :-step]
+        np.maximum(on, held[:, :-step] * (same * np.exp(-between / FADE_BACK)), out=on)
+        np.maximum(back, held[:, step:] * (same * np.exp(-between / FADE_ON)), out=back)
+    total = np.zeros(len(index), np.float32)
+    for (worth, _, _), line in zip(groups, reached, strict=True):
+        total += worth * line
     return total / asked.total
 
 
