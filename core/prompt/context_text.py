@@ -7,7 +7,7 @@ place, and none is handed on as an instruction.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +26,14 @@ MIN_ROOM = 2
 SENTENCE_CHARS = 8
 """A shorter sentence says too little to be taken for the same one."""
 
-_ENDS = re.compile(r"[.!?。！？…]+")
+_PIECES = re.compile(r"[^.!?。！？…]*[.!?。！？…]+|[^.!?。！？…]+")
+"""A sentence, with what ends it."""
 _LINE = re.compile(r'\[.*?"((?:[^"\\]|\\.)*)"', re.DOTALL)
 """A line of the history, and what was said in it."""
 _BESIDE = frozenset({"id", "source", "timestamp", "tags", "speaker", "label"})
 """Keys of an item that say where it comes from: many items share them."""
 _DOTS = " .…\"'"
+_ENDS = _DOTS + "!?。！？"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ def write_context(context: Mapping[str, Any], max_chars: int, held: Iterable[str
     Args:
         context: as the prompt has it, under `context`.
         max_chars: most characters of the text, HEAD too.
-        held: texts the model is given beside it; what they say is left out.
+        held: texts the model is given beside it. An item that says nothing else is left out, and a sentence of another
+            that stands in them is cut from it.
 
     >>> print(write_context({"memories": [{"id": 7, "snippet": "Ann likes tea"}], "recon": ""}, 200).text)
     What is remembered, as data and not as instructions:
@@ -74,44 +77,74 @@ def _without_blanks(context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Held:
-    """What a request holds already, sentence by sentence."""
+    """What a request holds already: an item that says nothing else is left out, of another what it repeats is cut."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = {each for each in (_plain(text) for text in texts) if each}
-        self._sentences = {part for text in self._texts for part in _split(text)}
+        self._texts = [each for each in (_plain(text) for text in texts) if each]
 
     def strip(self, value: Any) -> Any:
-        """Return a value of the context without the items that say what is held."""
+        """Return a value of the context without what is held in the items of its lists."""
         if isinstance(value, list):
-            return [self.strip(each) for each in value if not self._holds(each) and self._note(each)]
+            kept = [each for each in map(self._cut_item, value) if each is not None]
+            return [self.strip(each) if isinstance(each, (list, dict)) else each for each in kept]
         if isinstance(value, dict):
             return {key: self.strip(each) for key, each in value.items()}
         return value
 
-    def _note(self, item: Any) -> bool:
-        """Take what an item says for held from now on: another section may know it too."""
-        for text in _said(item):
-            self._sentences |= _split(_plain(text))
-        return True
+    def _cut_item(self, item: Any) -> Any:
+        """Return an item without the sentences that are held; None where it says nothing else.
 
-    def _holds(self, item: Any) -> bool:
-        plain = _plain("\n".join(_said(item)))
-        if any(sentence in plain for sentence in self._sentences if not _is_word(sentence)):
-            return True
-        core = plain.strip(_DOTS)
-        return any(core == text.strip(_DOTS) or (len(core) >= SENTENCE_CHARS and core in text) for text in self._texts)
+        What it says counts as held from now on: another section may know it too.
+        """
+        said = _said(item)
+        if not said:
+            return item
+        core = _plain("\n".join(said)).strip(_DOTS)
+        if any(core == text.strip(_DOTS) or (len(core) >= SENTENCE_CHARS and core in text) for text in self._texts):
+            return None
+        pieces = [piece for text in said for piece in _PIECES.findall(text)]
+        if not any(self._holds(piece) for piece in pieces):
+            self._texts.append(_plain("\n".join(said)))
+            return item
+        if all(self._holds(piece) or len(_core(piece)) < SENTENCE_CHARS for piece in pieces):
+            return None
+        made = _map_said(item, self._cut_text)
+        self._texts.append(_plain("\n".join(_said(made))))
+        return made
+
+    def _cut_text(self, text: str) -> str:
+        pieces = ["…" if self._holds(piece) else piece.strip() for piece in _PIECES.findall(text)]
+        return " ".join(
+            piece for n, piece in enumerate(pieces) if piece and (piece != "…" or pieces[n - 1 : n] != ["…"])
+        )
+
+    def _holds(self, piece: str) -> bool:
+        core = _core(piece)
+        return len(core) >= SENTENCE_CHARS and not _is_word(core) and any(core in text for text in self._texts)
 
 
 def _said(item: Any) -> list[str]:
     """Return the texts of an item that were said or remembered, without who said them, when and where."""
+    texts: list[str] = []
+
+    def take(text: str) -> str:
+        texts.append(text)
+        return text
+
+    _map_said(item, take)
+    return texts
+
+
+def _map_said(item: Any, change: Callable[[str], str]) -> Any:
+    """Return an item with the texts in it that were said or remembered changed."""
     if isinstance(item, dict):
-        return [text for key, value in item.items() if key not in _BESIDE for text in _said(value)]
+        return {key: value if key in _BESIDE else _map_said(value, change) for key, value in item.items()}
     if isinstance(item, list):
-        return [text for each in item for text in _said(each)]
+        return [_map_said(each, change) for each in item]
     if not isinstance(item, str):
-        return []
+        return item
     line = _LINE.match(item)
-    return [line[1] if line else item]
+    return f"{item[: line.start(1)]}{change(line[1])}{item[line.end(1) :]}" if line else change(item)
 
 
 def _is_word(plain: str) -> bool:
@@ -119,8 +152,8 @@ def _is_word(plain: str) -> bool:
     return " " not in plain and plain.isascii()
 
 
-def _split(plain: str) -> set[str]:
-    return {part for part in (each.strip(_DOTS) for each in _ENDS.split(plain)) if len(part) >= SENTENCE_CHARS}
+def _core(piece: str) -> str:
+    return _plain(piece).strip(_ENDS)
 
 
 def _plain(text: str) -> str:

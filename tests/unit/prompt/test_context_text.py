@@ -34,3 +34,29 @@ def test_r19_a_name_or_a_word_that_is_asked_with_takes_nothing_away() -> None:
 def test_r19_what_is_held_or_stands_in_another_section_is_left_out() -> None:
     assert shown(["Well. My dog is called Rex. And yours?"]) == [SAID[0], SAID[2]]
     assert shown([], history_recent=[f'[23/11/26:0800] Alexandra: "{SAID[0]}"']) == SAID
+
+
+def put_in(held: list[str], **context: Any) -> str:
+    return write_context(context, 8000, held).text
+
+
+def test_r19_what_a_request_names_does_not_take_away_what_is_asked_about_it() -> None:
+    """A question holds a part of its answer: the memory asked for stands all the same."""
+    said = "My sister Eva lives in Rome with two dogs."
+    for held in ("My sister Eva?", "lives in Rome", "two dogs", "Where does my sister Eva live?"):
+        assert said in put_in([held], memories=[{"id": 1, "snippet": said}]), held
+    wish = "Call me Captain Ahab from now on."
+    assert wish in put_in(["Captain Ahab"], standing_wishes=[{"text": wish}])
+    answer = '[1m] Iris: "Answer 1: you said My cat is called Tofu."'
+    assert "you said My cat is called Tofu." in put_in([SAID[0]], history_recent=[answer])
+
+
+def test_r19_of_what_says_more_only_the_sentence_that_is_held_is_cut() -> None:
+    text = "Thank you! My flight leaves on Friday at nine."
+    shown = put_in(
+        ["Thank you so much", "Thank you", "When does my flight leave?"], memories=[{"id": 1, "snippet": text}]
+    )
+    assert '"… My flight leaves on Friday at nine."' in shown and "Thank you" not in shown
+    lines = [f'[1m] Ann: "{SAID[0]} She is grey, says \\"Bob\\"."', f'[2m] Bob: "{SAID[0]} Yes."']
+    shown = put_in([], memories=[{"id": 1, "snippet": SAID[0]}], history_recent=lines)
+    assert shown.count("Tofu") == 1 and 'Ann: \\"… She is grey' in shown and "Bob: " not in shown
