@@ -13,7 +13,7 @@ from ..database.engine import Connection, Database
 from ..scope import Scope
 from ..shapes import Operation
 
-Effect: TypeAlias = "Callable[[Connection], None]"
+Effect: TypeAlias = Callable[[Connection], None]
 """What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation
 completed, and may be run again when that transaction is. Raising undoes all of it."""
 
@@ -30,7 +30,7 @@ class Tools:
     """When the try began, by the clock of the database."""
 
 
-Handler: TypeAlias = "Callable[[Operation, Tools], Effect | None]"
+Handler: TypeAlias = Callable[[Operation, Tools], Effect | None]
 """Reads, asks the model, and returns what is to be written; None when there is nothing to write. It writes nothing
 itself: what it does before its effect runs may be done again by another worker."""
 

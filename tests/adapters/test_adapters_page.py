@@ -75,7 +75,7 @@ def test_r28_the_code_of_the_page_runs(title: str, code: str) -> None:
 
     name = next(name for name in ADAPTERS if f"adapters.{name}" in code)
     pytest.importorskip(ADAPTERS[name][0], reason=f"the extra {ADAPTERS[name][1]} is not installed")
-    exec(compile(code, "docs/adapters.md", "exec"), _given(code))
+    exec(compile(code, "docs/adapters.md", "exec", dont_inherit=True), _given(code))
     own = "telegram/7" if name == "telegram" else "web/ann"
     scope = Scope("iris", own, own, privacy="direct")
     assert any("green tea" in hit["snippet"] for hit in search_memories(query="green tea", scope=scope)), title

@@ -539,7 +539,7 @@ def test_the_page_shows_what_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(block, "docs/forgetting.md", "exec"), names)
+        exec(compile(block, "docs/forgetting.md", "exec", dont_inherit=True), names)
 
 
 def test_f46_postings_of_many_rows_go_in_the_order_they_lie_in(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ def test_the_examples_about_lasting_memory_run(tmp_path: Path, monkeypatch: pyte
     assert len(blocks) == 7
     try:
         for block in blocks:
-            exec(compile(block, "docs/lifelong.md", "exec"), names)
+            exec(compile(block, "docs/lifelong.md", "exec", dont_inherit=True), names)
     finally:
         if "call" in names:
             names["call"]["db"].close()

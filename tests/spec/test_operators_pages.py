@@ -47,7 +47,7 @@ def test_the_examples_of_a_page_run_in_their_order(own_defaults: None, page: str
     assert len(blocks) >= count
     names: dict[str, Any] = {"model": Model()}
     for block in blocks:
-        exec(compile(block, str(file), "exec"), names)
+        exec(compile(block, str(file), "exec", dont_inherit=True), names)
 
 
 def test_the_readme_leads_to_the_pages_in_two_screens() -> None:

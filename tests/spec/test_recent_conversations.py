@@ -455,6 +455,6 @@ def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pyte
     text = (Path(__file__).resolve().parents[2] / "docs" / "conversations.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(block, "docs/conversations.md", "exec"), names)
+        exec(compile(block, "docs/conversations.md", "exec", dont_inherit=True), names)
     assert "I live in Rome" in [one["text"] for one in list_saved_memories(scope=names["ann"], **names["call"])]
     names["call"]["db"].close()

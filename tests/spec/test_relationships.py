@@ -385,5 +385,5 @@ def test_the_examples_of_the_page_run(engine_name: str, tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for block in blocks:
-        exec(compile(block, "docs/relationships.md", "exec"), names)
+        exec(compile(block, "docs/relationships.md", "exec", dont_inherit=True), names)
     names["call"]["db"].close()

@@ -190,7 +190,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for block in blocks:
-        exec(compile(block, "docs/short-term.md", "exec"), names)
+        exec(compile(block, "docs/short-term.md", "exec", dont_inherit=True), names)
     names["call"]["db"].close()
 
 

@@ -37,7 +37,7 @@ def test_the_examples_about_models_run(own_defaults: None, capsys: pytest.Captur
     assert len(blocks) == 5
     names: dict[str, Any] = {}
     for block in blocks:
-        exec(compile(block, "docs/models.md", "exec"), names)
+        exec(compile(block, "docs/models.md", "exec", dont_inherit=True), names)
         said = re.findall(r"print\(.*\)  # (.*)", block)
         assert capsys.readouterr().out.splitlines() == said
     names["db"].close()

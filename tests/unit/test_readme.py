@@ -45,7 +45,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
     """The first thing a developer does with a library is to copy this."""
     assert len([line for line in snippet().splitlines() if line]) == 10
     names: dict[str, Any] = {}
-    exec(compile(snippet(), "README.md", "exec"), names)
+    exec(compile(snippet(), "README.md", "exec", dont_inherit=True), names)
     (said,) = re.findall(r"print\(.*\)  # (.*)", snippet())
     assert capsys.readouterr().out.strip() == said
     prompt = names["prompt"]
@@ -68,7 +68,7 @@ def test_the_examples_for_hosts_run(own_defaults: None) -> None:
     names: dict[str, Any] = {}
     try:
         for block in blocks:
-            exec(compile(block, "docs/hosting.md", "exec"), names)
+            exec(compile(block, "docs/hosting.md", "exec", dont_inherit=True), names)
     finally:
         clear_hooks()
     assert [names[f"saved_in_{place}"].stored for place in ("group", "private", "guild")] == [True] * 3
@@ -90,7 +90,7 @@ def test_the_examples_of_work_in_the_background_run(own_defaults: None) -> None:
     names: dict[str, Any] = {}
     try:
         for block in blocks:
-            exec(compile(block, "docs/jobs.md", "exec"), names)
+            exec(compile(block, "docs/jobs.md", "exec", dont_inherit=True), names)
     finally:
         register_handler("GREET", None)
         register_handler("BROKEN", None)

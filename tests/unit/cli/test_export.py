@@ -63,7 +63,10 @@ def test_the_examples_of_the_page_run(run: Command, tmp_path: Path) -> None:
     handle = db.open_database()
     defaults.configure(db=handle)
     try:
-        exec(compile(block, "docs/import.md", "exec"), {"print": lambda value: printed.append(str(value))})
+        exec(
+            compile(block, "docs/import.md", "exec", dont_inherit=True),
+            {"print": lambda value: printed.append(str(value))},
+        )
     finally:
         defaults.configure()
         handle.close()
