@@ -214,6 +214,16 @@ def test_l38_whose_an_item_is_says_the_call_alone(db: Database) -> None:
     assert [hit["snippet"] for hit in hits] == ["a"]
 
 
+def test_l38_an_import_that_makes_items_of_a_conversation_public_says_so(db: Database) -> None:
+    """An export holds direct messages' items too; taken over without a conversation everybody may see them."""
+    item = {"text": "Between us: I will quit my job.", "conversation": "web/1", "participant": "web/ann"}
+    opened = "in no conversation, so that everybody whom the persona talks with may see them"
+    (note,) = _import(db, own_scope(), {"items": [item]}).notes
+    assert opened in note and note.endswith(": 1")
+    (note,) = _import(db, own_scope(conversation="web/2"), {"items": [item]}).notes
+    assert opened not in note
+
+
 def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database) -> None:
     """Two equal items are two; a third in the next file is one more; another kind or tier is another item."""
     scope = own_scope()

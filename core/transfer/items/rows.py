@@ -193,4 +193,9 @@ def others_note(given: Mapping[str, Any], reading: Reading) -> str:
     other = dict.fromkeys(
         whose for name, whose in _WHOSE.items() if given.get(name) not in (None, "") and given[name] != own[whose]
     )
-    return f"items of another {' and '.join(other)}: they are those of the call" if other else ""
+    if not other:
+        return ""
+    note = f"items of another {' and '.join(other)}: they are those of the call"
+    # What was said in private must not be public without a word.
+    opened = scope.conversation is None and given.get("conversation") not in (None, "")
+    return f"{note}; in no conversation, so that everybody whom the persona talks with may see them" if opened else note
