@@ -193,7 +193,7 @@ def verify(run: Run) -> None:
 
 def _print_differences(differences: list[Difference]) -> None:
     if not differences:
-        output.say("The search index agrees with the rows.")
+        output.say("The search index agrees with the rows. Texts changed by SQL: prompt-engine db check.")
         return
     counts = Counter((one.table, one.kind) for one in differences)
     output.say(f"{len(differences)} places differ. Mend them with: prompt-engine db reindex")

@@ -52,6 +52,26 @@ PrivacyOption = Annotated[
 EXTRA = "It needs the extra `mcp`: pip install 'prompt-engine[mcp]' ({name} is missing)."
 
 
+def _check_place(participant: str | None, conversation: str | None, privacy: Privacy | None) -> None:
+    """Refuse keys that no other program would find, and a privacy that would open the talk between the two.
+
+    Raises:
+        BadParameter: a key without its interface; a privacy without a conversation.
+    """
+    for option, key, form in (
+        ("--participant", participant, "interface/id, such as web/ann"),
+        ("--conversation", conversation, "interface/chat, such as web/42"),
+    ):
+        if key and not all(key.partition("/")):
+            raise typer.BadParameter(f"{key!r} does not say on which interface. Write {form}.", param_hint=option)
+    if privacy is not None and not conversation:
+        raise typer.BadParameter(
+            "It says how private a conversation is, and none is named. Add --conversation, or leave it out: the talk "
+            "between the two is seen by them alone.",
+            param_hint="--privacy",
+        )
+
+
 def mcp(
     run: Run,
     participant: ParticipantOption = None,
@@ -67,6 +87,8 @@ def mcp(
     call. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for messages.
     """
     from .. import mcp_server
+
+    _check_place(participant, conversation, privacy)
 
     def build_scope(who: str) -> Scope:
         destination: Destination | None = "local" if local else None

@@ -59,7 +59,7 @@ ConversationOption = Annotated[
 ]
 UserOption = Annotated[
     str | None,
-    typer.Option("--user", metavar="ID", help="Who asks: id where the conversation is; without one interface/id."),
+    typer.Option("--user", metavar="ID", help="Who asks: interface/id, or the id alone beside --conversation."),
 ]
 ServerOption = Annotated[str, typer.Option("--server", metavar="ID", help="Community the conversation belongs to.")]
 LocalOption = Annotated[
@@ -229,13 +229,15 @@ def _name_option(name: str) -> str:
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:
-    """Return the participant key of a user id; the interface is that of the conversation.
+    """Return the participant key of a user id; the interface is that of the conversation, said or not.
 
     Raises:
         BadParameter: an id alone, without a conversation: it is nobody's on no interface.
 
-    >>> participant("telegram_bot/42", "7"), participant(None, "telegram_bot/7"), participant("webui/1", None)
-    ('telegram_bot/7', 'telegram_bot/7', None)
+    >>> participant("telegram_bot/42", "7"), participant("telegram_bot/42", "telegram_bot/7")
+    ('telegram_bot/7', 'telegram_bot/7')
+    >>> participant(None, "telegram_bot/7"), participant("webui/1", None)
+    ('telegram_bot/7', None)
     """
     if user is not None and conversation is None and not all(user.partition("/")):
         raise typer.BadParameter(
@@ -243,7 +245,8 @@ def participant(conversation: str | None, user: str | None) -> str | None:
         )
     if user is None or conversation is None:
         return user
-    return f"{conversation.split('/', 1)[0]}/{user}"
+    interface = conversation.split("/", 1)[0]
+    return user if user.startswith(f"{interface}/") else f"{interface}/{user}"
 
 
 @contextmanager

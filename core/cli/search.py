@@ -101,7 +101,7 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
         matched = [*(f"#{tag}" for tag in why.get("tags", ())), *why.get("words", ())]
         time = hit["timestamp"][:16].replace("T", " ") or "no time"
         output.say(f"{time}  {hit['source']} {hit['id']}", style="bold")
-        output.indented(hit["snippet"])
+        output.indented(f"{hit['speaker']}: {hit['snippet']}" if hit.get("speaker") else hit["snippet"])
         output.indented(f"matched {', '.join(matched) or '-'}; score {why.get('score', 0):.2f}", style="dim")
     for name, source in report["sources"].items():
         if source["error"]:

@@ -298,7 +298,14 @@ def _consolidate_window(
     try:
         work = prepare(call, window, model, deep=deep)
     except ModelError as error:
-        logs.warning("consolidation_without_model", reason=error.reason, error=error.error)
+        model_named = bool(call.settings.llm_model)  # many servers refuse a request that names no model
+        logs.warning(
+            "consolidation_without_model",
+            reason=error.reason,
+            error=error.error,
+            status=error.status,
+            LLM_MODEL=model_named,
+        )
         return Outcome(reasons=(f"model_{error.reason}",)), True
     why = Outcome(reasons=(work.reason,) if work.reason else ())
     outcome = why + Outcome(messages=len(window.lines))

@@ -167,7 +167,10 @@ def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
     assert run("db", "stats").json["memories"] == 1
     assert (run("db", "verify").json, run("db", "reindex").json) == ([], {"done": 0})
     assert run("db", "check", "--text").out == "The database is in order.\n"
-    assert run("db", "verify", "--text").out == "The search index agrees with the rows.\n"
+    assert (
+        run("db", "verify", "--text").out
+        == "The search index agrees with the rows. Texts changed by SQL: prompt-engine db check.\n"
+    )
 
 
 def test_d29_a_column_dropped_by_hand_is_named_and_restored(run: Command, tmp_path: Path) -> None:
@@ -269,3 +272,14 @@ def test_a_memory_without_tags_gets_words_that_say_something(run: Command) -> No
     assert run("remember", "The keeper has the map.").json["tags"] == ["map"]
     many = " ".join(f"word{chr(97 + n)}" for n in range(20))
     assert len(run("remember", many).json["tags"]) == 12
+
+
+def test_mcp_refuses_keys_that_nothing_else_would_find(run: Command) -> None:
+    """And a privacy without a conversation, which would open the talk between the two."""
+    for option, value, said in (
+        ("--participant", "ann", "interface/id, such as web/ann"),
+        ("--conversation", "42", "interface/chat, such as web/42"),
+        ("--privacy", "public", "Add --conversation"),
+    ):
+        refused = run("mcp", option, value)
+        assert refused.code == 2 and said in " ".join(refused.err.replace("│", " ").split()), option
