@@ -31,10 +31,10 @@ from tests.store.world import index_differences, own_scope
 WORDS = [f"word{n}" for n in range(60)]
 
 
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(migrated_url)
+@pytest.fixture
+def db(fresh_migrated_url: str) -> Iterator[Database]:
+    """A database without rows: to verify, pack or mend one goes through all there are."""
+    handle = open_quick(fresh_migrated_url)
     yield handle
     handle.close()
 
@@ -260,12 +260,12 @@ def test_d14_unpacked_rows_of_audiences_not_in_use_are_given_up(
     assert list(held.views.values()) == [before], "what is in use stays whatever it takes"
 
 
-def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, migrated_url: str, scope: Scope) -> None:
+def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, fresh_migrated_url: str, scope: Scope) -> None:
     """What one keeps takes nothing from the other, and counting what was shown makes nothing of it old."""
     said(db, scope, talk(random.Random(7), 60))
     kept = memory(db, scope, "we said tofu", ago(hours=1))
     pack(db, scope)
-    other = open_quick(migrated_url)
+    other = open_quick(fresh_migrated_url)
     other.clock = db.clock
     try:
         for turn in range(4):

@@ -28,10 +28,10 @@ class StoppedError(Exception):
     """The process ended here."""
 
 
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(migrated_url)
+@pytest.fixture
+def db(fresh_migrated_url: str) -> Iterator[Database]:
+    """A database without rows: to verify, pack or mend one goes through all there are."""
+    handle = open_quick(fresh_migrated_url)
     yield handle
     handle.close()
 
@@ -281,7 +281,9 @@ def test_d14_a_writer_packs_some_of_the_rows_that_wait(db: Database, scope: Scop
 
 
 @pytest.mark.slow
-def test_d14_two_pack_what_waits_while_others_write_and_change(db: Database, migrated_url: str, scope: Scope) -> None:
+def test_d14_two_pack_what_waits_while_others_write_and_change(
+    db: Database, fresh_migrated_url: str, scope: Scope
+) -> None:
     """Nothing is lost, nothing stands there twice, and no posting of a row that came back is swept away."""
     rng = random.Random(3)
     rows = wait(db, scope, 300)
