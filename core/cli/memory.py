@@ -37,7 +37,7 @@ _SHOWN = 20
 
 
 def consolidate(run: Run, deep: DeepOption = False, dry_run: TryOption = False, yes: YesOption = False) -> None:
-    """Make items of what was said since the last time, and archive what has expired.
+    """Make items of what was said since, archive what has expired.
 
     With --deep it is shown first which long-term items it would archive, and asked.
     """
@@ -97,7 +97,7 @@ def prune(
 
 
 def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, dry_run: DryRunOption = False) -> None:
-    """Make one item of many old ones that share a tag, again and again until there are no more.
+    """Make one item of many old ones that share a tag.
 
     The model of LLM_BASE_URL writes the text; items are archived only after theirs has been stored and read back.
     """

@@ -34,7 +34,7 @@ def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
 
 
 def show(run: Run, conversation: KeyArgument, server: ServerOption = "") -> None:
-    """Print the running recap, the scenes and the recaps that are shown in prompts now."""
+    """Print the recaps of story, scenes and messages in prompts now."""
     from .. import stories
 
     asking = _asking(run, conversation, server)
@@ -56,7 +56,7 @@ def show(run: Run, conversation: KeyArgument, server: ServerOption = "") -> None
 
 
 def make(run: Run, conversation: KeyArgument, server: ServerOption = "") -> None:
-    """Queue a recap of every message that has none; a worker makes them."""
+    """Queue a recap of every message that has none, for a worker."""
     from .. import stories
 
     number = stories.queue_recaps(**_asking(run, conversation, server))
@@ -72,7 +72,7 @@ def refresh(run: Run, conversation: KeyArgument, server: ServerOption = "") -> N
 
 
 def refused(run: Run, conversation: KeyArgument, server: ServerOption = "") -> None:
-    """List the texts of a model that did not take the place of a former one, and why."""
+    """List the texts of a model that were not taken, and why."""
     from .. import stories
 
     found = stories.list_refused(**_asking(run, conversation, server))

@@ -148,7 +148,7 @@ def test_debug_shows_where_an_error_came_from(run: Command) -> None:
 def test_every_subcommand_explains_itself_in_80_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list of commands whose lines are cut explains nothing."""
     monkeypatch.setenv("COLUMNS", "80")
-    for group in ([], ["tags"], ["db"], ["config"], ["jobs"], ["token"]):
+    for group in ([], ["tags"], ["db"], ["config"], ["jobs"], ["token"], ["memory"], ["recap"]):
         ran = run(*group, "--help")
         assert ran.code == 0
         assert "..." not in ran.out.partition("Commands:")[2]
