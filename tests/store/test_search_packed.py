@@ -388,7 +388,10 @@ HARMS = {
 
 @pytest.mark.parametrize("harm", HARMS)
 def test_d15_a_broken_segment_is_listed_and_mended(db: Database, scope: Scope, harm: str) -> None:
-    """Meanwhile a search finds what it can, or asks the rows themselves."""
+    """Meanwhile a search finds what it can, or asks the rows themselves; another persona's rows stay as they are."""
+    beside = own_scope()
+    theirs = said(db, beside, [(f"tofu of others {n}", ago(minutes=n)) for n in range(30)])
+    pack(db, beside)
     rows = said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(30)])
     pack(db, scope)
     audience = audiences_of(db, scope)[0]
@@ -396,8 +399,9 @@ def test_d15_a_broken_segment_is_listed_and_mended(db: Database, scope: Scope, h
     assert verify_index(db) != []
     find(db, scope, keywords=["tofu"])
     assert reindex(db) > 0
-    assert verify_index(db) == [] == index_differences(db, scope.persona)
-    assert sorted(ids(find(db, scope, keywords=["tofu"], limit=60))) == sorted(rows)
+    assert verify_index(db) == [] == index_differences(db, scope.persona) + index_differences(db, beside.persona)
+    for one, stored in ((scope, rows), (beside, theirs)):
+        assert sorted(ids(find(db, one, keywords=["tofu"], limit=60))) == sorted(stored)
 
 
 @pytest.mark.slow

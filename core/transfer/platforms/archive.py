@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from ...errors import TransferError
 from ..lines import BOMB_FREE_BYTES, BOMB_RATIO, MAX_BYTES
@@ -146,11 +147,13 @@ class Export:
 
     def _add_zip(self, path: Path) -> None:
         try:
-            with zipfile.ZipFile(path) as archive:
-                entries = archive.infolist()
+            # Kept open as long as its members are there: opened for each it would read the list of all each time.
+            archive = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeDecodeError):
             raise TransferError(f"{str(path)!r} is a broken or cut off zip archive. Copy it again.") from None
+        entries = archive.infolist()
         if len(entries) > MAX_MEMBERS:
+            archive.close()
             raise TransferError(f"{str(path)!r} holds more than {MAX_MEMBERS} files, which no export does.")
         for entry in entries:
             if entry.is_dir() or _is_litter(entry.filename):
@@ -159,7 +162,7 @@ class Export:
             if refused:
                 self.faults.append(Fault(entry.filename[:200], refused))
             elif _may_hold(entry.filename):
-                opened, name = _opener(path, entry), path.absolute().stem
+                opened, name = partial(archive.open, entry), path.absolute().stem
                 self.members.append(Member(entry.filename, entry.file_size, opened, _changed(entry), name))
 
 
@@ -174,15 +177,6 @@ def _refusal(entry: zipfile.ZipInfo) -> str:
     if entry.file_size > BOMB_FREE_BYTES and entry.file_size > BOMB_RATIO * max(entry.compress_size, 1):
         return f"it unpacks to over {BOMB_RATIO} times its size, which no conversation does"
     return ""
-
-
-def _opener(path: Path, entry: zipfile.ZipInfo) -> Any:
-    @contextmanager
-    def opened() -> Iterator[IO[bytes]]:
-        with zipfile.ZipFile(path) as archive, archive.open(entry) as raw:
-            yield raw
-
-    return opened
 
 
 def _changed(entry: zipfile.ZipInfo) -> datetime:

@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import random
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -121,3 +122,21 @@ def test_a_bad_element_is_passed_over_by_its_brackets() -> None:
     good = [part.value for part in parts if not isinstance(part.value, BadPart)]
     assert good[:2] == [{"a": "}]"}, {"d": 1}]
     assert {"e": 2} in good
+
+
+def test_r23_the_list_of_an_archive_is_read_once_for_all_its_members(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read for each of them, an archive of thousands of files takes hours."""
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for n in range(40):
+            archive.writestr(f"chat {n}/messages.json", f"[{n}]")
+    lists: list[Any] = []
+    once = zipfile.ZipFile._RealGetContents  # type: ignore[attr-defined]
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: (lists.append(self), once(self)))
+    texts = []
+    for member in Export(path).members:
+        with member.text() as text:
+            texts.append(text.read())
+    assert texts == [f"[{n}]" for n in range(40)] and len(lists) == 1
