@@ -23,17 +23,24 @@ LEFT_OUT = frozenset({"tags_placeholder", "history_scope", "recon", "recon_instr
 """Keys of the context that are for hosts, not for a model."""
 MIN_ROOM = 2
 """Characters of an empty object."""
-SENTENCE_CHARS = 8
-"""A shorter sentence says too little to be taken for the same one."""
+CUT_CHARS = 8
+"""Fewer characters before an ellipsis are not taken for the beginning of a sentence that is held."""
 
-_PIECES = re.compile(r"[^.!?。！？…]*[.!?。！？…]+|[^.!?。！？…]+")
-"""A sentence, with what ends it."""
-_LINE = re.compile(r'\[.*?"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_PIECES = re.compile(
+    r"""
+    .+?                                           # a sentence, or a line of a text,
+    (?: [.!?…]+ [\\"')\]”’»]* (?= \s | \\n | $ )   # ended by a sign that no letter follows: `3.14` goes on
+      | [。！？]+                                 # or by one of a script without spaces,
+      | (?= \n | \\n ) | $ )                     # or by the end of the line
+    (?: \s | \\n )*
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_LINE = re.compile(r'\[.*: "((?:[^"\\]|\\.)*)"', re.DOTALL)
 """A line of the history, and what was said in it."""
 _BESIDE = frozenset({"id", "source", "timestamp", "tags", "speaker", "label"})
 """Keys of an item that say where it comes from: many items share them."""
-_DOTS = " .…\"'"
-_ENDS = _DOTS + "!?。！？"
+_ENDS = " .…\"'!?。！？\\"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +84,15 @@ def _without_blanks(context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Held:
-    """What a request holds already: an item that says nothing else is left out, of another what it repeats is cut."""
+    """What a request says already, sentence by sentence.
+
+    An item that says nothing else is left out; of one that says more what it repeats is cut, and all the rest stays as
+    it is. A sentence is held where one of the request is the same, not where it stands within one: who asks whether Ann
+    likes tea does not say that she does.
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = [each for each in (_plain(text) for text in texts) if each]
+        self._cores = {core for text in texts for core in _cores(text)}
 
     def strip(self, value: Any) -> Any:
         """Return a value of the context without what is held in the items of its lists."""
@@ -96,31 +108,32 @@ class _Held:
 
         What it says counts as held from now on: another section may know it too.
         """
-        said = _said(item)
-        if not said:
-            return item
-        core = _plain("\n".join(said)).strip(_DOTS)
-        if any(core == text.strip(_DOTS) or (len(core) >= SENTENCE_CHARS and core in text) for text in self._texts):
+        cores = [core for text in _said(item) for core in _cores(text)]
+        held = [core for core in cores if self._holds(core)]
+        if not held:
+            made = item
+        elif len(held) == len(cores):
             return None
-        pieces = [piece for text in said for piece in _PIECES.findall(text)]
-        if not any(self._holds(piece) for piece in pieces):
-            self._texts.append(_plain("\n".join(said)))
-            return item
-        if all(self._holds(piece) or len(_core(piece)) < SENTENCE_CHARS for piece in pieces):
-            return None
-        made = _map_said(item, self._cut_text)
-        self._texts.append(_plain("\n".join(_said(made))))
+        else:
+            made = _map_said(item, self._cut_text)
+        self._cores.update(cores)
         return made
 
     def _cut_text(self, text: str) -> str:
-        pieces = ["…" if self._holds(piece) else piece.strip() for piece in _PIECES.findall(text)]
-        return " ".join(
-            piece for n, piece in enumerate(pieces) if piece and (piece != "…" or pieces[n - 1 : n] != ["…"])
-        )
+        made = ""
+        for piece in _PIECES.findall(text):
+            if not self._holds(_core(piece)):
+                made += piece
+            elif not made.endswith("… "):
+                made += "… "
+        return made.rstrip() if made.endswith("… ") else made
 
-    def _holds(self, piece: str) -> bool:
-        core = _core(piece)
-        return len(core) >= SENTENCE_CHARS and not _is_word(core) and any(core in text for text in self._texts)
+    def _holds(self, core: str) -> bool:
+        if core in self._cores:
+            return True
+        # A text that was cut ends within a sentence.
+        begins = core.removesuffix("…")
+        return begins != core and len(begins) >= CUT_CHARS and any(each.startswith(begins) for each in self._cores)
 
 
 def _said(item: Any) -> list[str]:
@@ -143,17 +156,18 @@ def _map_said(item: Any, change: Callable[[str], str]) -> Any:
         return [_map_said(each, change) for each in item]
     if not isinstance(item, str):
         return item
-    line = _LINE.match(item)
+    line = _LINE.fullmatch(item)
     return f"{item[: line.start(1)]}{change(line[1])}{item[line.end(1) :]}" if line else change(item)
 
 
-def _is_word(plain: str) -> bool:
-    """Return whether a sentence is a single word, such as a name, which stands in many others."""
-    return " " not in plain and plain.isascii()
+def _cores(text: str) -> list[str]:
+    return [core for core in map(_core, _PIECES.findall(text)) if core]
 
 
 def _core(piece: str) -> str:
-    return _plain(piece).strip(_ENDS)
+    """Return what sentences are compared by; a text that was cut keeps the ellipsis it ends with."""
+    core = _plain(piece).strip(_ENDS)
+    return f"{core}…" if core and piece.rstrip().endswith("…") else core
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
 
 from core.prompt.context_text import write_context
 
@@ -57,6 +60,41 @@ def test_r19_of_what_says_more_only_the_sentence_that_is_held_is_cut() -> None:
         ["Thank you so much", "Thank you", "When does my flight leave?"], memories=[{"id": 1, "snippet": text}]
     )
     assert '"… My flight leaves on Friday at nine."' in shown and "Thank you" not in shown
-    lines = [f'[1m] Ann: "{SAID[0]} She is grey, says \\"Bob\\"."', f'[2m] Bob: "{SAID[0]} Yes."']
-    shown = put_in([], memories=[{"id": 1, "snippet": SAID[0]}], history_recent=lines)
-    assert shown.count("Tofu") == 1 and 'Ann: \\"… She is grey' in shown and "Bob: " not in shown
+    lines = [
+        f'[1m] Ann [replied to Bob: "How is she?"]: "{SAID[0]} She is grey, says \\"Bob\\"."',
+        f'[2m] Bob: "{SAID[0]}"',
+    ]
+    kept = json.loads(put_in([], memories=[{"id": 1, "snippet": SAID[0]}], history_recent=lines).partition("\n")[2])
+    assert kept["history_recent"] == ['[1m] Ann [replied to Bob: "How is she?"]: "… She is grey, says \\"Bob\\"."']
+
+
+def test_r19_what_is_kept_of_a_text_stays_as_it_is() -> None:
+    """Numbers, addresses and code have points in them that end no sentence."""
+    kept = "It reads 3.14 volts, see https://example.com/a.b?x=1 for v1.2.3\n\n    a = b.c.d(1.5)  # so"
+    assert snippet_of("My sensor is broken again. " + kept, "My sensor is broken again.") == f"… {kept}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "shown"),
+    [
+        ("What is my cat called?", "What is my cat called? Tofu.", "… Tofu."),
+        ("Do you know whether Ann likes tea?", "Ann likes tea", "Ann likes tea"),
+        ("我的猫叫什么名字呢？", "我的猫叫什么名字呢？豆腐。", "… 豆腐。"),
+        ("Hello my friend.", '[x] "Hello my friend." The code is 4711.', '[x] "Hello my friend." The code is 4711.'),
+        ("My bicycle is red and has a lock", "My bicycle is red and…", None),
+        ("One line\nMy bicycle is red", "My bicycle is red", None),
+    ],
+)
+def test_r19_an_answer_stays_however_short_it_is(asked: str, said: str, shown: str | None) -> None:
+    assert snippet_of(said, asked) == shown
+
+
+def snippet_of(said: str, held: str) -> str | None:
+    text = put_in([held], memories=[{"id": 1, "snippet": said}])
+    return json.loads(text.partition("\n")[2])["memories"][0]["snippet"] if text else None
+
+
+def test_r19_hostile_texts_are_compared_in_bounded_time() -> None:
+    """Such as those of a host's hook, which nothing has cut."""
+    for odd in ("[" + '"\\' * 40_000, '[a: "' * 20_000, ". " * 50_000, "\\n" * 50_000, "a" * 200_000):
+        write_context({"memories": [{"id": 1, "snippet": odd}]}, 10**6, ["Hello dear"])
