@@ -246,4 +246,6 @@ def _row(source: object, number: object, at: int) -> tuple[Source, int]:
         number = int(number)
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError(f"exclude[{at}] has id {shown(number)}. It must be a whole number.")
+    if not 0 <= number < 2**63:
+        raise ValueError(f"exclude[{at}] has id {shown(number)}, which no row has. Give the id of a hit.")
     return name, number

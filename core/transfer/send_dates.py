@@ -44,7 +44,7 @@ def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
-        return _from_number(value)
+        return _from_number(value) if abs(value) <= _GREATEST else None
     if not isinstance(value, str) or len(value) > _LONGEST:
         return None
     text = value.strip()
@@ -55,6 +55,10 @@ def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
         if match:
             return _from_parts(match.groupdict(), zone)
     return _from_iso(text, zone)
+
+
+_GREATEST = 1e15
+"""No time in milliseconds is greater; a whole number of hundreds of digits is no float either."""
 
 
 def _from_number(number: float) -> datetime | None:

@@ -115,6 +115,16 @@ def test_t24_context_is_of_the_same_conversation_and_within_reach(db: Database, 
         assert set(ids(hits)) <= set(rows[: 1 + reach]) and rows[0] in ids(hits)
 
 
+def test_t24_context_reaches_as_far_as_is_asked_for(db: Database, scope: Scope) -> None:
+    """Further than rows are looked at for what stands around them anyway."""
+    lines = [("Ann", "which agency is it"), *[("Tom", f"no {n}") for n in range(8)]]
+    rows = talked(db, scope, lines, ago(days=60))
+    near, far = (
+        ids(find(db, scope, query=ASKED, limit=50, settings=Settings(context_reach=reach))) for reach in (6, 20)
+    )
+    assert rows[7] not in near and rows[7] in far
+
+
 def test_t24_context_keeps_to_what_may_be_seen(db: Database, scope: Scope) -> None:
     """Excluded rows, the time window and other people's private words hold for it as for any hit."""
     start = ago(days=60)

@@ -25,7 +25,7 @@ from .rows import Asked
 LEADING = 600
 """Best rows by their own words that are looked at with what stands around them, in each audience."""
 REACH = 6
-"""Rows on either side of them that are looked at too."""
+"""Rows on either side of them that are looked at too; more where answers are looked for further away."""
 BEST = 120
 """Rows that come out at most."""
 
@@ -318,7 +318,7 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
         words, rows = one.own[at] + one.tags[at], one.rows[at]
         quick = words if places is None else places.score(rows, words, words, None, places.session_of(at))
         at = at[_first(quick, view.take("at_us", rows), leading)]
-    widest = REACH if reach and not by_words else 0
+    widest = max(REACH, reach) if reach and not by_words else 0
     ranks = in_order(np.add.outer(view.rank(one.rows[at]), np.arange(-widest, widest + 1)).ravel())
     ranks = ranks[np.searchsorted(ranks, 0) : np.searchsorted(ranks, len(view))]
     index = view.at_rank(ranks)
@@ -341,7 +341,7 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
         nothing = np.zeros(len(index), np.float32)
         return _Local(one, index, at_us, is_chat, run, words_alone, is_match & visible, is_match, nothing,
                       nothing, nothing, visible, words_alone)  # fmt: skip
-    context = _contexts(one, index, words, near, asked) + tags
+    context = _contexts(one, index, words, near, asked, max(REACH, reach)) + tags
     beside = _besides(own, words, near)
     of_session = places.session(session)
     score = places.score(index, words_alone, np.maximum(context, words_alone), beside, of_session)
@@ -366,8 +366,8 @@ def _stands_near(is_match: Any, run: Any, reach: int) -> Any:
     return made
 
 
-def _contexts(one: AudienceRows, index: Any, words: Any, near: Any, asked: Asked) -> Any:
-    """Return what the words of each row are worth together with those that reach it from rows around it."""
+def _contexts(one: AudienceRows, index: Any, words: Any, near: Any, asked: Asked, steps: int) -> Any:
+    """Return what the words of each row are worth together with those that reach it from so many rows around it."""
     at, is_row = one.find(index)
     place = np.full(len(one.rows), -1, np.int64)
     place[at[is_row]] = np.flatnonzero(is_row)
@@ -380,7 +380,7 @@ def _contexts(one: AudienceRows, index: Any, words: Any, near: Any, asked: Asked
         here = at >= 0
         line[at[here]] = _saturated(times[here], words[at[here]], asked.mean_words)
     reached = held.copy()
-    for step in range(1, min(REACH, len(index) - 1) + 1):
+    for step in range(1, min(steps, len(index) - 1) + 1):
         same = run[step:] == run[:-step]
         between = middle[step:] - middle[:-step]
         on, back = reached[:, step:], reached[:, :-step]

@@ -147,6 +147,13 @@ def test_t37_other_items_are_refused_with_their_place() -> None:
     for value in (7, [7], [("memories", 7, 8)], [None]):
         with pytest.raises(TypeError, match="exclude"):
             read_exclude(value)
-    for item in (("diary", 7), ("memories", "x"), ("memories", True), ("memories", 1.5)):
+    for item in (
+        ("diary", 7),
+        ("memories", "x"),
+        ("memories", True),
+        ("memories", 1.5),
+        ("memories", 2**63),
+        ("memories", -1),
+    ):
         with pytest.raises(ValueError, match=r"exclude\[0\]"):
             read_exclude([item])
