@@ -40,7 +40,8 @@ def test_every_form_sillytavern_has_written_is_read(text: object, moment: dateti
 
 @pytest.mark.parametrize(
     "value",
-    [None, "", "soon", True, [], {}, float("nan"), float("inf"), -1, 0, 10**400, -(10**400), "9" * 400, "June 31, 2023 4:13pm", "Foo 1, 2023 4:13pm",
+    [None, "", "soon", True, [], {}, float("nan"), float("inf"), -1, 0, 10**400, -(10**400), "9" * 400,
+     "June 31, 2023 4:13pm", "Foo 1, 2023 4:13pm",
      "June 19, 2023 13:13pm", "June 19, 2023 0:13am", "2023-13-19 @16h 13m 25s 120ms", "x" * 1_000_000],
 )  # fmt: skip
 def test_what_is_no_time_is_none(value: object) -> None:
