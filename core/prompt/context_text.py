@@ -38,8 +38,11 @@ _PIECES = re.compile(
 )
 _LINE = re.compile(r'\[.*: "((?:[^"\\]|\\.)*)"', re.DOTALL)
 """A line of the history, and what was said in it."""
-_BESIDE = frozenset({"id", "source", "timestamp", "tags", "speaker", "label"})
-"""Keys of an item that say where it comes from: many items share them."""
+_BESIDE = frozenset(
+    {"id", "source", "timestamp", "tags", "speaker", "label", "channel", "channel_name", "server", "server_name", "age",
+     "time", "title", "topic", "kind"}
+)  # fmt: skip
+"""Keys of an item that say where it comes from and what it is about: many items share them."""
 _ENDS = " .…\"'!?。！？\\"
 
 
@@ -95,27 +98,26 @@ class _Held:
         self._cores = {core for text in texts for core in _cores(text)}
 
     def strip(self, value: Any) -> Any:
-        """Return a value of the context without what is held in the items of its lists."""
+        """Return a value of the context without what is held in the items of its lists, those within items first."""
         if isinstance(value, list):
-            kept = [each for each in map(self._cut_item, value) if each is not None]
-            return [self.strip(each) if isinstance(each, (list, dict)) else each for each in kept]
+            return [made for made in map(self._strip_item, value) if made is not None]
         if isinstance(value, dict):
-            return {key: self.strip(each) for key, each in value.items()}
+            return {key: each if key in _BESIDE else self.strip(each) for key, each in value.items()}
         return value
 
-    def _cut_item(self, item: Any) -> Any:
+    def _strip_item(self, item: Any) -> Any:
         """Return an item without the sentences that are held; None where it says nothing else.
 
         What it says counts as held from now on: another section may know it too.
         """
-        cores = [core for text in _said(item) for core in _cores(text)]
+        made = self.strip(item)
+        cores = [core for text in _said(made) for core in _cores(text)]
         held = [core for core in cores if self._holds(core)]
-        if not held:
-            made = item
-        elif len(held) == len(cores):
+        is_told = len(held) == len(cores) and (bool(cores) or _has_lists(item))
+        if is_told and not _has_lists(made):
             return None
-        else:
-            made = _map_said(item, self._cut_text)
+        if held and not is_told:
+            made = _map_said(made, self._cut_text)
         self._cores.update(cores)
         return made
 
@@ -136,8 +138,15 @@ class _Held:
         return begins != core and len(begins) >= CUT_CHARS and any(each.startswith(begins) for each in self._cores)
 
 
+def _has_lists(item: Any) -> bool:
+    """Return whether an item holds items of its own, such as the lines of a channel."""
+    return isinstance(item, dict) and any(
+        isinstance(each, list) and bool(each) for key, each in item.items() if key not in _BESIDE
+    )
+
+
 def _said(item: Any) -> list[str]:
-    """Return the texts of an item that were said or remembered, without who said them, when and where."""
+    """Return the texts of an item that were said or remembered, without those of its own items."""
     texts: list[str] = []
 
     def take(text: str) -> str:
@@ -152,8 +161,6 @@ def _map_said(item: Any, change: Callable[[str], str]) -> Any:
     """Return an item with the texts in it that were said or remembered changed."""
     if isinstance(item, dict):
         return {key: value if key in _BESIDE else _map_said(value, change) for key, value in item.items()}
-    if isinstance(item, list):
-        return [_map_said(each, change) for each in item]
     if not isinstance(item, str):
         return item
     line = _LINE.fullmatch(item)

@@ -98,3 +98,18 @@ def test_r19_hostile_texts_are_compared_in_bounded_time() -> None:
     """Such as those of a host's hook, which nothing has cut."""
     for odd in ("[" + '"\\' * 40_000, '[a: "' * 20_000, ". " * 50_000, "\\n" * 50_000, "a" * 200_000):
         write_context({"memories": [{"id": 1, "snippet": odd}]}, 10**6, ["Hello dear"])
+
+
+def test_r19_lines_within_an_item_are_items_of_their_own() -> None:
+    """Such as those of another channel: its name and its age stand in many, and say nothing."""
+    asked, answer = '[1m] Ann: "Who can bring a cake?"', '[1m] Iris: "I would, if I had hands."'
+    kitchen = {"channel": "discord/kitchen", "age": "just now", "lines": [asked, answer]}
+    garden = {"channel": "discord/garden", "age": "just now", "lines": ['[2m] Bob: "Two sunny hours."']}
+
+    def kept(held: str) -> list[Any]:
+        text = put_in([held], short_term=[kitchen, garden])
+        return json.loads(text.partition("\n")[2])["short_term"]  # type: ignore[no-any-return]
+
+    assert kept("Hello") == [kitchen, garden]
+    assert kept("Who can bring a cake?") == [{**kitchen, "lines": [answer]}, garden]
+    assert kept("Two sunny hours.") == [kitchen]
