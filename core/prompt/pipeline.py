@@ -219,6 +219,7 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     search = start_search(call, seeing)
     lines, sections, brought, rows = StoredLines(), None, Brought(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
+        # Some of the best rows stand in the history lists: seldom half as many as these have lines.
         rows = plan_rows(call, search, (call.caps.history + call.caps.recent) // 2 + 2)
         search = search if rows is not None else None
         wanted = reading.plan_lines(call, seeing)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
+from ..base.wire_ids import LARGEST_ID
 from ..shapes import SOURCES, Source
 from ..tags.rules import TAG_BYTES, normal, tag_items
 from ..text.folding import clean, fold
@@ -246,6 +247,6 @@ def _row(source: object, number: object, at: int) -> tuple[Source, int]:
         number = int(number)
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError(f"exclude[{at}] has id {shown(number)}. It must be a whole number.")
-    if not 0 <= number < 2**63:
+    if not 0 <= number <= LARGEST_ID:
         raise ValueError(f"exclude[{at}] has id {shown(number)}, which no row has. Give the id of a hit.")
     return name, number

@@ -166,7 +166,7 @@ class _Vocabulary:
     languages: tuple[str, ...]
     exact: bool
     """Every match has to be found: a piece that stands in more words than were taken leads nowhere."""
-    found: dict[Fragment, tuple[dict[str, int], bool]] = field(default_factory=dict)
+    words_by_piece: dict[Fragment, tuple[dict[str, int], bool]] = field(default_factory=dict)
     """What `words_with` gave for a piece: several texts have the same."""
 
     def wanted(self, text: str, query: Query) -> Wanted:
@@ -237,10 +237,10 @@ class _Vocabulary:
 
     def words_with(self, piece: Fragment) -> tuple[dict[str, int], bool]:
         """Return the visible known words that may hold a piece, with their rows, and whether some may be missing."""
-        found = self.found.get(piece)
-        if found is None:
-            found = self.found[piece] = self._find_words(piece)
-        return found
+        words = self.words_by_piece.get(piece)
+        if words is None:
+            words = self.words_by_piece[piece] = self._find_words(piece)
+        return words
 
     def _find_words(self, piece: Fragment) -> tuple[dict[str, int], bool]:
         place = self.viewer.fragments.index(piece) if piece in self.viewer.fragments else None
