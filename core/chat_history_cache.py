@@ -137,11 +137,7 @@ def save_chat_message(
 
 
 def _note_reply(call: Call, interface_path: object, metadata: object, reply_to: object) -> dict[str, Any]:
-    """Return the metadata of a message with what it replies to.
-
-    Raises:
-        MessageError: neither an id nor a dict, or metadata that is no dict.
-    """
+    """Return the metadata of a message with what it replies to."""
     if not isinstance(metadata, Mapping | None):
         raise MessageError(
             f"metadata is of type {type(metadata).__name__}. Beside reply_to it must be a dict.", fields=("metadata",)

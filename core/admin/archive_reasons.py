@@ -1,10 +1,4 @@
-"""Why an item holds no more, as far as what is stored tells.
-
-An item in the archive keeps when it went, and what stands in its place. The rest is read from what else went down in
-that moment: the history of its texts, its own expiry, the run that pruned. Nothing is guessed: where neither tells, an
-item was deleted by hand or pruned on demand, and the answer says that it is one of the two.
-Called by the routes and the page's screens of memory items.
-"""
+"""Why an item holds no more, as far as what is stored tells."""
 
 from __future__ import annotations
 
@@ -47,21 +41,7 @@ def find_cause(
     ran: Sequence[Mapping[str, Any]] = (),
     successor: Mapping[str, Any] | None = None,
 ) -> Former | None:
-    """Return why an item holds no more, None for one that holds.
-
-    Args:
-        item: as `lifelong.get_item` hands it out.
-        notes: its former texts with `text`, `until`, `reason` and `changed_by`, the first one first.
-        ran: the persona's runs with `kind`, `items_pruned`, `started_at` and `finished_at`.
-        successor: the item in its place, None where it is gone or was not looked for.
-
-    >>> item = {"text": "a", "archived_at": "2026-03-10T12:00:00+00:00", "superseded_by": None, "expires_at": "",
-    ...         "tier": "long_term", "kind": "KeyFacts", "pinned": False}
-    >>> find_cause({**item, "archived_at": ""}), find_cause(item).why, find_cause({**item, "kind": "saved"}).why
-    (None, 'unknown', 'deleted')
-    >>> find_cause({**item, "superseded_by": 7}, successor={"source": "compaction", "provenance": "model"})
-    Former(why='merged', by='model', note='')
-    """
+    """Return why an item holds no more, None for one that holds."""
     archived_at = _parse_time(item["archived_at"])
     if archived_at is None and item["superseded_by"] is None:
         return None
@@ -96,13 +76,7 @@ def _is_within(run: Mapping[str, Any], went: datetime) -> bool:
 
 
 def find_reasons(db: Database, persona: str, items: Sequence[Mapping[str, Any]]) -> dict[int, Former]:
-    """Return what became of those of a list that hold no more; two round trips, none where all of them hold.
-
-    What was merged counts as replaced here: which it was is looked up for one item alone.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return what became of those of a list that hold no more; two round trips, none where all of them hold."""
     former = [item for item in items if item["archived_at"] or item["superseded_by"] is not None]
     if not former:
         return {}
@@ -117,14 +91,7 @@ def find_reasons(db: Database, persona: str, items: Sequence[Mapping[str, Any]])
 
 
 def find_reason(db: Database, persona: str, item: Mapping[str, Any], asking: Mapping[str, Any]) -> Former | None:
-    """Return what became of one item; None for one that holds.
-
-    Args:
-        asking: keyword arguments of `lifelong.get_item`.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return what became of one item; None for one that holds."""
     reason = find_reasons(db, persona, [item]).get(item["id"])
     if reason is None or reason.why != "replaced":
         return reason

@@ -82,15 +82,7 @@ _NOTHING = frozenset({b"", b"{}", b"null"})
 
 
 async def check_known(request: Request) -> None:
-    """Refuse what a route would not read; for `Depends`, in every route of the API.
-
-    A `dry_run` in the wrong place would else be a run, a filter that is misspelt a list of everything. Parameters of an
-    address and fields of a form are known by their names; a changing route may take no body. Fields of a JSON body are
-    looked at by its shape.
-
-    Raises:
-        RequestValidationError: something is not known; a 422 that names it.
-    """
+    """Refuse what a route would not read; for `Depends`, in every route of the API."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return
@@ -120,11 +112,7 @@ def _unknown_problem(place: str, name: str, known: Sequence[str]) -> dict[str, A
 
 
 def check_memory(settings: Settings) -> None:
-    """Refuse what looks at memory or changes it where it is switched off.
-
-    Raises:
-        Refused: 503, ENABLE_MEMORIES is off.
-    """
+    """Refuse what looks at memory or changes it where it is switched off."""
     if not settings.enable_memories:
         raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
 
@@ -139,11 +127,7 @@ MemoryAdmin = Annotated[AdminCall, Depends(open_memory_call)]
 
 
 def split_commas(values: list[str] | None) -> list[str] | None:
-    """Return what a repeated or comma-separated parameter names; None where it names nothing.
-
-    >>> split_commas(["a,b", " c "]), split_commas([""]), split_commas(None)
-    (['a', 'b', 'c'], None, None)
-    """
+    """Return what a repeated or comma-separated parameter names; None where it names nothing."""
     parts = [part.strip() for value in values or () for part in value.split(",")]
     return [part for part in parts if part] or None
 

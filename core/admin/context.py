@@ -15,12 +15,7 @@ from ..scope import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminContext:
-    """What every route works with. Values are resolved at each call, so that a changed flag acts at once.
-
-    >>> context = AdminContext(token="0123456789abcdef")
-    >>> "0123" in repr(context)
-    False
-    """
+    """What every route works with."""
 
     db: Database | None = None
     """None for the database of the process."""
@@ -36,11 +31,7 @@ class AdminContext:
     """Names in the Host header that are answered, in lower case, beside loopback and ADMIN_HOST; `*` for all."""
 
     def values(self) -> Settings:
-        """Return the settings as they are now, those of the table `config` too.
-
-        Raises:
-            StoreError: the database cannot be reached.
-        """
+        """Return the settings as they are now, those of the table `config` too."""
         return defaults.settings_for(self.settings, defaults.handle(self.db))
 
     def now(self) -> datetime:
@@ -48,13 +39,7 @@ class AdminContext:
         return (self.db.clock if self.db is not None else defaults.clock())()
 
     def open_call(self, persona: str) -> Call:
-        """Return what doors are passed for a persona: an equality, never a pattern.
-
-        Raises:
-            StoreError: the database cannot be reached.
-            ScopeError: the persona is blank.
-            MessageError: it is too long, or holds what no key may.
-        """
+        """Return what doors are passed for a persona: an equality, never a pattern."""
         db = defaults.handle(self.db)
         return Call(db, defaults.settings_for(self.settings, db), Scope(persona))
 

@@ -78,13 +78,7 @@ _Cookie = Annotated[Any, Security(_cookie)]
 
 
 def require_token(request: Request, _a: _Bearer = None, _b: _Cookie = None) -> AdminContext:
-    """Return what the routes work with; for `Depends`, in every route of every router.
-
-    `Guard` has looked at the token before. A route that stands outside of it is refused here.
-
-    Raises:
-        HTTPException: 401, nobody has shown a token.
-    """
+    """Return what the routes work with; for `Depends`, in every route of every router."""
     if not request.scope.get(_KNOWN):
         raise HTTPException(401, _NO_TOKEN, {"WWW-Authenticate": "Bearer"})
     context: AdminContext = request.app.state.admin
@@ -267,11 +261,7 @@ def path_below(scope: Scope, prefix: str) -> str:
 
 
 def is_public(path: str, method: str) -> bool:
-    """Return whether a path below the prefix needs no token.
-
-    >>> is_public("/login", "POST"), is_public("/login/x", "GET"), is_public("/static/admin.css", "GET")
-    (True, False, True)
-    """
+    """Return whether a path below the prefix needs no token."""
     return any(
         method in methods and (path == known or (known.endswith("/") and path.startswith(known)))
         for known, methods in PUBLIC.items()

@@ -16,23 +16,7 @@ Sign = Literal["own", "foreign", "none"]
 
 
 def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -> bool:
-    """Return whether a Host header names this machine, so that no foreign name has been pointed at it.
-
-    Args:
-        host: the header, with or without a port.
-        listening_on: ADMIN_HOST. Where it is any address (0.0.0.0), every numeric address is known: pointing a foreign
-            name at this machine takes a name.
-        allowed: further names, in lower case; `*` for all.
-
-    >>> is_known_host("localhost:8765", "127.0.0.1"), is_known_host("[::1]:8765", "127.0.0.1")
-    (True, True)
-    >>> is_known_host("evil.example", "127.0.0.1"), is_known_host("10.0.0.7", "127.0.0.1")
-    (False, False)
-    >>> is_known_host("10.0.0.7", "0.0.0.0"), is_known_host("evil.example", "0.0.0.0")
-    (True, False)
-    >>> is_known_host("box.lan:80", "127.0.0.1", {"box.lan"}), is_known_host("", "127.0.0.1", {"*"})
-    (True, True)
-    """
+    """Return whether a Host header names this machine, so that no foreign name has been pointed at it."""
     if "*" in allowed:
         return True
     name = _parse_name(host)
@@ -48,11 +32,7 @@ def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches what listens there.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, True, False)
-    """
+    """Return whether only this machine reaches what listens there."""
     if host.lower() == "localhost":
         return True
     try:
@@ -62,22 +42,7 @@ def is_loopback(host: str) -> bool:
 
 
 def judge_origin(headers: Mapping[str, str], scheme: str) -> Sign:
-    """Return whether a request was sent from a page of this application, of another site, or nobody says.
-
-    What a browser says is believed in this order: Sec-Fetch-Site, Origin, Referer. Another port is another site. The
-    scheme counts through the port alone, since a proxy may have ended the encryption.
-
-    Args:
-        headers: names in lower case.
-        scheme: of the request.
-
-    >>> judge_origin({"host": "localhost:1", "origin": "http://localhost:1"}, "http")
-    'own'
-    >>> judge_origin({"host": "localhost:1", "origin": "http://localhost:2"}, "http")
-    'foreign'
-    >>> judge_origin({"host": "localhost:1", "origin": "null"}, "http"), judge_origin({"host": "localhost:1"}, "http")
-    ('foreign', 'none')
-    """
+    """Return whether a request was sent from a page of this application, of another site, or nobody says."""
     fetched = headers.get("sec-fetch-site", "").strip().lower()
     if fetched not in ("", "same-origin", "none"):
         return "foreign"

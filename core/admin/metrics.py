@@ -1,7 +1,4 @@
-"""The route for a Prometheus server: how many items and operations there are, and when memory was consolidated last.
-
-Counts only: no id of a persona, a person or a conversation, and no text. Needs the extra `metrics`.
-"""
+"""The route for a Prometheus server: how many items and operations there are, and when memory was consolidated last."""
 
 from __future__ import annotations
 
@@ -60,11 +57,7 @@ Family = tuple[str, tuple[str, ...], list[tuple[tuple[str, ...], float]]]
 
 
 def collect_families(admin: AdminCall) -> Mapping[str, Family]:
-    """Return name to words, labels and numbers.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return name to words, labels and numbers."""
     db, persona = admin.call.db, admin.call.persona
     items: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
     for each in table_health.kinds(db, persona):

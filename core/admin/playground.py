@@ -1,8 +1,4 @@
-"""The route that shows which prompt a message would get, and why; nothing is stored by it.
-
-The prompt is built on a copy of the handle that writes nothing and keeps nothing in the process's caches: recalls are
-not counted, no conversation is registered, and what the next real turn takes for said stays as it was.
-"""
+"""The route that shows which prompt a message would get, and why; nothing is stored by it."""
 
 from __future__ import annotations
 
@@ -71,11 +67,7 @@ def _build_participant(body: ExplainBody) -> str | None:
 
 
 def without_writing(db: Database) -> Database:
-    """Return a copy of the handle, on the same connections, that writes nothing and has caches of its own.
-
-    Whatever is given to its `transaction` is not done, and None comes back: those who build a prompt take it for
-    nothing changed.
-    """
+    """Return a copy of the handle, on the same connections, that writes nothing and has caches of its own."""
     db.settle()
     reading = copy.copy(db)
     reading.caches, reading.kept_back = {}, []

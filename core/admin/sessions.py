@@ -21,27 +21,12 @@ _MOST_SECONDS = 2.0
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether a text is the token, in a time that tells nothing of where it differs.
-
-    >>> is_token("secret", "secret"), is_token("secreT", "secret"), is_token("ключ", "secret")
-    (True, False, False)
-    """
+    """Return whether a text is the token, in a time that tells nothing of where it differs."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
 
 
 class Sessions:
-    """The log-ins of one application. A restart keeps them; another token ends all of them, `end` ends one.
-
-    >>> from datetime import UTC
-    >>> now = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> sessions = Sessions("0123456789abcdef")
-    >>> value = sessions.begin(now)
-    >>> sessions.holds(value, now), sessions.holds(value, now + LIFETIME), sessions.holds(value + "0", now)
-    (True, False, False)
-    >>> sessions.end(value, now)
-    >>> sessions.holds(value, now)
-    False
-    """
+    """The log-ins of one application."""
 
     def __init__(self, token: str) -> None:
         self._key = hashlib.sha256(b"prompt-engine admin session\x00" + token.encode("utf-8", "surrogatepass")).digest()
@@ -73,18 +58,7 @@ class Sessions:
 
 
 class WrongTokens:
-    """How many wrong tokens came lately, and how long the next of them waits. The right token never waits.
-
-    Nobody is locked out: a wrong token of one client costs another client, who has the right one, nothing. What keeps
-    the token from being guessed is its length; this keeps guessing from being free.
-
-    >>> from datetime import UTC
-    >>> now = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> wrong = WrongTokens()
-    >>> waits = [wrong.count(now) for _ in range(MOST_TRIES + 1)]
-    >>> waits[4], waits[5], waits[29], waits[30], wrong.count(now + WINDOW)
-    (0.0, 0.1, 2.0, None, 0.0)
-    """
+    """How many wrong tokens came lately, and how long the next of them waits."""
 
     def __init__(self) -> None:
         self._times: deque[datetime] = deque(maxlen=MOST_TRIES + 1)

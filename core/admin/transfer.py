@@ -66,11 +66,7 @@ def export(
 
 
 def stream_export(exported: ItemExport, name: str) -> StreamingResponse:
-    """Return an export as an answer of which no more than a part is held at a time; the page's too.
-
-    Raises:
-        StoreReadError: not even the first part could be read. Later ones end the connection.
-    """
+    """Return an export as an answer of which no more than a part is held at a time; the page's too."""
     parts = chunks(exported)
     first = next(parts, "")
 
@@ -84,11 +80,7 @@ def stream_export(exported: ItemExport, name: str) -> StreamingResponse:
 
 
 def chunks(pieces: Iterable[str], most: int = CHUNK_CHARS) -> Iterator[str]:
-    """Yield the same text in parts of about `most` characters.
-
-    >>> list(chunks(["ab", "c", "def", "g"], 3))
-    ['abc', 'def', 'g']
-    """
+    """Yield the same text in parts of about `most` characters."""
     waiting: list[str] = []
     size = 0
     for piece in pieces:
@@ -196,14 +188,7 @@ class Import:
 
 @dataclass(slots=True)
 class Imports:
-    """The last imports of one application, by persona and id.
-
-    >>> imports = Imports()
-    >>> imports.begin("ada", "i1").tell("storing", 1000, 5000)
-    >>> found = imports.find("ada", "i1")
-    >>> found.progress.rows_done if found else None, imports.find("bob", "i1")
-    (1000, None)
-    """
+    """The last imports of one application, by persona and id."""
 
     _held: OrderedDict[tuple[str, str], Import] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -51,11 +51,7 @@ class Range(NamedTuple):
     is_whole: bool = True
 
     def words(self) -> str:
-        """Return it to follow "It must be".
-
-        >>> Range(1, 500).words(), Range(0.0, 1.0, False).words(), Range(1).words()
-        ('a whole number, 1 to 500', 'a number, 0 to 1', 'a whole number of at least 1')
-        """
+        """Return it to follow "It must be"."""
         kind = "a whole number" if self.is_whole else "a number"
         if self.low is None and self.high is None:
             return kind
@@ -88,20 +84,7 @@ def iter_types(annotation: Any) -> Iterator[Any]:
 
 
 def describe_problem(name: str, problem: Mapping[str, Any], known: Range | None = None) -> str:
-    """Return the sentences about one problem that the validation found.
-
-    Args:
-        name: of the parameter.
-        problem: `type`, `ctx` and `input` as pydantic names them.
-        known: its range.
-
-    >>> describe_problem("limit", {"type": "less_than_equal", "ctx": {"le": 500}, "input": "501"}, Range(1, 500))
-    'limit is 501. It must be a whole number, 1 to 500.'
-    >>> describe_problem("id", {"type": "missing", "input": {}})
-    'id is missing. It is needed here.'
-    >>> describe_problem("new_content", {"type": "string_type", "input": 5})
-    'new_content is 5. It must be a text.'
-    """
+    """Return the sentences about one problem that the validation found."""
     kind = str(problem.get("type", ""))
     if kind == "missing":
         return f"{name} is missing. It is needed here."
@@ -117,11 +100,7 @@ def describe_problem(name: str, problem: Mapping[str, Any], known: Range | None 
 
 
 def field_name(place: Sequence[Any]) -> str:
-    """Return a parameter's name: where it stands in the request is left out, numbers of entries are kept.
-
-    >>> field_name(("body", "ids", 3)), field_name(("query", "limit")), field_name(("body",))
-    ('ids.3', 'limit', 'body')
-    """
+    """Return a parameter's name: where it stands in the request is left out, numbers of entries are kept."""
     return ".".join(str(part) for part in place[1:]) or "body"
 
 

@@ -27,13 +27,7 @@ def _told(text: str) -> str:
 
 
 def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
-    """Return one diary entry as one line, blank when there is nothing in it.
-
-    Content, summary and thought, those there are; one that stands word for word in one before it is not repeated.
-
-    >>> diary_line(DiaryEntry(1, datetime(2026, 3, 10, 12, tzinfo=UTC), "c", "he is sad", "we talked"), UTC)
-    '[10/03/26:1200] c | summary: we talked | thought: he is sad'
-    """
+    """Return one diary entry as one line, blank when there is nothing in it."""
     parts = (("", entry.content), ("summary: ", entry.interaction_summary), ("thought: ", entry.personal_thought))
     shown_parts: list[str] = []
     before: list[str] = []
@@ -48,11 +42,7 @@ def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
 
 
 def holds_words(text: str, words: str) -> bool:
-    """Return whether words stand in a text one by one, not as part of others; both folded.
-
-    >>> holds_words("an exam on thursday", "exam on"), holds_words("examiner", "exam")
-    (True, False)
-    """
+    """Return whether words stand in a text one by one, not as part of others; both folded."""
     at = text.find(words)
     while at >= 0:
         end = at + len(words)
@@ -65,19 +55,7 @@ def holds_words(text: str, words: str) -> bool:
 
 
 def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tuple[list[str], list[LeftOut]]:
-    """Return the newest whole entries that fit as lines, oldest first, and what was left out.
-
-    Entries are taken newest first up to the first that does not fit; it and all older ones are left out.
-
-    Args:
-        entries: diary entries of the wanted days, in any order.
-        chars: DIARY_CHARS, most characters of all lines together, 0 to 100000.
-        zone: zone of the shown times (flag TIMEZONE).
-
-    >>> old, new = DiaryEntry(1, datetime(2026, 3, 9, tzinfo=UTC), "x" * 50), DiaryEntry(2, None, "y")
-    >>> diary_lines([old, new], 70, UTC)[0]
-    ['y', '[09/03/26:0000] xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx']
-    """
+    """Return the newest whole entries that fit as lines, oldest first, and what was left out."""
     lines: list[str] = []
     left_out: list[LeftOut] = []
     room, is_full = chars, False
@@ -104,23 +82,7 @@ def thought_lines(
     flags: Mapping[str, object] | None = None,
     shown: Iterable[str] = (),
 ) -> tuple[list[str], list[LeftOut]]:
-    """Return the last thoughts as lines, oldest first, and what was left out.
-
-    Args:
-        entries: diary entries; their personal thoughts count.
-        contributions: what the hooks gave; items for `thoughts` count.
-        limit: THOUGHTS_LIMIT, 0 to 50.
-        zone: zone of the shown times (flag TIMEZONE).
-        flags: flag name to value, for `enabled_var` of contributions.
-        shown: diary lines of the same prompt: a thought that stands in one is not listed again.
-
-    Returns:
-        `[dd/mm/yy:HHMM] text`, chronological; items without a time stand first and have no bracket. Lines and left out
-        together are all thoughts there were.
-
-    >>> thought_lines([DiaryEntry(1, datetime(2026, 3, 10, 12, tzinfo=UTC), "c", "he is sad")], None, 5, UTC)[0]
-    ['[10/03/26:1200] he is sad']
-    """
+    """Return the last thoughts as lines, oldest first, and what was left out."""
     arranged = arrange(contributions, flags or {})
     left_out = [item for item in arranged.left_out if item.section == THOUGHTS]
     told: list[tuple[tuple[datetime, int, int], str, str, str]] = [

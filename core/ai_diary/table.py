@@ -70,16 +70,7 @@ class NewEntry:
 def insert_entry(
     db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int | None = None
 ) -> WriteResult:
-    """Store one entry. Of people who are at level partial or full it keeps neither the message nor the name.
-
-    Where the scope names no conversation, interface, chat and thread of the entry say where it belongs.
-
-    Args:
-        row_id: made when the entry came in, before its time was taken; who is forgotten after that takes it along.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Store one entry."""
     row_id = row_id or db.ids.one()
     stored = WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=entry.notes)
 
@@ -116,11 +107,7 @@ def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
 
 
 def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
-    """Return the scope the entry belongs in: its own conversation where the scope names none.
-
-    Hosts give the reduced name of the interface as well as the whole one; of several conversations that fit, a private
-    one counts, since a diary of a private talk must not be seen elsewhere.
-    """
+    """Return the scope the entry belongs in: its own conversation where the scope names none."""
     if scope.conversation is not None or not entry.interface or not entry.chat_id:
         return scope
     c = conversations.c
@@ -161,12 +148,7 @@ def _drop_private(
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> set[str]:
-    """Return which of the involved users are people at level partial or full; with "" where the one speaking is.
-
-    A name is tried as participant key, as id on the interface, and as the name people go by. Nobody's name is kept at
-    level full, so there it is looked for in the lines of theirs that are still stored; and where the one speaking is
-    at such a level, a name that leads to nobody is taken for theirs.
-    """
+    """Return which of the involved users are people at level partial or full; with "" where the one speaking is."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
@@ -303,16 +285,7 @@ def read_newest(
     tags: Sequence[str] = (),
     person: str | None = None,
 ) -> list[DiaryEntry]:
-    """Return visible entries, newest first, ties by the greater id.
-
-    Args:
-        since: entries of exactly this time are too old.
-        tags: in normal form; an entry with one of them. None given: all.
-        person: exact name among involved_users.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return visible entries, newest first, ties by the greater id."""
     wanted = [person] if person is not None else list(tags)
     column = "involved_users" if person is not None else "context_tags"
     values: dict[str, Any] = {"persona": viewer.scope.persona, "most": most + skip, "skip": 0, "since": since}
@@ -355,11 +328,7 @@ def read_recent(db: Database, viewer: Viewer, *, days: float, max_chars: int | N
 
 
 def count_chars(entry: DiaryEntry) -> int:
-    """Return the characters of an entry's four texts.
-
-    >>> count_chars(DiaryEntry(1, None, "abc", "de"))
-    5
-    """
+    """Return the characters of an entry's four texts."""
     return sum(len(getattr(entry, name)) for name in index_entries.DIARY_TEXTS)
 
 
@@ -382,13 +351,8 @@ def _read_entry(row: Any) -> DiaryEntry:
 
 
 def read_all(db: Database, persona: str, *, most: int, skip: int = 0, archived: bool = False) -> list[DiaryEntry]:
-    """Return a persona's entries of all audiences, newest first, ties by the greater id: for an operator, not a prompt.
-
-    Args:
-        archived: those that were archived instead of those that are read; never those in quarantine.
-
-    Raises:
-        StoreReadError: nothing could be read.
+    """Return a persona's entries of all audiences, newest first, ties by the greater id: for an operator,
+    not a prompt.
     """
     there = _C.archived_at.is_not(None) if archived else _C.archived_at.is_(None)
     chosen = select(*_COLUMNS).where(_C.persona_id == persona, there, _C.quarantined == 0)

@@ -1,8 +1,4 @@
-"""A header to the token it shows, and a token and a request to the scope. For every face that comes by HTTP.
-
-`check_token(headers, db)` and `read_scope(token, ...)` are all a face needs: what a token stands for is decided in
-`tokens`, what a scope sees is decided where it always is.
-"""
+"""A header to the token it shows, and a token and a request to the scope."""
 
 from __future__ import annotations
 
@@ -106,11 +102,7 @@ def note_token(scope: Any, token: AccessToken) -> None:
 
 
 def get_token(request: HTTPConnection) -> AccessToken:
-    """Return the token of a request that has passed the guard.
-
-    Raises:
-        AccessRefusedError: 401, it has passed none.
-    """
+    """Return the token of a request that has passed the guard."""
     token = request.scope.get(_KNOWN)
     if not isinstance(token, AccessToken):
         raise AccessRefusedError(401, NO_TOKEN, {"WWW-Authenticate": "Bearer"})

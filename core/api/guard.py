@@ -56,11 +56,7 @@ class FaceContext:
     """Names in the Host header that are answered, in lower case, beside loopback and ADMIN_HOST; `*` for all."""
 
     def database(self) -> Database:
-        """Return the database.
-
-        Raises:
-            StoreError: it cannot be opened.
-        """
+        """Return the database."""
         db: Database = defaults.handle(self.db)
         return db
 
@@ -145,10 +141,8 @@ class FaceGuard:
 
 
 def speak_dialect(answer: Response) -> Response:
-    """Return a refusal that clients of the OpenAI dialect understand too: they show `error.message` and nothing else.
-
-    >>> json.loads(speak_dialect(errors.build_refusal(401, "Send a token.", "no_token")).body)["error"]
-    {'message': 'Send a token.', 'type': 'no_token', 'param': None, 'code': 'no_token'}
+    """Return a refusal that clients of the OpenAI dialect understand too: they show `error.message` and
+    nothing else.
     """
     said = json.loads(bytes(answer.body))
     word, (field, *_) = said["error"], said["fields"] or [None]
@@ -181,12 +175,7 @@ def answer_error(error: Exception) -> Response:
 
 
 async def read_body(receive: Receive, most: int, seconds: float = BODY_SECONDS) -> bytes:
-    """Return a body when all of it has come; every face reads it whole before it does anything.
-
-    Raises:
-        Refused: 413 or 408, as soon as it is too large or too slow, whatever was announced.
-        ClientDisconnect: the client went away before.
-    """
+    """Return a body when all of it has come; every face reads it whole before it does anything."""
     parts, got, more = [], 0, True
     try:
         async with asyncio.timeout(seconds):

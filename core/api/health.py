@@ -1,7 +1,5 @@
-"""What tells a supervisor how the server is doing: alive, when the process answers; ready, when requests can be served.
-
-Both are answered without a token and tell nothing but a word. What is ready is looked up in the database at most once a
-second, by one request at a time, so that asking often costs it nothing.
+"""What tells a supervisor how the server is doing: alive, when the process answers; ready, when requests can
+be served.
 """
 
 from __future__ import annotations

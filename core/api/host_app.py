@@ -21,11 +21,7 @@ _bearer = HTTPBearer(auto_error=False, description="A token of `prompt-engine to
 
 
 def create_host_app(context: FaceContext, *routers: APIRouter) -> FastAPI:
-    """Return the API for hosts, to be put behind a `guard.FaceGuard`.
-
-    Args:
-        routers: further routes under the same token, such as the proxy's.
-    """
+    """Return the API for hosts, to be put behind a `guard.FaceGuard`."""
     app = FastAPI(
         title="prompt-engine",
         version="1",

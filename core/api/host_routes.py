@@ -134,11 +134,7 @@ def _save(
 
 
 def _check_place(message: dict[str, Any], scope: Scope) -> str:
-    """Return the conversation a message is of.
-
-    Raises:
-        Refused: 422, neither the message nor the token names one.
-    """
+    """Return the conversation a message is of."""
     path = message.get("interface_path") or scope.conversation
     if not path:
         raise Refused(422, "interface_path is missing. A message that is stored needs its conversation.")

@@ -1,9 +1,4 @@
-"""Who was forgotten a moment ago, so that what this process was writing before is not stored after it.
-
-A row's id is made when the door that writes it is entered, before the row's time is taken, and rises with time: a row
-whose id is older than the call that forgot its person or conversation is late. Kept in this process alone, as digests,
-for some minutes: no write takes longer.
-"""
+"""Who was forgotten a moment ago, so that what this process was writing before is not stored after it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Rows that others insert by SQL, with the columns of the original application alone, become rows like any other.
-
-Such a row has audience 0. The first read that comes upon one (`audience.view_statement`), or `db reindex`, gives it the
-audience of its conversation where that is known, else that of the persona as a whole; its folded text, its hash and
-its tags in normal form; and puts it into the search tables. A time that is missing is the time of that.
-"""
+"""Rows that others insert by SQL, with the columns of the original application alone, become rows like any other."""
 
 from __future__ import annotations
 
@@ -45,14 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def take_in(db: Database, persona: str, most: int | None = None, progress: Progress | None = None) -> int:
-    """Give the rows that others inserted into a persona their place, and return how many there were.
-
-    Args:
-        most: rows of each table at most; None for all.
-
-    Raises:
-        StoreWriteError: a range could not be written; those before it are.
-    """
+    """Give the rows that others inserted into a persona their place, and return how many there were."""
     done = 0
     for source in sources.ALL:
         left = most
@@ -69,11 +57,7 @@ def take_in(db: Database, persona: str, most: int | None = None, progress: Progr
 
 
 def take_in_all(db: Database, progress: Progress | None = None) -> int:
-    """Do so for every persona, and return how many rows there were.
-
-    Raises:
-        StoreWriteError: a range could not be written; those before it are.
-    """
+    """Do so for every persona, and return how many rows there were."""
     personas = {row[0] for source in sources.ALL for row in db.read(_personas(source), source=source.table.name)}
     return sum(take_in(db, persona, progress=progress) for persona in sorted(personas))
 
@@ -163,11 +147,7 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
 
 
 def _places(connection: Connection, db: Database, persona: str, keys: Sequence[str]) -> dict[str, tuple[int, bool]]:
-    """Return the audience of each conversation, and whether it stays on this machine.
-
-    A row of a conversation that is known is no more widely seen than what is said there; of any other nothing says
-    who may not see it.
-    """
+    """Return the audience of each conversation, and whether it stays on this machine."""
     c = conversations.c
     made: dict[str, tuple[int, bool]] = {}
     for part in chunks(sorted({key for key in keys if key}), RANGE):
@@ -182,11 +162,7 @@ def _places(connection: Connection, db: Database, persona: str, keys: Sequence[s
 
 
 def participant_of(conversation: str, speaker: str) -> str | None:
-    """Return the participant key of who spoke, None for the persona, nobody, and keys that are too long.
-
-    >>> participant_of("telegram_bot/42", "7"), participant_of("telegram_bot/42", "self")
-    ('telegram_bot/7', None)
-    """
+    """Return the participant key of who spoke, None for the persona, nobody, and keys that are too long."""
     interface = split_key(conversation)[0]
     if not interface or not speaker or speaker == PERSONA_SENDER:
         return None

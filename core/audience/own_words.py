@@ -1,8 +1,4 @@
-"""What a person said in public channels of servers, known in their own direct messages (SERVER_IN_DIRECT).
-
-Nothing of anybody else and nothing said in a restricted channel or in private is among it, and no public prompt sees
-more for it: the audiences a scope sees stay as they are.
-"""
+"""What a person said in public channels of servers, known in their own direct messages (SERVER_IN_DIRECT)."""
 
 from __future__ import annotations
 
@@ -17,11 +13,7 @@ from .view import Viewer
 
 
 def values_of(viewer: Viewer, server_in_direct: bool) -> dict[str, str] | None:
-    """Return what `said_by_person` binds beside `persona`; None where a scope knows nothing of servers.
-
-    Args:
-        server_in_direct: SERVER_IN_DIRECT.
-    """
+    """Return what `said_by_person` binds beside `persona`; None where a scope knows nothing of servers."""
     if not server_in_direct or viewer.privacy != "direct" or not viewer.person:
         return None
     return {"own_person": viewer.person}

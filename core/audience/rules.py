@@ -35,16 +35,7 @@ class AudienceKey:
 def said_privacy(
     is_private: bool | None, chat_type: str | None, chat_id: str | None, sender_id: str | None, server: str
 ) -> Privacy | None:
-    """Return what a host's message says of its conversation's privacy, None when it says nothing.
-
-    In order: `is_private`, the chat's type, a chat id equal to the sender's id. A private conversation on a server is a
-    restricted channel, elsewhere a direct message.
-
-    >>> said_privacy(None, "dm", "7", "9", ""), said_privacy(True, None, "c9", "9", "s1")
-    ('direct', 'restricted')
-    >>> said_privacy(None, None, "9", "9", ""), said_privacy(None, None, "c1", "9", "s1")
-    ('direct', None)
-    """
+    """Return what a host's message says of its conversation's privacy, None when it says nothing."""
     kind = (chat_type or "").lower()
     if is_private is False:
         return "public"
@@ -60,11 +51,7 @@ def said_privacy(
 
 
 def own_audience(privacy: Privacy, server: str, conversation: str, person: str | None) -> AudienceKey:
-    """Return the audience of the rows of a conversation. Direct messages have server "".
-
-    >>> own_audience("public", "s1", "discord/c1", None)
-    AudienceKey(kind='server', server='s1', ref='')
-    """
+    """Return the audience of the rows of a conversation."""
     if privacy == "public":
         return AudienceKey("server", server)
     if privacy == "direct" and person:
@@ -73,11 +60,7 @@ def own_audience(privacy: Privacy, server: str, conversation: str, person: str |
 
 
 def seen_audiences(privacy: Privacy, server: str, conversation: str | None, person: str | None) -> list[AudienceKey]:
-    """Return the audiences a prompt sees, by privacy, server, conversation and person.
-
-    >>> [a.kind for a in seen_audiences("direct", "s1", "discord/7", "discord/7")]
-    ['persona', 'server', 'direct']
-    """
+    """Return the audiences a prompt sees, by privacy, server, conversation and person."""
     if conversation is None or privacy == "public":
         return [AudienceKey("persona"), AudienceKey("server", server)]
     own = own_audience(privacy, server, conversation, person)
@@ -85,14 +68,7 @@ def seen_audiences(privacy: Privacy, server: str, conversation: str | None, pers
 
 
 def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) -> list[AudienceKey]:
-    """Return those of the audiences that are of threads of a restricted channel: who is in it sees them.
-
-    A thread sees neither its channel nor other threads: there may be fewer people in it.
-
-    >>> near = [AudienceKey("conversation", "s1", key) for key in ("d/c9/t1", "d/c9", "d/c90/t1", "d/c9/t2")]
-    >>> [each.ref for each in choose_threads(near, "s1", "d/c9")], choose_threads(near, "s2", "d/c9")
-    (['d/c9/t1', 'd/c9/t2'], [])
-    """
+    """Return those of the audiences that are of threads of a restricted channel: who is in it sees them."""
     return sorted(
         key
         for key in audiences
@@ -101,21 +77,13 @@ def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) 
 
 
 def split_key(conversation: str) -> tuple[str, str, str]:
-    """Return interface, chat id and thread id of a conversation key `interface/chat[/thread]`.
-
-    >>> split_key("telegram_bot/42/7"), split_key("webui")
-    (('telegram_bot', '42', '7'), ('webui', '', ''))
-    """
+    """Return interface, chat id and thread id of a conversation key `interface/chat[/thread]`."""
     interface, _, rest = conversation.partition("/")
     chat, _, thread = rest.partition("/")
     return interface, chat, thread
 
 
 def parent_key(conversation: str) -> str | None:
-    """Return the key of the conversation a thread belongs to, None for one that is no thread.
-
-    >>> parent_key("telegram_bot/42/7"), parent_key("telegram_bot/42")
-    ('telegram_bot/42', None)
-    """
+    """Return the key of the conversation a thread belongs to, None for one that is no thread."""
     interface, chat, thread = split_key(conversation)
     return f"{interface}/{chat}" if thread else None

@@ -30,10 +30,7 @@ FORGOTTEN_KINDS = ("direct", "conversation")
 
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
-    """Return the id of an audience; the first row of an audience makes it.
-
-    Two writers that make the same one at once end with one row and one id.
-    """
+    """Return the id of an audience; the first row of an audience makes it."""
     cache = _cache(db) if key.kind not in FORGOTTEN_KINDS else {}
     known = cache.get((persona, key))
     if known is not None:

@@ -1,8 +1,4 @@
-"""Conversations: known from their first message on, public or private, turned private by themselves.
-
-A writer holds the row of its conversation until its transaction ends. That makes it wait for a conversation that is
-being moved to another audience, and puts writers of one conversation in order, so that no message is stored twice.
-"""
+"""Conversations: known from their first message on, public or private, turned private by themselves."""
 
 from __future__ import annotations
 
@@ -50,14 +46,7 @@ class Place:
 
 
 def check_key(conversation: object) -> str:
-    """Return a conversation key whose parts fit their columns.
-
-    Raises:
-        MessageError: the key, its interface, chat id or thread id is too long; names part, bytes and what is allowed.
-
-    >>> check_key("telegram_bot/42/7")
-    'telegram_bot/42/7'
-    """
+    """Return a conversation key whose parts fit their columns."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     for (name, limit), part in zip(_PARTS, split_key(key), strict=True):
         key_text(part, f"{name} of interface_path", limit)
@@ -127,14 +116,7 @@ def ensure(
     title: str = "",
     server_name: str = "",
 ) -> Place:
-    """Return where rows of the scope's conversation belong, and hold the conversation until the transaction ends.
-
-    A conversation that is not known yet is made; a public one turns private when the scope says so, with all its rows.
-
-    Args:
-        scope: without conversation, rows belong to the persona's own audience.
-        sender: participant key of who speaks; None for the persona and where nobody knows.
-    """
+    """Return where rows of the scope's conversation belong, and hold the conversation until the transaction ends."""
     if scope.conversation is None:
         return Place(audiences.find_or_make(connection, db, scope.persona, AudienceKey("persona")))
     facts = find(connection, scope.persona, scope.conversation, lock=True)
@@ -237,10 +219,7 @@ def turn(
     privacy: Privacy,
     person: str | None,
 ) -> tuple[ConversationFacts, dict[str, int]]:
-    """Give a conversation, and the threads below it, another privacy, and move all rows; return its row and counts.
-
-    The caller holds the conversation's row.
-    """
+    """Give a conversation, and the threads below it, another privacy, and move all rows; return its row and counts."""
     direct = (person or UNKNOWN_PERSON) if privacy == "direct" else None
     key = own_audience(privacy, "" if privacy == "direct" else facts.server, facts.key, direct)
     new = replace(
@@ -307,11 +286,7 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
 
 
 def is_of_another(parent: str | None, thread: str | None) -> bool:
-    """Return whether what looks like a thread of somebody's direct message is with another person.
-
-    >>> is_of_another("tg/ann", "tg/bob"), is_of_another("tg/ann", None), is_of_another(None, "tg/bob")
-    (True, False, False)
-    """
+    """Return whether what looks like a thread of somebody's direct message is with another person."""
     return bool(parent and thread and parent != thread)
 
 

@@ -1,7 +1,4 @@
-"""Personas, conversations and people as an operator lists them: all audiences of a persona, whoever is in them.
-
-For people who look, not for prompts: nothing here depends on who asks, and nothing is changed.
-"""
+"""Personas, conversations and people as an operator lists them: all audiences of a persona, whoever is in them."""
 
 from __future__ import annotations
 
@@ -60,21 +57,15 @@ class PersonCount(NamedTuple):
 
 
 def list_personas(db: Database, limit: int, offset: int = 0) -> list[str]:
-    """Return the personas of which anything is stored, in the order of their keys.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the personas of which anything is stored, in the order of their keys."""
     p = audiences.c.persona_id
     chosen = select(p).distinct().order_by(p).limit(limit).offset(offset)
     return [str(row[0]) for row in db.read(chosen, source="audiences")]
 
 
 def choose_persona(db: Database, wanted: str) -> str:
-    """Return the persona that is wanted where anything is stored of it, else the one spoken to last, else the wanted.
-
-    Raises:
-        StoreReadError: nothing could be read.
+    """Return the persona that is wanted where anything is stored of it, else the one spoken to last, else
+    the wanted.
     """
     a = audiences.c
     if db.read(select(a.persona_id).where(a.persona_id == wanted).limit(1), source="audiences"):
@@ -85,11 +76,7 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 
 def count_personas(db: Database, personas: Sequence[str]) -> list[PersonaCount]:
-    """Return how much is stored of each of these personas, in their order.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return how much is stored of each of these personas, in their order."""
     told = _count(db, conversations, "persona_id", personas, func.max(_K.last_message_at))
     people = _count(db, participants, "persona_id", personas)
     items = _count(db, memories, "persona_id", personas, where=_holds())
@@ -155,14 +142,7 @@ def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list
 def list_conversations(
     db: Database, persona: str, words: str, limit: int, offset: int = 0
 ) -> tuple[list[ConversationCount], int]:
-    """Return a page of a persona's conversations, the one spoken in last first, and how many there are.
-
-    Args:
-        words: stands in the title or the key; blank for all.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return a page of a persona's conversations, the one spoken in last first, and how many there are."""
     where = [_K.persona_id == persona, *_holds_words(words, _K.title, _K.conversation_key)]
     total = int(db.read(select(func.count()).select_from(conversations).where(*where), source="conversations")[0][0])
     newest = (_K.last_message_at.desc(), _K.id.desc())
@@ -171,21 +151,13 @@ def list_conversations(
 
 
 def find_conversation(db: Database, persona: str, key: str) -> ConversationCount | None:
-    """Return one conversation, None where nothing is stored of it.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return one conversation, None where nothing is stored of it."""
     chosen = select(*_CONVERSATION).where(_K.persona_id == persona, _K.conversation_key == key)
     return next(iter(_read_conversations(db, persona, chosen)), None)
 
 
 def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return conversation key to its title and the key of the person it is held with alone, each maybe blank.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return conversation key to its title and the key of the person it is held with alone, each maybe blank."""
     found: dict[str, tuple[str, str]] = {}
     for part in chunks(sorted(set(keys)), AT_ONCE):
         chosen = select(_K.conversation_key, _K.title, _K.direct_person_key).where(
@@ -218,14 +190,7 @@ def _add_counts(db: Database, persona: str, people: Sequence[PersonCount]) -> li
 
 
 def list_people(db: Database, persona: str, words: str, limit: int, offset: int = 0) -> tuple[list[PersonCount], int]:
-    """Return a page of the people a persona knows, by name, those without one last, and how many there are.
-
-    Args:
-        words: stands in the name or the key; blank for all.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return a page of the people a persona knows, by name, those without one last, and how many there are."""
     where = [_P.persona_id == persona, *_holds_words(words, _P.display_name, _P.participant_key)]
     total = int(db.read(select(func.count()).select_from(participants).where(*where), source="participants")[0][0])
     order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
@@ -234,22 +199,14 @@ def list_people(db: Database, persona: str, words: str, limit: int, offset: int 
 
 
 def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
-    """Return a participant with all who are linked to them, by key; [] for one that is not known.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return a participant with all who are linked to them, by key; [] for one that is not known."""
     mine = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
     chosen = select(*_PERSON).where(_P.persona_id == persona, _P.person_key.in_(mine)).order_by(_P.participant_key)
     return _add_counts(db, persona, [_person(row) for row in db.read(chosen, source="participants")])
 
 
 def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
-    """Return participant key to the name they go by; who has none is left out.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return participant key to the name they go by; who has none is left out."""
     found: dict[str, str] = {}
     for part in chunks(sorted(set(keys)), AT_ONCE):
         chosen = select(_P.participant_key, _P.display_name).where(

@@ -41,11 +41,7 @@ def rank_of(other: Any) -> Any:
 
 
 def level_of(rank: int | None, default: str) -> str:
-    """Return the level of the strictest rank found; None and 0 give the default.
-
-    >>> level_of(2, "none"), level_of(None, "full"), level_of(1, "full")
-    ('partial', 'full', 'none')
-    """
+    """Return the level of the strictest rank found; None and 0 give the default."""
     return LEVELS[int(rank) - 1] if rank else default
 
 

@@ -22,11 +22,7 @@ class Place(NamedTuple):
 
 
 def count_places(db: Database, persona: str) -> list[Place]:
-    """Return how many messages, memories and diary entries stand where, most first.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return how many messages, memories and diary entries stand where, most first."""
     a = audiences.c
     counted = union_all(
         *(
@@ -47,14 +43,7 @@ def count_places(db: Database, persona: str) -> list[Place]:
 
 
 def list_keys(db: Database, persona: str, kind: str) -> list[str]:
-    """Return the keys of people, conversations or servers that are known, at most MOST_KEYS.
-
-    Args:
-        kind: participant, conversation or server.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the keys of people, conversations or servers that are known, at most MOST_KEYS."""
     column, table = {
         "participant": (participants.c.participant_key, participants),
         "conversation": (conversations.c.conversation_key, conversations),
@@ -65,11 +54,7 @@ def list_keys(db: Database, persona: str, kind: str) -> list[str]:
 
 
 def is_known(db: Database, persona: str, conversation: str) -> bool:
-    """Return whether anything was stored of a conversation.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return whether anything was stored of a conversation."""
     c = conversations.c
     chosen = select(c.id).where(c.persona_id == persona, c.conversation_key == conversation)
     return bool(db.read(chosen, source="conversations"))

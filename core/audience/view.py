@@ -123,10 +123,5 @@ class Seen:
 
 
 def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:
-    """Return whether a row that was looked up by its id is there and may be seen.
-
-    Args:
-        row: with `audience_id` and `local_only`, or None.
-        local: rows that must not leave this machine may be seen too.
-    """
+    """Return whether a row that was looked up by its id is there and may be seen."""
     return row is not None and row.audience_id in audiences and (local or not row.local_only)

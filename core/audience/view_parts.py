@@ -1,8 +1,4 @@
-"""The SELECTs that `audience.view_statement` joins into one statement: what each brings, and what it may read.
-
-Every one has the nine columns of `_row`; the first names what the row is. They read the audiences of the CTE `seen`:
-those the scope may turn out to see, which of them it does is decided in Python.
-"""
+"""The SELECTs that `audience.view_statement` joins into one statement: what each brings, and what it may read."""
 
 from __future__ import annotations
 
@@ -145,11 +141,7 @@ def seen(all_of_server: bool, family: str) -> Part:
 
 @lru_cache(maxsize=4)
 def always(bare: bool, family: str) -> tuple[Part, ...]:
-    """Return what every look brings: conversations, the participant, audiences with their rows, what is indexed.
-
-    Args:
-        bare: the search tables are not read.
-    """
+    """Return what every look brings: conversations, the participant, audiences with their rows, what is indexed."""
     c, p, s = conversations.c, participants.c, search_stats.c
     facts = _row(
         CONVERSATION,
@@ -214,11 +206,7 @@ def vocabulary(family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=4)
 def recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
-    """Return what brings the other conversations with the newest messages, of each audience that may be seen.
-
-    One branch an audience, each walked from its newest end: in one query all conversations of all audiences would be
-    sorted. Where a scope sees its whole server, one branch a server.
-    """
+    """Return what brings the other conversations with the newest messages, of each audience that may be seen."""
     a, c = audiences.c, conversations.c
     if all_of_server:
         servers = (_SERVER, literal("", Key(191)))
@@ -259,10 +247,7 @@ _EVERY: Any = literal_column(str(ALL_OF_THEM))
 
 @lru_cache(maxsize=2)
 def wanted_key(family: str) -> Part:
-    """Return one branch of the CTE `known`: a tag, or the mark of rows with unlisted words, to be counted.
-
-    A list in the condition of the count itself leads servers to read all words or tags of an audience.
-    """
+    """Return one branch of the CTE `known`: a tag, or the mark of rows with unlisted words, to be counted."""
     number, kind = bindparam("at", type_=Integer()), bindparam("kind", type_=Integer())
     term = bindparam("term", type_=Key(255))
     return Part(select(number.label("at"), _EVERY.label("taken"), kind.label("kind"), term.label("term")), family)
@@ -281,11 +266,7 @@ def exact_words(family: str) -> Part:
 
 
 def _said_here() -> Any:
-    """Return 1 where two rows of the conversation's own audience have a word that begins with `word`, else NULL.
-
-    That audience alone, by two look-ups: the CTE `seen` would be worked out anew for every word. A scalar, since some
-    servers ask a NOT EXISTS again for every row of the outer table.
-    """
+    """Return 1 where two rows of the conversation's own audience have a word that begins with `word`, else NULL."""
     n, a, c = search_count.c, audiences.c, conversations.c
     own = select(c.audience_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
     public = select(a.audience_id).where(
@@ -303,11 +284,7 @@ def _said_here() -> Any:
 
 @lru_cache(maxsize=4)
 def known_words(family: str, near: bool = False) -> Part:
-    """Return one branch of the CTE `known`: known words with an ending (`head` 0) or beginning in a range of texts.
-
-    One word more than are `taken` comes, by which `counted` sees that there are more. With `near` it is empty where two
-    rows here have a word that begins with `word`: that is no slip then.
-    """
+    """Return one branch of the CTE `known`: known words with an ending (`head` 0) or beginning in a range of texts."""
     v = search_vocab.c
     low, high = bindparam("low", type_=Key(170)), bindparam("high", type_=Key(170))
     found = _known_word(bindparam("at", type_=Integer()), bindparam("taken", type_=Integer()))
@@ -327,11 +304,7 @@ def words(family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def counted(family: str) -> Part:
-    """Return what brings how often the words and keys of the CTE `words` stand in the audiences.
-
-    And, as CUT, the number of each range that has more words than are taken: a statement that asks for these again
-    would have each range looked up twice.
-    """
+    """Return what brings how often the words and keys of the CTE `words` stand in the audiences."""
     n, w = search_count.c, _WORDS.c
     joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == w.kind, n.term == w.term, w.nth <= w.taken)
     _, *columns = _row(COUNT, n=[w.at, n.audience_id, n.source, n.docs], k=[_raw(n.term)])

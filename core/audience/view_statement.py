@@ -1,9 +1,4 @@
-"""The first of the three round trips of a prompt: one statement that works out what a scope sees.
-
-It brings the conversation, the participant, the audiences and how many rows each holds, the tag vocabulary where it
-changed, settings stored in the database where they are stale, the other conversations with the newest messages, and for
-each word wanted the known words it stands in and how rare they are.
-"""
+"""The first of the three round trips of a prompt: one statement that works out what a scope sees."""
 
 from __future__ import annotations
 
@@ -48,11 +43,7 @@ T = TypeVar("T")
 
 
 def look(db: Database, scope: Scope, request: Request, *, destination: str, private_stays_private: bool = True) -> Seen:
-    """Work out what a scope sees, in one round trip; two more where others inserted rows by SQL since.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Work out what a scope sees, in one round trip; two more where others inserted rows by SQL since."""
     try:
         rows = _ask(db, scope, request, not private_stays_private)
     except StoreReadError as error:
@@ -151,18 +142,12 @@ _NOTHING = {
 
 
 def _filled(items: Sequence[T], nothing: T) -> list[T]:
-    """Return the items, and as many of what finds nothing that few different statements come about.
-
-    SQLite takes longer to plan a new statement than to run it, and keeps those it had.
-    """
+    """Return the items, and as many of what finds nothing that few different statements come about."""
     return [*items, *[nothing] * (-len(items) % FILLED_TO)]
 
 
 def _ranges(fragments: Sequence[Fragment], shared: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return for each open piece the ranges of known words, or of their endings, that may hold it.
-
-    The number of a range is twice that of its piece, and one more for endings.
-    """
+    """Return for each open piece the ranges of known words, or of their endings, that may hold it."""
     made = []
     for at, f in enumerate(fragments):
         near = {"word": f.unless, "word_end": f.unless + LAST_CHAR}

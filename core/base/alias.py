@@ -1,7 +1,4 @@
-"""A second name for the package in this process: the same module objects under both, nothing loaded twice.
-
-Called by `as_core`, and by what an editable install offers under the name of the wheel.
-"""
+"""A second name for the package in this process: the same module objects under both, nothing loaded twice."""
 
 from __future__ import annotations
 
@@ -54,15 +51,7 @@ class _Alias(MetaPathFinder, InspectLoader):
 
 
 def add_alias(alias: str, package: str) -> None:
-    """Let `alias` and everything below it be `package` in this process; asking twice changes nothing.
-
-    Args:
-        alias: a top-level name, such as `core`.
-        package: the top-level name that is installed.
-
-    Raises:
-        ImportError: another package of that name is loaded already.
-    """
+    """Let `alias` and everything below it be `package` in this process; asking twice changes nothing."""
     module = import_module(package)
     present = sys.modules.get(alias)
     if present is module:

@@ -1,7 +1,4 @@
-"""The times of messages whose order is known: what is told of a file must stay in the order of the file.
-
-Called by `transfer`. A conversation is ordered by time, so a time that does not fit its place gives way.
-"""
+"""The times of messages whose order is known: what is told of a file must stay in the order of the file."""
 
 from __future__ import annotations
 
@@ -10,20 +7,7 @@ from collections.abc import Sequence
 
 
 def settle_times(times: Sequence[int]) -> list[int]:
-    """Return times that never fall, as many of those given as possible among them, each at its place.
-
-    A time that does not fit gets that of the message before, those at the beginning that of the first that fits. So one
-    message that was moved, or written by a clock gone wrong, does not change the times of the others.
-
-    Args:
-        times: of the messages in their order, in any unit.
-
-    Returns:
-        As many times, in the order given; equal to `times` when those never fall.
-
-    >>> settle_times([10, 99, 20, 30]), settle_times([10, 20, 5, 30]), settle_times([7, 1, 2]), settle_times([])
-    ([10, 10, 20, 30], [10, 20, 20, 30], [1, 1, 2], [])
-    """
+    """Return times that never fall, as many of those given as possible among them, each at its place."""
     kept = _longest_rising(times)
     settled: list[int] = []
     now = times[kept[0]] if kept else 0

@@ -1,8 +1,4 @@
-"""Functions a host registers or puts in the place of ours, called with what they accept.
-
-Host functions run in daemon threads of their own, so one that hangs is given up after a time and can hold up neither
-the caller nor the end of the process. Called by the doors of the prompt.
-"""
+"""Functions a host registers or puts in the place of ours, called with what they accept."""
 
 from __future__ import annotations
 
@@ -81,11 +77,7 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
 
 
 def get_hook(name: str) -> Callable[..., Any] | None:
-    """Return the function registered under a name, None where there is none.
-
-    Raises:
-        ValueError: unknown name.
-    """
+    """Return the function registered under a name, None where there is none."""
     _check_name(name)
     return _hooks.get(name)
 
@@ -112,29 +104,7 @@ def call(
     name: str = "",
     group: str = "",
 ) -> Any:
-    """Return what the function gives for those of the arguments its signature accepts.
-
-    Args:
-        function: sync or async, or anything else that can be called.
-        arguments: all that could be passed, by name; the first is the one a function gets whose own names say nothing.
-        timeout_seconds: above 0; how long to wait in all.
-        direct: call it in this thread and without a limit of time; for the project's own functions. An awaitable
-            result is run to its end apart all the same.
-        name: for errors; by default the function's own.
-        group: whose threads it takes. Each group has MAX_WORKERS of its own, so that calls that may hang for minutes
-            leave the hooks of a prompt theirs.
-
-    Returns:
-        The result; that of an awaitable once it has ended.
-
-    Raises:
-        HookTimeout: no answer in time. The function may go on in its thread; its result is thrown away.
-        HookAborted: it ended by `SystemExit`, a cancelled task or the like.
-        Exception: what the function raised, unchanged.
-
-    >>> call(lambda text: text.upper(), {"text": "hi", "settings": None}, timeout_seconds=5)
-    'HI'
-    """
+    """Return what the function gives for those of the arguments its signature accepts."""
     if not timeout_seconds > 0:
         raise ConfigError(
             f"HOOK_TIMEOUT_SECONDS is {timeout_seconds!r}. It must be above 0.", flag="HOOK_TIMEOUT_SECONDS"
@@ -148,19 +118,7 @@ def call(
 
 
 def choose_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the positional and keyword arguments to call a function with.
-
-    Parameters get the argument of their name. Where the first argument finds no parameter of its name, the first
-    positional parameter with a name of its own gets it. Functions without a signature, such as some builtins, get the
-    first argument.
-
-    >>> choose_arguments(lambda text: 0, {"text": "hi", "limit": 3})
-    ([], {'text': 'hi'})
-    >>> choose_arguments(lambda said, *, limit: 0, {"text": "hi", "limit": 3})
-    (['hi'], {'limit': 3})
-    >>> choose_arguments(lambda **all: 0, {"text": "hi", "limit": 3})
-    ([], {'text': 'hi', 'limit': 3})
-    """
+    """Return the positional and keyword arguments to call a function with."""
     first = next(iter(arguments), None)
     try:
         parameters = list(inspect.signature(function).parameters.values())

@@ -1,24 +1,10 @@
-"""How limits of a prompt are read: strictly as an argument, leniently from a host's hook.
-
-Owns no limit itself; the doors pass what they were given and use what comes back.
-"""
+"""How limits of a prompt are read: strictly as an argument, leniently from a host's hook."""
 
 from __future__ import annotations
 
 
 def read_limit_argument(name: str, value: object) -> int | None:
-    """Return the limit as a whole number of at least 1, or None when none was given.
-
-    Args:
-        name: the argument's name, for the error.
-        value: what the caller passed; None means no limit.
-
-    Raises:
-        ValueError: anything but None and a whole number of at least 1; `True`, `1.0`, `"5"` and NaN are none.
-
-    >>> read_limit_argument("max_chars", 52000), read_limit_argument("max_chars", None)
-    (52000, None)
-    """
+    """Return the limit as a whole number of at least 1, or None when none was given."""
     if value is None:
         return None
     if not _is_limit(value):
@@ -30,19 +16,7 @@ def read_limit_argument(name: str, value: object) -> int | None:
 
 
 def read_engine_limit(value: object) -> tuple[int | None, str | None]:
-    """Return the limit the hook `engine_limit` gave and a note for the report when it was unusable.
-
-    Args:
-        value: what the hook returned; None means the model has no limit.
-
-    Returns:
-        `(limit, None)`, or `(None, note)` where the value counts as none.
-
-    >>> read_engine_limit(30000)
-    (30000, None)
-    >>> read_engine_limit("many")
-    (None, "engine_limit gave 'many', which is no whole number of at least 1; no limit was taken from it")
-    """
+    """Return the limit the hook `engine_limit` gave and a note for the report when it was unusable."""
     if value is None:
         return None, None
     if _is_limit(value):

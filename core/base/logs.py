@@ -8,10 +8,7 @@ logger: logging.Logger = logging.getLogger("prompt_engine")
 
 
 def event(level: int, name: str, **fields: object) -> None:
-    """Log `name key=value ...`, each value by `repr`. Callers pass counts, ids of flags and error classes only.
-
-    >>> event(logging.DEBUG, "memory_search", tags=3, hits=5)
-    """
+    """Log `name key=value ...`, each value by `repr`."""
     if logger.isEnabledFor(level):
         logger.log(level, "%s %s", name, " ".join(f"{key}={value!r}" for key, value in fields.items()))
 

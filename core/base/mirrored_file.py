@@ -1,9 +1,4 @@
-"""One text file that people and the program both write: read whole, replaced only when it is still what was read.
-
-The new text is written beside the file and takes its place in one step. On Linux the two files change places, so that
-what was there at that very moment can be looked at afterwards: if somebody saved in between, the files change back.
-Elsewhere the file is compared right before it is replaced. Called by `conversations.memory_files`.
-"""
+"""One text file that people and the program both write: read whole, replaced only when it is still what was read."""
 
 from __future__ import annotations
 
@@ -25,11 +20,7 @@ _EXCHANGE, _HERE = 2, -100
 
 
 def read_file(path: Path) -> str | None:
-    """Return the file's text, line ends as they are; None where there is no file.
-
-    Raises:
-        TransferError: it is larger than 10 MB, no UTF-8, or cannot be read; it is left as it is.
-    """
+    """Return the file's text, line ends as they are; None where there is no file."""
     try:
         if path.stat().st_size > MAX_BYTES:
             size = path.stat().st_size
@@ -48,18 +39,7 @@ def read_file(path: Path) -> str | None:
 
 
 def replace_file(path: Path, text: str, *, seen: str | None) -> bool:
-    """Put a text into the place of the file, unless the file is no longer what was seen.
-
-    Args:
-        text: the new text.
-        seen: the text the file had when it was read; None where there was no file.
-
-    Returns:
-        Whether it was replaced; False leaves the file as somebody saved it meanwhile.
-
-    Raises:
-        TransferError: it cannot be written; the file is as it was.
-    """
+    """Put a text into the place of the file, unless the file is no longer what was seen."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,14 +55,7 @@ def replace_file(path: Path, text: str, *, seen: str | None) -> bool:
 
 @contextlib.contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Keep other programs of this package from the same work meanwhile; people are not kept from anything.
-
-    Args:
-        path: a folder, or a file of its own that is made where it is missing.
-
-    Raises:
-        OSError: it cannot be opened.
-    """
+    """Keep other programs of this package from the same work meanwhile; people are not kept from anything."""
     try:
         import fcntl  # noqa: PLC0415 - not on every system
     except ImportError:

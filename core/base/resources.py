@@ -8,11 +8,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def find(name: str) -> Path:
-    """Return the path of a file or folder that ships with the package, such as `prompts` or `sql/schema`.
-
-    Raises:
-        FileNotFoundError: the installation is incomplete.
-    """
+    """Return the path of a file or folder that ships with the package, such as `prompts` or `sql/schema`."""
     for root in (_PACKAGE / "_data", _PACKAGE.parent):
         if (root / name).exists():
             return root / name

@@ -1,8 +1,4 @@
-"""Texts as an embedder gets them, and vectors as they are kept (docs/embeddings.md). Pure; numpy is not needed here.
-
-A vector is kept as one signed byte a number: a quarter of the room, for a cosine that changes by about 0.0003 among
-vectors of 384 numbers. Its length is not kept: only directions are compared.
-"""
+"""Texts as an embedder gets them, and vectors as they are kept (docs/embeddings.md)."""
 
 from __future__ import annotations
 
@@ -21,16 +17,7 @@ STEPS = 127
 
 
 def split_pieces(text: str, speaker: str = "") -> list[str]:
-    """Return what is embedded of a text: about PIECE_WORDS words each, led by who said it.
-
-    Returns:
-        At most MOST_PIECES texts; none for a blank one.
-
-    >>> split_pieces("I like tea", "Ann"), split_pieces(" ")
-    (['Ann: I like tea'], [])
-    >>> [len(piece.split()) for piece in split_pieces("word " * 250)]
-    [125, 125]
-    """
+    """Return what is embedded of a text: about PIECE_WORDS words each, led by who said it."""
     words = text[:MOST_CHARS].split()
     if not words:
         return []
@@ -41,11 +28,7 @@ def split_pieces(text: str, speaker: str = "") -> list[str]:
 
 
 def pack_vector(vector: Iterable[float]) -> bytes | None:
-    """Return a vector as it is kept; None for one that has no direction, or that is none.
-
-    >>> list(array("b", pack_vector([0.5, -1.0, 0.0]))), pack_vector([0.0, 0.0]), pack_vector([float("nan")])
-    ([64, -127, 0], None, None)
-    """
+    """Return a vector as it is kept; None for one that has no direction, or that is none."""
     numbers = [float(each) for each in vector]
     most = max(map(abs, numbers), default=0.0)
     if not 0 < len(numbers) <= MOST_DIMENSIONS or not all(map(math.isfinite, numbers)) or most <= 0.0:
@@ -54,9 +37,5 @@ def pack_vector(vector: Iterable[float]) -> bytes | None:
 
 
 def split_batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
-    """Return the texts in batches of at most `size`.
-
-    >>> split_batches(["a", "b", "c"], 2)
-    [['a', 'b'], ['c']]
-    """
+    """Return the texts in batches of at most `size`."""
     return [texts[at : at + size] for at in range(0, len(texts), size)]

@@ -1,8 +1,4 @@
-"""Row ids as JSON carries them: texts of digits, since clients in JavaScript round numbers above 2^53.
-
-Inside, an id is a whole number. Whatever leaves as JSON by HTTP, the Model Context Protocol or the command line passes
-`write_ids`; whatever comes in by them passes `read_id`, which takes both forms.
-"""
+"""Row ids as JSON carries them: texts of digits, since clients in JavaScript round numbers above 2^53."""
 
 from __future__ import annotations
 
@@ -20,18 +16,7 @@ _DATA = "metadata"
 
 
 def write_ids(value: Any) -> Any:
-    """Return a JSON value with every row id as text of digits, and with no number a client would round.
-
-    Mappings, lists and tuples are gone through, lists for tuples; the value itself is not changed. What a host keeps
-    under `metadata` stays as it is, but for numbers that are too large.
-
-    >>> write_ids({"hits": [{"id": 7, "score": 3, "depends_on": [1, 2]}], "run_id": None})
-    {'hits': [{'id': '7', 'score': 3, 'depends_on': ['1', '2']}], 'run_id': None}
-    >>> write_ids({"limit": 2**53, "found": 2**53 + 1, "unknown": 3, "is_id": True})
-    {'limit': 9007199254740992, 'found': '9007199254740993', 'unknown': 3, 'is_id': True}
-    >>> write_ids({"metadata": {"user_id": 5, "large": 2**60}})
-    {'metadata': {'user_id': 5, 'large': '1152921504606846976'}}
-    """
+    """Return a JSON value with every row id as text of digits, and with no number a client would round."""
     return _write(value)
 
 
@@ -59,11 +44,7 @@ def _holds_ids(key: object, value: object) -> bool:
 
 
 def find_id(value: object) -> int | None:
-    """Return the row id a value holds as whole number or as text of digits, None where it is none.
-
-    >>> find_id(7), find_id("7"), find_id("m7"), find_id(True)
-    (7, 7, None, None)
-    """
+    """Return the row id a value holds as whole number or as text of digits, None where it is none."""
     try:
         return read_id(value)
     except ValueError:
@@ -71,21 +52,7 @@ def find_id(value: object) -> int | None:
 
 
 def read_id(value: object, name: str = "id") -> int:
-    """Return a row id that came as whole number or as text of digits.
-
-    Args:
-        value: what came.
-        name: the field's name, for the error.
-
-    Raises:
-        ValueError: it is neither, or outside 0 to 2^63 - 1.
-
-    >>> read_id(7), read_id("9007199254740993"), read_id(7.0)
-    (7, 9007199254740993, 7)
-    >>> read_id("x")
-    Traceback (most recent call last):
-    ValueError: id is 'x'. It must be an id as it was handed out: digits, as text or as a whole number.
-    """
+    """Return a row id that came as whole number or as text of digits."""
     row_id: object = value
     if isinstance(value, str):
         is_digits = value.isascii() and value.isdigit() and len(value) <= len(str(LARGEST_ID))

@@ -1,8 +1,4 @@
-"""What every call of a door begins with: `Call`, made once at the door and handed down.
-
-A door makes it of its keyword arguments and gives it to what it calls instead of the three apart. Nobody changes it:
-who needs another scope makes another one (`dataclasses.replace`).
-"""
+"""What every call of a door begins with: `Call`, made once at the door and handed down."""
 
 from __future__ import annotations
 
@@ -48,38 +44,19 @@ def open_call(
     *,
     searches: bool = False,
 ) -> Call:
-    """Return the call of a door that was passed these; what is None is the process's own.
-
-    Args:
-        searches: the door reads alone.
-
-    Raises:
-        ConfigError: the connection string or the settings cannot be used.
-        StoreError: the database of the process cannot be opened.
-    """
+    """Return the call of a door that was passed these; what is None is the process's own."""
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings, known_db, searches=searches)
     return Call(known_db, known, defaults.scope_for(scope, known))
 
 
 def look_around(call: Call, request: Request | None = None) -> Seen:
-    """Return what the scope of a call sees, and what else was asked for, in one statement.
-
-    Args:
-        request: None asks who sees what and nothing else.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return what the scope of a call sees, and what else was asked for, in one statement."""
     private = bool(call.settings.private_stays_private)
     asked = Request(bare=True) if request is None else request
     return look(call.db, call.scope, asked, destination=call.destination, private_stays_private=private)
 
 
 def with_viewer(call: Call) -> Call:
-    """Return the call with its viewer, asking the database unless it has one already.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the call with its viewer, asking the database unless it has one already."""
     return call if call.viewer is not None else replace(call, viewer=look_around(call).viewer)

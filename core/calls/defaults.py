@@ -1,7 +1,4 @@
-"""What a door works with when the caller passes nothing: database, settings, scope.
-
-Every door calls `handle`, `settings_for` and `scope_for`, in this order, once a call.
-"""
+"""What a door works with when the caller passes nothing: database, settings, scope."""
 
 from __future__ import annotations
 
@@ -81,11 +78,7 @@ def configure(
 
 
 def check_model(model: Any) -> None:
-    """Refuse what can be asked neither by a call nor by `complete`.
-
-    Raises:
-        TypeError: it has no `complete` that can be called, and cannot be called itself.
-    """
+    """Refuse what can be asked neither by a call nor by `complete`."""
     if model is not None and not callable(getattr(model, "complete", model)):
         raise TypeError(
             f"model is of type {type(model).__name__}. Pass a function taking the list of messages, "
@@ -97,12 +90,7 @@ MODEL_NAME_BYTES = 100
 
 
 def check_embedder(embedder: Any) -> None:
-    """Refuse what makes no vectors: an embedder has `embed(texts)` and a `name` of 1 to MODEL_NAME_BYTES bytes.
-
-    Raises:
-        TypeError: it has not.
-        ConfigError: what compares vectors is not installed.
-    """
+    """Refuse what makes no vectors: an embedder has `embed(texts)` and a `name` of 1 to MODEL_NAME_BYTES bytes."""
     if embedder is None:
         return
     name = getattr(embedder, "name", None)
@@ -186,20 +174,12 @@ def open_database(
 
 
 def handle(db: Any = None) -> Any:
-    """Return the handle passed, else that of the process.
-
-    Raises:
-        TypeError: what was passed is none, such as a connection string.
-    """
+    """Return the handle passed, else that of the process."""
     return default_database() if db is None else check_handle(db)
 
 
 def check_handle(db: Any) -> Any:
-    """Return the handle.
-
-    Raises:
-        TypeError: it is none, such as a connection string.
-    """
+    """Return the handle."""
     if not hasattr(db, "read"):
         raise TypeError(
             f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "
@@ -211,18 +191,7 @@ def check_handle(db: Any) -> Any:
 def settings_for(
     settings: Settings | Mapping[str, object] | None = None, db: Any = None, *, searches: bool = False
 ) -> Settings:
-    """Return the settings of one call: those passed, else those of `configure`, over environment, table and file.
-
-    With SEARCH_INDEX 0 the database keeps no search index from then on.
-
-    Args:
-        db: its table `config` is read, at most every 5 seconds. None reads no table: what is known of the database of
-            the process counts.
-        searches: the call reads alone, and leaves a search index that it does not use where it is.
-
-    Raises:
-        ConfigError: as `config.resolve`.
-    """
+    """Return the settings of one call: those passed, else those of `configure`, over environment, table and file."""
     known = _settings_for(settings, db)
     if not (known.search_index or searches or db is None):
         keeping.leave_out(db)
@@ -254,11 +223,7 @@ def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> S
 
 
 def clock(db: Database | None = None) -> Callable[[], datetime]:
-    """Return the clock of the handle passed, else of the process's database, else the operating system's.
-
-    Raises:
-        TypeError: what was passed is no handle, such as a connection string.
-    """
+    """Return the clock of the handle passed, else of the process's database, else the operating system's."""
     db = _process.db if db is None else check_handle(db)
     return db.clock if db is not None else now_utc
 

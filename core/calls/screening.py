@@ -44,13 +44,7 @@ def set_screen(function: Screen | None) -> None:
 def is_flagged(
     text: str, kind: str, *, settings: Settings, screen: Screen | None = None
 ) -> tuple[bool, tuple[str, ...]]:
-    """Return whether the text is to be kept from prompts, and a note where it is.
-
-    A hook that fails or hangs flags: an operator can release the row, but cannot unsay what a prompt has shown.
-
-    Args:
-        screen: the function to ask; None is the registered one. Without any, nothing is flagged.
-    """
+    """Return whether the text is to be kept from prompts, and a note where it is."""
     function = screen or (_registered[0] if _registered else None)
     if function is None:
         return False, ()

@@ -111,14 +111,7 @@ def load(
 
 
 def with_stored(settings: Settings, values: Mapping[str, str]) -> Settings:
-    """Return settings with what the table `config` says now, where nothing higher says otherwise.
-
-    Args:
-        values: flag to text, the rows of the table as they were just read.
-
-    >>> with_stored(Settings(context_verbosity=4), {"CONTEXT_VERBOSITY": "7", "THOUGHTS_LIMIT": "2"}).differing()
-    {'CONTEXT_VERBOSITY': 4, 'THOUGHTS_LIMIT': 2}
-    """
+    """Return settings with what the table `config` says now, where nothing higher says otherwise."""
     level = database_level(values.items())
     lower = {name: value for name, value in level.values.items() if settings.sources[name] not in _HIGHER}
     return settings.under(lower, dict.fromkeys(lower, "database"))
@@ -140,18 +133,7 @@ def _joined(base: Settings, levels: list[Level]) -> Settings:
 def resolve(
     settings: Settings | Mapping[str, object] | None = None, database_values: Mapping[str, str] | None = None
 ) -> Settings:
-    """Return the settings a door works with: those passed whole, else those of `load` under the mapping passed.
-
-    Args:
-        settings: the `settings` argument of a door.
-        database_values: as for `load`.
-
-    Raises:
-        ConfigError: as `load`; `settings` of another type.
-
-    >>> resolve({"CONTEXT_VERBOSITY": 4}).context_verbosity
-    4
-    """
+    """Return the settings a door works with: those passed whole, else those of `load` under the mapping passed."""
     if isinstance(settings, Settings):
         return settings
     if settings is not None and not isinstance(settings, Mapping):

@@ -18,11 +18,7 @@ class BadValueError(ValueError):
 
 
 def shown(value: object) -> str:
-    """Return a value as messages quote it: its `repr`, cut where it is long.
-
-    >>> shown("ten"), len(shown("x" * 1_000_000))
-    ("'ten'", 60)
-    """
+    """Return a value as messages quote it: its `repr`, cut where it is long."""
     try:
         return _short.repr(value)
     except ValueError:  # a whole number of more digits than Python prints

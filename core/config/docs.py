@@ -110,11 +110,7 @@ def _yaml_entry(declared: Flag) -> str:
 
 
 def write_yaml_value(value: Any) -> str:
-    """Return a default as YAML writes it on one line.
-
-    >>> [write_yaml_value(value) for value in (True, ("en",), None, 91.0, "UTC")]
-    ['1', '[en]', 'null', '91', 'UTC']
-    """
+    """Return a default as YAML writes it on one line."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, float):
@@ -174,17 +170,7 @@ def build_documents() -> dict[str, str]:
 
 
 def write_documents(folder: str | Path, *, docs: str | Path | None = None, force: bool = False) -> list[Path]:
-    """Write config.yaml into a folder and return the paths written; nothing is replaced that says something else.
-
-    Args:
-        folder: where config.yaml goes; made where it is missing.
-        docs: where config.md and config.schema.json go; None writes none.
-        force: replace files that are there.
-
-    Raises:
-        ConfigError: a file is there and differs, and `force` is not set; or it cannot be written. Nothing was replaced
-            unasked.
-    """
+    """Write config.yaml into a folder and return the paths written; nothing is replaced that says something else."""
     wanted = {}
     for name, text in build_documents().items():
         if name == _YAML:
@@ -227,11 +213,7 @@ def main(folder: str | Path) -> int:
 
 
 def _sets_anything(text: str) -> bool:
-    """Return whether a file holds a line that is not blank and no comment.
-
-    >>> _sets_anything("# A comment\\n\\n#X: 1\\n"), _sets_anything("# A\\nX: 1\\n")
-    (False, True)
-    """
+    """Return whether a file holds a line that is not blank and no comment."""
     return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
 
 

@@ -1,8 +1,4 @@
-"""Reads config.yaml: which file it is, what it says, and on which line; it knows no flag.
-
-The parsed file is kept and given again as long as the file holds the same bytes. Comparing the bytes costs as little as
-asking for the time stamp (3 microseconds) and misses no change. `yaml` is loaded only for a file that says something.
-"""
+"""Reads config.yaml: which file it is, what it says, and on which line; it knows no flag."""
 
 from __future__ import annotations
 
@@ -61,25 +57,13 @@ def _shipped() -> str:
 
 
 def flag_name(key: str) -> str:
-    """Return a key in the spelling of flags, mechanically: `contextVerbosity` and `context_verbosity` alike.
-
-    Names that other programs have for the same become ours.
-
-    >>> flag_name("contextVerbosity"), flag_name("auto_hide_scene_count"), flag_name("TAGS_LIMIT"), flag_name("naïve")
-    ('CONTEXT_VERBOSITY', 'AUTO_HIDE_SCENE_COUNT', 'TAGS_LIMIT', 'naïve')
-    >>> flag_name("autonomousAgentEnabledToolIds")
-    'ENABLED_TOOL_IDS'
-    """
+    """Return a key in the spelling of flags, mechanically: `contextVerbosity` and `context_verbosity` alike."""
     name = _HUMPS.sub("_", key).upper() if key.isascii() else key
     return _ALIASES.get(name, name)
 
 
 def find_file(named: str | None) -> tuple[str, bytes] | None:
-    """Return path and content of the file `named`, else of `config.yaml` here, else of the shipped one, else None.
-
-    Raises:
-        ConfigError: the named file is not there, or what is there cannot be read.
-    """
+    """Return path and content of the file `named`, else of `config.yaml` here, else of the shipped one, else None."""
     if named:
         content = _read_bytes(named)
         if content is None:
@@ -95,15 +79,7 @@ def find_file(named: str | None) -> tuple[str, bytes] | None:
 
 
 def find_and_read(named: str | None, flags: Container[str]) -> ConfigFile:
-    """Return what the file of `find_file` says, the same object as long as its bytes are the same.
-
-    Args:
-        named: a path; None or blank looks in the two usual places.
-        flags: the names whose values are wanted; the same at every call.
-
-    Raises:
-        ConfigError: as `find_file` and `read_entries`.
-    """
+    """Return what the file of `find_file` says, the same object as long as its bytes are the same."""
     found = find_file(named)
     return _parsed(*found, flags) if found else NO_FILE
 
@@ -152,20 +128,7 @@ def _parsed(name: str, content: bytes, flags: Container[str]) -> ConfigFile:
 def read_entries(
     name: str, content: bytes, flags: Container[str], found: list[ConfigError] | None = None
 ) -> Iterator[Entry]:
-    """Yield the top-level keys of a file, in order.
-
-    Args:
-        name: the path, for messages.
-        content: the file's bytes; nothing but comments and white space gives no entry.
-        flags: the names whose values are wanted; other entries have the value None.
-        found: collects duplicate keys instead of raising at the first; what is not YAML always raises.
-
-    Raises:
-        ConfigError: not UTF-8, not YAML, not a mapping, a key twice; `line` says where.
-
-    >>> [(entry.key, entry.value, entry.line) for entry in read_entries("c", b"# c\\ntagsLimit: 4", {"TAGS_LIMIT"})]
-    [('tagsLimit', 4, 2)]
-    """
+    """Yield the top-level keys of a file, in order."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -277,11 +240,7 @@ def _constructed(loader: Any, node: Any) -> Any:
 
 
 def read_yaml_value(text: str) -> Any:
-    """Return the value a YAML text holds, with the limits of the file; BadValueError if it is none.
-
-    >>> read_yaml_value("[en, de]")
-    ['en', 'de']
-    """
+    """Return the value a YAML text holds, with the limits of the file; BadValueError if it is none."""
     if len(text) > MAX_BYTES:
         raise BadValueError("It is too long.")
     try:

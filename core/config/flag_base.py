@@ -52,19 +52,7 @@ class Flag:
     def refusal(
         self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""
     ) -> ConfigError:
-        """Return the error that says what is wrong, where, what is allowed and what to do.
-
-        Args:
-            value: the bad value; never shown for a secret.
-            source: the level it came from.
-            where: that level as people know it: a path, a variable, a table.
-            line: the line of the file.
-            hint: one more sentence; left out for a secret.
-
-        >>> rounds = Flag("ROUNDS", 10, Whole(0, 50, "items"), "Prompt", "How many.")
-        >>> str(rounds.refusal("ten", "file", "config.yaml", line=3))[:71]
-        "ROUNDS is 'ten' (config.yaml, line 3). It must be a whole number of ite"
-        """
+        """Return the error that says what is wrong, where, what is allowed and what to do."""
         place = f"{where}, line {line}" if line else where
         seen = DOTS if self.secret else shown(value)
         helped = f" {hint}" if hint and not self.secret else ""
@@ -92,22 +80,7 @@ def flag(
     secret: bool = False,
     refreshes: bool = False,
 ) -> Any:
-    """Declare one flag as a field of `Settings`. The kind follows from the default and the range, unless it is given.
-
-    Args:
-        default: in the form it is kept in.
-        help: one sentence, for people.
-        group: heading it stands under in config.yaml and the documentation.
-        unit: what a number counts.
-        low: smallest number allowed.
-        high: largest number allowed.
-        also: numbers outside the range that are allowed too.
-        choices: the words of which one is chosen.
-        kind: the kind of value, where it is none of the above.
-        default_means: what the default does, where the value alone does not say it.
-        secret: comes from the environment only and is shown as dots.
-        refreshes: it decides what is hidden or included of stories, which is worked out anew when it is changed.
-    """
+    """Declare one flag as a field of `Settings`."""
     if kind is None:
         if choices:
             kind = Choice(choices)
@@ -160,12 +133,7 @@ class FlagValues:
             raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
 
     def under(self, values: Mapping[str, Any], sources: Mapping[str, ValueSource]) -> Self:
-        """Return these settings with some values changed that were read already; they are not looked at again.
-
-        Args:
-            values: flag in upper case to value.
-            sources: flag in upper case to where the value came from.
-        """
+        """Return these settings with some values changed that were read already; they are not looked at again."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.__dict__.update({name.lower(): value for name, value in values.items()})
@@ -173,12 +141,7 @@ class FlagValues:
         return made
 
     def replace(self, **changes: object) -> Self:
-        """Return these settings with some values changed; names in lower case.
-
-        Raises:
-            ConfigError: a bad value.
-            TypeError: no flag has such a name.
-        """
+        """Return these settings with some values changed; names in lower case."""
         values = {}
         for name, value in changes.items():
             if name.upper() not in self.declared() or name != name.lower():
@@ -200,11 +163,7 @@ class FlagValues:
 
 
 def plain(value: Any) -> Any:
-    """Return a flag's value as JSON knows it.
-
-    >>> plain(("a", "b")), plain(Frozen({"a": ("b",)})), plain(4)
-    (['a', 'b'], {'a': ['b']}, 4)
-    """
+    """Return a flag's value as JSON knows it."""
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, tuple):

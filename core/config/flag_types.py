@@ -1,10 +1,4 @@
-"""What the value of a flag may be: one class per kind of value, and the two ways a value comes in.
-
-A value read from YAML or handed in by code keeps its type and is taken exactly (`read`): a switch is no number, a text
-is no number. A value from the environment or the database table `config` is text (`read_text`). Both give the same
-frozen Python value or raise `BadValueError`. Nothing here knows a flag by name; `config.flags` declares them, and
-`config.flag_types` has the kinds that hold several texts.
-"""
+"""What the value of a flag may be: one class per kind of value, and the two ways a value comes in."""
 
 from __future__ import annotations
 
@@ -30,11 +24,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Frozen(Mapping[str, Any]):
-    """A mapping that cannot be changed, can be hashed where its values can, and can be pickled and copied.
-
-    >>> Frozen({"a": 1}) == {"a": 1}, hash(Frozen({"a": 1})) == hash(Frozen({"a": 1}))
-    (True, True)
-    """
+    """A mapping that cannot be changed, can be hashed where its values can, and can be pickled and copied."""
 
     __slots__ = ("_held",)
 
@@ -254,11 +244,7 @@ class Key(Text):
 
 
 class EmbedderName(Text):
-    """What makes vectors of texts: nothing, `http`, or `model2vec:` and the path of a folder.
-
-    >>> EmbedderName().read(" model2vec:models/potion "), EmbedderName().read("")
-    ('model2vec:models/potion', '')
-    """
+    """What makes vectors of texts: nothing, `http`, or `model2vec:` and the path of a folder."""
 
     FOLDER = "model2vec:"
 

@@ -1,8 +1,4 @@
-"""The one declaration of every flag: default, range, unit, group and one sentence of help.
-
-`config` is the door: it finds the values and makes `Settings` of them. config.yaml, docs/config.md and the JSON
-Schema are made from this declaration by `config.docs`. A flag stands here as soon as it changes something.
-"""
+"""The one declaration of every flag: default, range, unit, group and one sentence of help."""
 
 # ruff: noqa: RUF009 - what `flag` returns is the field itself
 
@@ -59,13 +55,7 @@ GROUPS: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
-    """The value of every flag, frozen. `Settings()` is all defaults and reads nothing.
-
-    Each argument is a flag's name in lower case; a bad value raises ConfigError.
-
-    >>> Settings(context_verbosity=4).context_verbosity, Settings().context_verbosity
-    (4, 10)
-    """
+    """The value of every flag, frozen."""
 
     context_verbosity: int = flag(
         10,

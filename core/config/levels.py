@@ -84,18 +84,7 @@ class Level:
 def read_environment(
     environ: Mapping[str, str] | None = None, found: list[ConfigError] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Return the variables that matter, sorted by name, secrets read from the files that name them.
-
-    Args:
-        environ: variables; None is those of the process.
-        found: collects errors instead of raising at the first.
-
-    Raises:
-        ConfigError: the file of a secret is missing, unreadable or empty.
-
-    >>> read_environment({"CONTEXT_VERBOSITY": "4", "HOME": "/root"})
-    (('CONTEXT_VERBOSITY', '4'),)
-    """
+    """Return the variables that matter, sorted by name, secrets read from the files that name them."""
     if environ is None and os.supports_bytes_environ:  # four times as fast as asking for each name
         held = {os.fsdecode(name): os.fsdecode(os.environb[name]) for name in _VARIABLE_BYTES.intersection(os.environb)}
     else:
@@ -173,11 +162,7 @@ def file_level(file: ConfigFile) -> Level:
 
 
 def argument_level(overrides: Mapping[str, object]) -> Level:
-    """Return what the caller says.
-
-    Raises:
-        ConfigError: a name that is no flag; it names the nearest known one.
-    """
+    """Return what the caller says."""
     level = Level("argument")
     for key, value in overrides.items():
         declared = known_flag(key)
@@ -186,14 +171,7 @@ def argument_level(overrides: Mapping[str, object]) -> Level:
 
 
 def known_flag(name: object) -> Flag:
-    """Return the flag of a name, in upper, lower or camel case.
-
-    Raises:
-        ConfigError: no flag has the name; it names the nearest known one.
-
-    >>> known_flag("contextVerbosity").name
-    'CONTEXT_VERBOSITY'
-    """
+    """Return the flag of a name, in upper, lower or camel case."""
     declared = FLAGS.get(flag_name(name)) if isinstance(name, str) else None
     if declared is None:
         near = find_nearest(flag_name(name), FLAGS) if isinstance(name, str) else None
@@ -225,11 +203,7 @@ def warn_of_problems(problems: Iterable[Problem]) -> None:
 
 
 class DatabaseValues:
-    """The rows of one database's table `config`, as they were last read, and when that was.
-
-    Who reads the table asks `is_stale`, reads, and calls `fill`; `config.load` gets `values`. A value written by
-    this process counts at once, also against a reading that began before it was written.
-    """
+    """The rows of one database's table `config`, as they were last read, and when that was."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -26,24 +26,7 @@ _MEDIA_LISTS = ("media", "attachments")
 def input_facts(
     message: IncomingMessage, *, image_data: Any = None, attachments: Any = None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return `(facts, notes)`: the parts of `input.payload` that are not in every message.
-
-    Args:
-        message: as `incoming.read_message` made it.
-        image_data: a mapping, for instance {mime_type, data}; anything else is left out with a note.
-        attachments: a list of mappings; other members are counted, noted and left out.
-
-    Returns:
-        Always `input_source`; image, attachments, video and reply_message_id where there are any, in this order.
-
-    >>> from datetime import datetime, UTC
-    >>> bare = IncomingMessage("1", datetime(2026, 3, 10, tzinfo=UTC), "hi", "webui", "webui/1", raw={"text": "hi"})
-    >>> facts, notes = input_facts(bare, attachments=[{"name": "a.txt"}, "b.png", None])
-    >>> facts
-    {'input_source': 'text', 'attachments': [{'name': 'a.txt'}]}
-    >>> notes
-    ('attachments: 2 of 3 are no objects and are left out',)
-    """
+    """Return `(facts, notes)`: the parts of `input.payload` that are not in every message."""
     notes: list[str] = []
     facts: dict[str, Any] = {"input_source": "voice" if get(message.raw, "voice") else "text"}
     found = {
@@ -78,15 +61,7 @@ def _attachments(attachments: Any, notes: list[str]) -> list[dict[str, Any]]:
 
 
 def reply(raw: Any) -> dict[str, Any] | None:
-    """Return {text, timestamp, from {username, usertag}} of the message replied to, None when there is none.
-
-    Returns:
-        text: the text, else the caption, else `[Non-text content]`. timestamp: ISO 8601 UTC, blank when there is none
-        or it cannot be read. A reply given as a bare text is its text; a bare number names no text and is no reply.
-
-    >>> reply({"reply_to_message": {"caption": "a cat", "from_user": {"username": "bob"}}})
-    {'text': 'a cat', 'timestamp': '', 'from': {'username': 'bob', 'usertag': '@bob'}}
-    """
+    """Return {text, timestamp, from {username, usertag}} of the message replied to, None when there is none."""
     quoted = get(raw, "reply_to_message")
     if isinstance(quoted, (str, bytes, bytearray)):
         quoted = {"text": quoted}
@@ -102,13 +77,7 @@ def reply(raw: Any) -> dict[str, Any] | None:
 
 
 def video(message: IncomingMessage) -> dict[str, Any] | None:
-    """Return the first video or video note of a message as data, None when it has none.
-
-    Looked at in this order: video, videos, video_note, video_notes, then media and attachments in list order.
-
-    Returns:
-        {type, source, video_data, metadata}; `type` is `video` or `video_note`; what the host does not say is null.
-    """
+    """Return the first video or video note of a message as data, None when it has none."""
     kind, item = next(_videos(message.raw), ("", None))
     if item is None:
         return None

@@ -67,17 +67,7 @@ def caps(
     recent: int | None = None,
     memories: int | None = None,
 ) -> Caps:
-    """Return how many items of each kind a prompt holds.
-
-    Args:
-        verbosity: CONTEXT_VERBOSITY, 0 to 50.
-        thoughts: THOUGHTS_LIMIT, 0 to 50.
-        lite: PROMPT_LITE_MODE.
-        history, recent, memories: HISTORY_LINES, RECENT_LINES and MEMORY_ITEMS, 0 to 500; None is `verbosity`.
-
-    >>> caps(10, 5, False), caps(10, 5, True).memories, caps(10, 5, False, history=4).history
-    (Caps(history=10, recent=10, thoughts=5, memories=10), 2, 4)
-    """
+    """Return how many items of each kind a prompt holds."""
     verbosity, thoughts = max(verbosity, 0), max(thoughts, 0)
     counts = [verbosity if each is None else max(each, 0) for each in (history, recent, memories)]
     if lite:
@@ -94,18 +84,7 @@ def _is_empty(value: object) -> bool:
 
 
 def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of `context` in the order of the contract.
-
-    Args:
-        parts: context key to value, in any order; keys that are not in `CONTEXT_KEYS` are the host's and follow in the
-            order given, as they are.
-
-    Returns:
-        A new dict; the three lists are always there.
-
-    >>> order_context({"mood": "calm", "ai_diary": [], "memories": [], "thoughts": ["t"]})
-    {'history_current_chat': [], 'history_recent': [], 'thoughts': ['t'], 'memories': [], 'mood': 'calm'}
-    """
+    """Return the parts of `context` in the order of the contract."""
     ordered: dict[str, Any] = {}
     for name, when in CONTEXT_KEYS:
         value = parts.get(name)
@@ -116,13 +95,7 @@ def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_hits(given: Any) -> tuple[list[Hit], int]:
-    """Return `(hits, refused)`: the hits among what a host handed in as memories, and how much of it was none.
-
-    A hit is a mapping with a text as `snippet`; what else of a hit is missing or of another type gets a plain value.
-
-    >>> read_hits([{"snippet": "tea", "id": 7}, 3])
-    ([{'source': 'memories', 'id': 7, 'timestamp': '', 'snippet': 'tea', 'tags': []}], 1)
-    """
+    """Return `(hits, refused)`: the hits among what a host handed in as memories, and how much of it was none."""
     hits: list[Hit] = []
     items = given if isinstance(given, (list, tuple)) else [] if given is None else [given]
     for item in items:
@@ -146,11 +119,7 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
 
 
 def visible_rows(entries: Iterable[HistoryEntry]) -> frozenset[int]:
-    """Return the ids of the stored rows among the shown messages.
-
-    >>> visible_rows([HistoryEntry("tg/1", "hi", row_id=7), HistoryEntry("tg/1", "live")])
-    frozenset({7})
-    """
+    """Return the ids of the stored rows among the shown messages."""
     return frozenset(entry.row_id for entry in entries if entry.row_id is not None)
 
 
@@ -162,18 +131,8 @@ def drop_visible(
     *,
     reason: str = "visible",
 ) -> tuple[list[Hit], list[LeftOut]]:
-    """Return the hits whose source message is not in a history list already, in the order given, and the others' ids.
-
-    Args:
-        hits: found rows.
-        visible_row_ids: ids of chat rows shown (`visible_rows`); sets, for constant-time look-ups.
-        visible_digests: digests of the texts shown.
-        digest_of: gives the digest of a hit's full text, None where it is not known.
-        reason: `visible`, or `echo` when the rows are those of the message being answered.
-
-    >>> hit: Hit = {"source": "chat_history", "id": 7, "timestamp": "", "snippet": "hi", "tags": []}
-    >>> drop_visible([hit], {7}, set(), lambda hit: None)
-    ([], [LeftOut(section='memories', reason='visible', id='7')])
+    """Return the hits whose source message is not in a history list already, in the order given, and the
+    others' ids.
     """
     kept: list[Hit] = []
     left_out: list[LeftOut] = []

@@ -1,8 +1,4 @@
-"""Items that host hooks add to the history lists, the thoughts or keys of their own.
-
-Whatever a hook gave is read here: what is no contribution or no item is left out and noted, the rest is used. Called by
-`context.history` and `ai_diary.rules`.
-"""
+"""Items that host hooks add to the history lists, the thoughts or keys of their own."""
 
 from __future__ import annotations
 
@@ -73,14 +69,7 @@ def _read(given: Any) -> HistoryContribution | None:
 
 
 def read_contributions(given: Any) -> tuple[list[HistoryContribution], list[str]]:
-    """Return the contributions among what hooks gave, highest priority first, then by name, and notes on the rest.
-
-    Args:
-        given: an iterable of `HistoryContribution`, or of mappings and objects with its fields; None for none.
-
-    >>> [c.name for c in read_contributions([HistoryContribution("b", ()), HistoryContribution("a", (), 1), 3])[0]]
-    ['a', 'b']
-    """
+    """Return the contributions among what hooks gave, highest priority first, then by name, and notes on the rest."""
     if given is None:
         return [], []
     try:
@@ -100,20 +89,7 @@ def _item(value: Any, order: int) -> HistoryEntry | None:
 
 
 def arrange(contributions: Any, flags: Mapping[str, object]) -> Arranged:
-    """Return the items of all contributions by the key they go to.
-
-    By priority descending, then name. A contribution whose flag is off is as if it were not there, an unknown flag is
-    on. Of more than `max_items` items the last stay. The target is `thoughts` for the name `thoughts`, else
-    `history_recent`, unless the contribution names another.
-
-    Args:
-        contributions: what the hooks gave, as in `read_contributions`.
-        flags: flag name to value, for `enabled_var`.
-
-    >>> arranged = arrange([HistoryContribution("news", ("a", "b", "c"), max_items=2)], {})
-    >>> [entry.text for entry in arranged.entries["history_recent"]]
-    ['b', 'c']
-    """
+    """Return the items of all contributions by the key they go to."""
     made = Arranged()
     read, notes = read_contributions(contributions)
     made.notes.extend(notes)

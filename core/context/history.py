@@ -1,10 +1,4 @@
-"""The two history lists of a prompt, once rows and live messages are at hand.
-
-Decides which messages are shown, in which list, and why the others are not; reads nothing itself. Every message found
-ends in exactly one place: a line, or an entry of `left_out` with a reason. Called by the history engine. What makes two
-messages one is decided in `context.merge`, which are never shown in `context.shown`, which lists
-there are in `context.plan`, the look of a line in `context.lines`.
-"""
+"""The two history lists of a prompt, once rows and live messages are at hand."""
 
 from __future__ import annotations
 
@@ -96,11 +90,7 @@ class HistoryLists:
 
 
 def newest(entries: Sequence[Item], count: int) -> list[Item]:
-    """Return the last `count` of a chronological list, none when `count` is 0 or less.
-
-    >>> newest([1, 2, 3], 2), newest([1, 2, 3], 0)
-    ([2, 3], [])
-    """
+    """Return the last `count` of a chronological list, none when `count` is 0 or less."""
     return list(entries[max(0, len(entries) - count) :]) if count > 0 else []
 
 
@@ -184,11 +174,7 @@ class _Account:
         live: Sequence[HistoryEntry],
         added: Sequence[HistoryEntry] = (),
     ) -> list[HistoryEntry]:
-        """Return the newest messages that are shown, each once, oldest first.
-
-        Stored messages that are not shown count as seen, so that a live copy of a hidden message stays hidden. Live
-        messages are compared only until the list is full: what is older is over the limit, whatever else it is.
-        """
+        """Return the newest messages that are shown, each once, oldest first."""
         seen = SeenMessages(self.body)
         refused = [(entry, reason) for entry in stored if (reason := self.why_not(entry))]
         refused_ids = {id(entry) for entry, _ in refused}
@@ -254,37 +240,7 @@ def build_lists(
     may_see: MaySee,
     flags: Mapping[str, object] | None = None,
 ) -> HistoryLists:
-    """Return the two history lists and the account of every message found.
-
-    Args:
-        message: the message being answered.
-        live: the host's messages (`read_context_memory`); `skip_history` in its metadata empties both lists.
-        stored_current: stored messages of this conversation, hidden and excluded ones too: they keep live copies of
-            themselves out. As many of the newest as are needed to fill the list.
-        stored_recent: likewise of other conversations.
-        plan: which lists there are (`history_plan`).
-        caps: most lines of each list (`caps`).
-        contributions: what the hooks gave.
-        options: how lines are chosen and look.
-        may_see: tells why the messages of a live conversation stay out, blank when they may be seen.
-        flags: flag name to value, for `enabled_var` of contributions.
-
-    Returns:
-        Lists of at most `caps.history` and `caps.recent` lines, the current one of whole exchanges when the exchange
-        window is on. Thoughts of contributions are not in here: `thought_lines` takes them.
-
-    >>> from datetime import UTC, datetime
-    >>> from prompt_engine.context.context import caps
-    >>> from prompt_engine.context.plan import history_plan
-    >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "hi", "tg", "tg/1")
-    >>> row = HistoryEntry("tg/1", "tea?", sender_name="Ann", row_id=7)
-    >>> build_lists(
-    ...     message=message, live=LiveHistory(), stored_current=[row], stored_recent=[], plan=history_plan({}),
-    ...     caps=caps(10, 5, False), contributions=None, options=HistoryOptions(now=message.date),
-    ...     may_see=lambda key: "",
-    ... ).current
-    ['Ann: "tea?"']
-    """
+    """Return the two history lists and the account of every message found."""
     rows, others = list(stored_current), list(stored_recent)
     account = _Account(message, options, may_see)
     account.titles = {entry.conversation: entry.title for entry in others if entry.title}
@@ -368,24 +324,7 @@ class SpokenLine:
 
 
 def newest_exchanges(lines: Sequence[SpokenLine], count: int, cap_chars: int) -> list[SpokenLine]:
-    """Return the last `count` exchanges that fit under the cap, always the newest one whole.
-
-    An exchange is a line of somebody else and all persona lines after it; persona lines before the first of somebody
-    else belong to none. Exchanges go whole, the oldest first. Where only the persona spoke, single lines go, the
-    oldest first, and the newest stays.
-
-    Args:
-        lines: chronological, oldest first.
-        count: CONTEXT_EXCHANGE_WINDOW, 0 to 50; 0 (and less) returns the lines unchanged.
-        cap_chars: CONTEXT_EXCHANGE_CHAR_CAP, most characters of all lines together, 100 to 1000000.
-
-    Returns:
-        The end of `lines`, oldest first; empty when there is none.
-
-    >>> said = [SpokenLine(text, text[0] == "A") for text in ("H1", "A1", "A2", "H2", "A3", "A4", "H3", "A5")]
-    >>> [line.text for line in newest_exchanges(said, 2, 8000)]
-    ['H2', 'A3', 'A4', 'H3', 'A5']
-    """
+    """Return the last `count` exchanges that fit under the cap, always the newest one whole."""
     if count <= 0:
         return list(lines)
     only_persona = all(line.persona for line in lines)

@@ -1,9 +1,4 @@
-"""Reads the host's message, once, into `IncomingMessage`; whatever shape the host uses ends here.
-
-Missing values get their defaults, unreadable ones are replaced and noted; only a message that lacks its needed names,
-or an id that cannot be one, is refused. `get` is the reader of attributes and keys everywhere, `input_facts` reads what
-a message carries beside its text.
-"""
+"""Reads the host's message, once, into `IncomingMessage`; whatever shape the host uses ends here."""
 
 from __future__ import annotations
 
@@ -47,26 +42,7 @@ ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id":
 def read_message(
     message: Any, *, context_memory: Any = None, interface_name: str | None = None, now: datetime
 ) -> IncomingMessage:
-    """Return the host's message in normal form; nothing of the host's is changed.
-
-    Args:
-        message: an object or a dict, any nesting of the two; attributes that raise count as absent.
-        context_memory: the host's metadata; only its `interface_path` and `time_zone` are looked at.
-        interface_name: the surface the message came from; None takes the first part of the conversation key.
-        now: aware; the date of a message without a readable one.
-
-    Returns:
-        The message; `notes` says what was replaced or ignored, without ever quoting text.
-
-    Raises:
-        MessageError: no message at all (naming the type seen), none of the names that are looked for, or an id that is
-            too long, holds NUL or is neither text nor number.
-
-    >>> from datetime import UTC
-    >>> read = read_message({"message_id": 1, "date": None, "text": "hi"}, now=datetime(2026, 3, 10, 12, tzinfo=UTC))
-    >>> read.message_id, read.date.isoformat(), read.text, read.interface_path
-    ('1', '2026-03-10T12:00:00+00:00', 'hi', None)
-    """
+    """Return the host's message in normal form; nothing of the host's is changed."""
     _check(message)
     notes = _note_unread(message)
     chat, who = get(message, "chat"), get(message, "from_user", "from")
@@ -107,12 +83,8 @@ def _check(message: Any) -> None:
 
 
 def _note_unread(message: Any) -> list[str]:
-    """Return what is said of fields that are not read: of a dict the keys nobody looks for, and objects that are none.
-
-    Attributes of an object are the host's own affair.
-
-    >>> _note_unread({"text": "hi", "txt": "ho"})
-    ["not known and not read of the message: 'txt' (did you mean 'text'?)"]
+    """Return what is said of fields that are not read: of a dict the keys nobody looks for, and objects that
+    are none.
     """
     notes = []
     for name in _OBJECTS:
@@ -153,14 +125,7 @@ def _key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:
 
 
 def read_message_id(value: Any, field: str = "message_id") -> str | None:
-    """Return the id of a message as text, None where there is none.
-
-    Raises:
-        MessageError: it is neither text nor number, or too long.
-
-    >>> read_message_id(7), read_message_id("")
-    ('7', None)
-    """
+    """Return the id of a message as text, None where there is none."""
     return _key(value, field, ID_BYTES["message_id"]) or None
 
 

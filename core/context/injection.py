@@ -38,18 +38,7 @@ class Injection(TypedDict):
 
 
 def check_position(value: object) -> RecapPosition:
-    """Return the position, when it is one of the four.
-
-    Raises:
-        ValueError: another one; the message names the four.
-
-    >>> check_position("in_chat")
-    'in_chat'
-    >>> check_position("middle")
-    Traceback (most recent call last):
-    ...
-    ValueError: position is 'middle'. It must be 'before_prompt', 'in_prompt', 'in_chat' or 'after_prompt'.
-    """
+    """Return the position, when it is one of the four."""
     for known in POSITIONS:
         if value == known:
             return known
@@ -57,14 +46,7 @@ def check_position(value: object) -> RecapPosition:
 
 
 def check_role(value: object) -> RecapRole:
-    """Return the role, when it is one of the three.
-
-    Raises:
-        ValueError: another one; the message names the three.
-
-    >>> check_role("assistant")
-    'assistant'
-    """
+    """Return the role, when it is one of the three."""
     for known in ROLES:
         if value == known:
             return known
@@ -72,14 +54,7 @@ def check_role(value: object) -> RecapRole:
 
 
 def check_depth(value: object) -> int:
-    """Return the depth, when it is a whole number of at least 0.
-
-    Raises:
-        ValueError: anything else.
-
-    >>> check_depth(2)
-    2
-    """
+    """Return the depth, when it is a whole number of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"depth is {_shown(value)}. It must be a whole number of at least 0.")
     return value
@@ -98,35 +73,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def chat_index(messages: int, depth: int) -> int | None:
-    """Return before which of the history's messages a part of this depth stands; None for after the new message.
-
-    Args:
-        messages: how many messages the history has, the new one not counted. An answer equal to it means: between the
-            history and the new message.
-        depth: how many chat messages, the new one counted, come after it.
-
-    >>> [chat_index(3, depth) for depth in (2, 1, 0, 99)]
-    [2, 3, None, 0]
-    """
+    """Return before which of the history's messages a part of this depth stands; None for after the new message."""
     return None if depth == 0 else max(0, messages - depth + 1)
 
 
 def ordered(
     card: Iterable[T], history: Sequence[T], new: Iterable[T], parts: Iterable[tuple[T, RecapPosition, int]]
 ) -> list[T]:
-    """Return everything a prompt has in the order it is sent.
-
-    That is: before_prompt parts; persona card; in_prompt parts; the history with the in_chat parts at their depth;
-    after_prompt parts; the new message. Parts of one place stand in the order they were registered.
-
-    Args:
-        parts: value, position and depth of each, in the order of registration; the depth counts for in_chat alone.
-
-    >>> def order(depth):
-    ...     return " ".join(ordered([], ["h1", "h2", "h3"], ["u"], [("R", "in_chat", depth)]))
-    >>> order(2), order(1), order(0), order(99)
-    ('h1 h2 R h3 u', 'h1 h2 h3 R u', 'h1 h2 h3 u R', 'R h1 h2 h3 u')
-    """
+    """Return everything a prompt has in the order it is sent."""
     known = list(parts)
     at: dict[RecapPosition, list[T]] = {name: [v for v, place, _ in known if place == name] for name in POSITIONS}
     chat: dict[int | None, list[T]] = {}

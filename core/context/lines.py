@@ -1,9 +1,4 @@
-"""How one message becomes one line of a history list.
-
-Owns the look of a line and nothing else: which messages are shown is decided in `context.history`. Called by
-`context.history`, `context.merge` and `ai_diary.rules`; the label of a recalled memory stands here too, for
-`prompt.history`.
-"""
+"""How one message becomes one line of a history list."""
 
 from __future__ import annotations
 
@@ -22,23 +17,12 @@ UNKNOWN = "Unknown"
 
 
 def quoted(text: str) -> str:
-    """Return the text as it stands between the double quotes of a line: one line, its own double quotes single.
-
-    >>> quoted('say "hi"\\nnow')
-    "say 'hi' now"
-    """
+    """Return the text as it stands between the double quotes of a line: one line, its own double quotes single."""
     return one_line(text).replace('"', "'")
 
 
 def shown_name(*names: str) -> str:
-    """Return the first name that is not blank, in one line and at most 64 characters long, else `Unknown`.
-
-    Args:
-        names: sender name, username, sender id, in this order.
-
-    >>> shown_name("", "ann", "7"), shown_name(" ", "", ""), len(shown_name("x" * 70))
-    ('ann', 'Unknown', 64)
-    """
+    """Return the first name that is not blank, in one line and at most 64 characters long, else `Unknown`."""
     return known_name(*names) or UNKNOWN
 
 
@@ -48,11 +32,7 @@ def sender(entry: HistoryEntry) -> str:
 
 
 def is_persona(entry: HistoryEntry) -> bool:
-    """Return whether the persona itself said it: sender id `self`, or `self` as the only name there is.
-
-    >>> is_persona(HistoryEntry("tg/1", "hi", sender_id="self")), is_persona(HistoryEntry("tg/1", "hi", "7", "self"))
-    (True, False)
-    """
+    """Return whether the persona itself said it: sender id `self`, or `self` as the only name there is."""
     if entry.role in ("persona", "thought") or entry.sender_id == PERSONA_SENDER:
         return True
     return not entry.sender_id and PERSONA_SENDER in (entry.sender_name, entry.username)
@@ -67,20 +47,7 @@ def local_time(time: datetime, zone: tzinfo) -> datetime:
 
 
 def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
-    """Return the time bracket of a line, blank when there is no time.
-
-    Args:
-        time: aware time, None when there is none or it cannot be read.
-        zone: zone of the shown times (flag TIMEZONE).
-        shown_time: the time as it was given, shown where `time` is None.
-
-    Returns:
-        `[dd/mm/yy:HHMM]`, `[<shown_time>]` or blank.
-
-    >>> from datetime import UTC
-    >>> stamp(datetime(2026, 3, 10, 13, 5, tzinfo=UTC), UTC), stamp(None, UTC, "noon"), stamp(None, UTC)
-    ('[10/03/26:1305]', '[noon]', '')
-    """
+    """Return the time bracket of a line, blank when there is no time."""
     if time is None:
         text = one_line(shown_time) if shown_time else ""
         return f"[{text}]" if text.strip() else ""
@@ -89,21 +56,7 @@ def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
 
 
 def age_mark(time: datetime | None, now: datetime, marker_minutes: int) -> str:
-    """Return how long ago the message was, blank when it is younger than the marker or has no time.
-
-    Args:
-        time: aware time of the message or None.
-        now: aware time; an age below 0 counts as 0.
-        marker_minutes: HISTORY_AGE_MARKER_MINUTES, 0 to 10080; 0 gives no mark.
-
-    Returns:
-        `[N minutes earlier]` below an hour, `[N hours earlier]` below a day, else `[N days earlier]`, whole units.
-
-    >>> from datetime import UTC
-    >>> now = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> age_mark(datetime(2026, 3, 10, 11, 35, tzinfo=UTC), now, 10)
-    '[25 minutes earlier]'
-    """
+    """Return how long ago the message was, blank when it is younger than the marker or has no time."""
     if time is None or marker_minutes <= 0:
         return ""
     minutes = max(0, int((now - time).total_seconds() // 60))
@@ -119,16 +72,7 @@ def age_mark(time: datetime | None, now: datetime, marker_minutes: int) -> str:
 
 
 def reply_note(name: str, text: str, quote_chars: int) -> str:
-    """Return what a line says of the message it replies to.
-
-    Args:
-        name: who is replied to; blank is `Unknown`.
-        text: what they said; blank leaves the quote out.
-        quote_chars: REPLY_QUOTE_CHARS, 0 to 400; a longer text is cut to it and an ellipsis character.
-
-    >>> reply_note("Bob", "see you", 40), reply_note("Bob", "see you", 3)
-    ('[replied to Bob: "see you"]', '[replied to Bob: "see…"]')
-    """
+    """Return what a line says of the message it replies to."""
     quote = quoted(text)
     if not quote.strip():
         return f"[replied to {shown_name(name)}]"
@@ -140,14 +84,7 @@ def reply_note(name: str, text: str, quote_chars: int) -> str:
 def body(
     entry: HistoryEntry, *, zone: tzinfo, now: datetime, age_marker_minutes: int = 0, reply_quote_chars: int = 40
 ) -> str:
-    """Return the line without the mark of its conversation: what the own conversation shows.
-
-    Args and Source: as in `line`.
-
-    >>> from datetime import UTC
-    >>> body(HistoryEntry("tg/1", "hi"), zone=UTC, now=datetime(2026, 3, 10, tzinfo=UTC))
-    'Unknown: "hi"'
-    """
+    """Return the line without the mark of its conversation: what the own conversation shows."""
     said = sender(entry)
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text, reply_quote_chars)}"
@@ -156,11 +93,7 @@ def body(
 
 
 def origin(entry: HistoryEntry) -> str:
-    """Return the mark a line of another conversation begins with, blank when neither title nor key is known.
-
-    >>> origin(HistoryEntry("telegram_bot/42", "ok"))
-    '[from telegram_bot/42] '
-    """
+    """Return the mark a line of another conversation begins with, blank when neither title nor key is known."""
     for place in (quoted(entry.title), quoted(entry.conversation)):
         if place.strip():
             return f"[from {place}] "
@@ -176,25 +109,7 @@ def line(
     reply_quote_chars: int = 40,
     own: bool,
 ) -> str:
-    """Return the message as one line; no text, name, title or key can break it into two.
-
-    Args:
-        entry: the message.
-        zone: zone of the shown times (flag TIMEZONE).
-        now: aware time the age is counted to.
-        age_marker_minutes: HISTORY_AGE_MARKER_MINUTES, 0 to 10080, default 10; 0 gives no age mark.
-        reply_quote_chars: REPLY_QUOTE_CHARS, 0 to 400, default 40.
-        own: whether the message is of the conversation the prompt is for.
-
-    Returns:
-        `[from <title or key>] [dd/mm/yy:HHMM] [N hours earlier] Sender [replied to Bob: "quote"]: "text"`, each
-        bracket only where there is something to say, the first never for the own conversation.
-
-    >>> from datetime import UTC
-    >>> said = HistoryEntry("tg/42", "ok", sender_name="Ann", time=datetime(2026, 3, 10, 14, 5, tzinfo=UTC))
-    >>> line(said, zone=UTC, now=datetime(2026, 3, 10, 14, 6, tzinfo=UTC), own=False)
-    '[from tg/42] [10/03/26:1405] Ann: "ok"'
-    """
+    """Return the message as one line; no text, name, title or key can break it into two."""
     shown = body(entry, zone=zone, now=now, age_marker_minutes=age_marker_minutes, reply_quote_chars=reply_quote_chars)
     return shown if own else f"{origin(entry)}{shown}"
 
@@ -216,15 +131,7 @@ class Turn:
 
 
 class ChatLine(str):
-    """A line of `history_current_chat`: a text as any other, that knows what was said.
-
-    A line has one form for all hosts, with quotes and line breaks made plain; messages in chat style need the words
-    themselves. A prompt that went through JSON has plain texts, and its turns are read from the lines.
-
-    >>> line = ChatLine('Ann: "hi"', Turn("hi", "Ann", False))
-    >>> line == 'Ann: "hi"', line.turn.text
-    (True, 'hi')
-    """
+    """A line of `history_current_chat`: a text as any other, that knows what was said."""
 
     __slots__ = ("turn",)
     turn: Turn
@@ -250,11 +157,7 @@ def turn_of(entry: HistoryEntry, reply_quote_chars: int = 40) -> Turn:
 
 
 def read_turn(line: str) -> Turn:
-    """Return what a line says: what it knows itself, else what can be read from it.
-
-    >>> read_turn('[10/03/26:1200] [2 hours earlier] self: "so it is"')
-    Turn(text='so it is', name='self', is_persona=True, reply='')
-    """
+    """Return what a line says: what it knows itself, else what can be read from it."""
     if isinstance(line, ChatLine):
         return line.turn
     found = _LINE.match(line)
@@ -273,25 +176,7 @@ SOURCE_WORDS = {"memories": "memories", "ai_diary": "diary", "chat_history": "ch
 def label(
     source: str, timestamp: str | datetime | None, conversation: str | None, zone: tzinfo, speaker: str = ""
 ) -> str:
-    """Return who said a hit, where and on which day, in words.
-
-    Args:
-        source: source of the hit, known or not.
-        timestamp: ISO 8601 text or an aware time; blank, None or unreadable leaves the day out.
-        conversation: key or title of the conversation it comes from; blank or None leaves it out.
-        zone: zone of the shown days (flag TIMEZONE).
-        speaker: who said it; blank where nobody knows.
-
-    Returns:
-        `recalled from <day> (<conversation>, <source>)`, `(<conversation>, <source>)` without a day, and the bare
-        words of the source where neither day nor conversation is known; in front `<speaker>, `.
-
-    >>> from datetime import UTC
-    >>> label("chat_history", "2026-09-19T12:00:00+00:00", "P", UTC), label("old_notes", "", "", UTC)
-    ('recalled from 2026-09-19 (P, chat history)', 'old notes')
-    >>> label("chat_history", "2026-09-19T12:00:00+00:00", "Kitchen", UTC, "Bob")
-    'Bob, recalled from 2026-09-19 (Kitchen, chat history)'
-    """
+    """Return who said a hit, where and on which day, in words."""
     front = f"{name}, " if (name := known_name(speaker)) else ""
     words = SOURCE_WORDS.get(source) or one_line(source).replace("_", " ").strip()
     place = one_line(conversation or "").strip()

@@ -1,8 +1,4 @@
-"""Reading of `context_memory`: the live messages and metadata a host hands over.
-
-Nothing a host puts in there can make this fail: what is no message is skipped and counted, the rest is used. The
-host's own objects are only read. Called by the history engine; `read_message` also reads the items of contributions.
-"""
+"""Reading of `context_memory`: the live messages and metadata a host hands over."""
 
 from __future__ import annotations
 
@@ -57,10 +53,7 @@ class LiveHistory:
 
 
 def _text(value: Any, *names: str) -> str:
-    """Return the first named field that is a text with something in it, as `text_at` does.
-
-    Plain dicts of texts are what hosts hand over by the thousand; read this way they take a quarter less time.
-    """
+    """Return the first named field that is a text with something in it, as `text_at` does."""
     if type(value) is not dict:
         return text_at(value, *names)
     for name in names:
@@ -115,17 +108,7 @@ def _reply(value: Any) -> ReplyNote | None:
 
 
 def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | None:
-    """Return a live message as an entry, None when the value is no message.
-
-    Args:
-        value: a mapping, or an object with at least one of the text fields.
-        conversation: key of the conversation it stands under.
-        order: its position among the messages handed in.
-
-    >>> said = read_message({"username": "ann", "content": "hi", "created_at": "2026-03-10T12:00:00Z"}, "tg/1", 0)
-    >>> said.username, said.text, said.time.isoformat()
-    ('ann', 'hi', '2026-03-10T12:00:00+00:00')
-    """
+    """Return a live message as an entry, None when the value is no message."""
     if is_plain(value) or not (isinstance(value, Mapping) or any(has(value, name) for name in TEXTS)):
         return None
     sender_id, sender_name, username = _sender(value)
@@ -147,10 +130,7 @@ def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | No
 
 
 def _messages(value: Iterable[Any]) -> list[Any]:
-    """Return the items of one conversation: the newest `MAX_MESSAGES` of a sequence, the first of other iterables.
-
-    Always a copy, made before anything is read: another thread of the host may append to a deque meanwhile.
-    """
+    """Return the items of one conversation: the newest `MAX_MESSAGES` of a sequence, the first of other iterables."""
     if isinstance(value, Sequence):
         return list(value)[-MAX_MESSAGES:]
     return list(itertools.islice(value, MAX_MESSAGES))
@@ -187,20 +167,7 @@ def _read_chat(value: Any, conversation: str, first_order: int) -> tuple[list[Hi
 
 
 def read_context_memory(context_memory: Any) -> LiveHistory:
-    """Return the live messages by conversation, the metadata, and how much was no message.
-
-    Args:
-        context_memory: a mapping of conversation keys to iterables of messages, of metadata keys to values, or both;
-            None for nothing. Messages are mappings or objects.
-
-    Returns:
-        Messages in the order handed in, with `order` counting through all conversations. Texts, numbers, None and the
-        like are skipped and counted; anything but a mapping is skipped as a whole with a note.
-
-    >>> live = read_context_memory({"a": [{"text": "hi"}, "file.png"], "b": "x", "chat_id": 7})
-    >>> [entry.text for entry in live.chats["a"]], live.skipped, live.metadata
-    (['hi'], 2, {'chat_id': 7})
-    """
+    """Return the live messages by conversation, the metadata, and how much was no message."""
     if context_memory is None:
         return LiveHistory()
     if not isinstance(context_memory, Mapping):

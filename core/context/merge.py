@@ -1,8 +1,4 @@
-"""When two messages are one, and the order messages stand in.
-
-Owns the comparison of stored and live messages. Each message is compared with all others in constant time, by look-ups,
-so merging takes no longer than sorting. Called by `context.history`.
-"""
+"""When two messages are one, and the order messages stand in."""
 
 from __future__ import annotations
 
@@ -47,11 +43,7 @@ def _microseconds(time: datetime) -> int:
 
 
 class _Times:
-    """Times of messages of one sender and text: whether one is less than 5 s away, in constant time.
-
-    Times lie in boxes of 5 s. In the box of the asked time every time is near; of the boxes beside it only the latest
-    and the earliest can be.
-    """
+    """Times of messages of one sender and text: whether one is less than 5 s away, in constant time."""
 
     __slots__ = ("_boxes", "_missing")
 
@@ -80,12 +72,7 @@ class _Times:
 
 
 class SeenMessages:
-    """The messages seen so far; `take` tells whether one more is the same as any of them.
-
-    Two are one message when the conversation is the same and (a) both have the same message id, or (b) at least one
-    lacks an id, sender and text are equal and the times are less than 5 s apart or missing, or (c) the rendered lines
-    are equal.
-    """
+    """The messages seen so far; `take` tells whether one more is the same as any of them."""
 
     def __init__(self, render: Render = plain_line) -> None:
         self._render = render
@@ -94,10 +81,7 @@ class SeenMessages:
         self._said: dict[tuple[str, ...], _Times] = {}
 
     def take(self, entry: HistoryEntry) -> bool:
-        """Return True and remember the message when it is a new one, else False.
-
-        Two people are the same sender when their ids are, or, where one of them has no id, when the names shown are.
-        """
+        """Return True and remember the message when it is a new one, else False."""
         place = entry.conversation
         if entry.message_id and (place, entry.message_id) in self._ids:
             return False
@@ -146,12 +130,7 @@ def stored_places(entries: Iterable[HistoryEntry]) -> list[Placed]:
 
 
 def live_places(entries: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return live messages with their places, of equal times after the stored ones.
-
-    A message without a time stands where the host put it: after the one before it in its conversation, else before the
-    first that has a time. Where no message of the conversation has one, all are newer than everything with a time,
-    because a host keeps its newest messages at hand.
-    """
+    """Return live messages with their places, of equal times after the stored ones."""
     by_chat: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         by_chat.setdefault(entry.conversation, []).append(entry)
@@ -175,10 +154,7 @@ def chronological(placed: Iterable[Placed]) -> list[Placed]:
 
 
 def first_ones(placed: Iterable[Placed], seen: SeenMessages) -> tuple[list[Placed], list[HistoryEntry]]:
-    """Return the messages that are new to `seen` and those that are not; of two copies the newer stays.
-
-    The former stand oldest first, the latter newest first.
-    """
+    """Return the messages that are new to `seen` and those that are not; of two copies the newer stays."""
     kept: list[Placed] = []
     doubled: list[HistoryEntry] = []
     for item in reversed(chronological(placed)):
@@ -196,20 +172,7 @@ def merge(
     render: Render = plain_line,
     section: str = "history_current_chat",
 ) -> tuple[list[HistoryEntry], list[LeftOut]]:
-    """Return each message once, oldest first, and those left out as duplicates.
-
-    Of a stored and a live copy the stored one stays, of two stored or two live ones the newer.
-
-    Args:
-        stored: messages of the database, in any order.
-        live: messages of the host, in the order handed in.
-        render: gives the line of a message: messages that read alike in one list are one.
-        section: name in the report.
-
-    >>> row = HistoryEntry("tg/1", "hi", sender_name="Ann", row_id=7)
-    >>> merge([row], [HistoryEntry("tg/1", "hi", sender_name="Ann")])[0] == [row]
-    True
-    """
+    """Return each message once, oldest first, and those left out as duplicates."""
     seen = SeenMessages(render)
     kept_stored, doubled_stored = first_ones(stored_places(stored), seen)
     kept_live, doubled_live = first_ones(live_places(live), seen)

@@ -41,25 +41,12 @@ class HistoryPlan:
 
 
 def is_on(value: object) -> bool:
-    """Return whether a switch is on; the usual words for off are off, whatever their case.
-
-    >>> is_on(1), is_on("0"), is_on(None), is_on("yes")
-    (True, False, False, True)
-    """
+    """Return whether a switch is on; the usual words for off are off, whatever their case."""
     return value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
 
 
 def history_plan(flags: Mapping[str, object], history_scope: object = None) -> HistoryPlan:
-    """Return what is read for the two history lists.
-
-    Args:
-        flags: ENABLE_HISTORY_CURRENT_CHAT, ENABLE_HISTORY_RECENT and UNIFIED_HISTORY by name; a missing one is on.
-        history_scope: `local`, `recent` or `unified` for this call, None or blank to follow the flags; another value is
-            ignored with a note.
-
-    >>> history_plan({"UNIFIED_HISTORY": 0}).same_interface_only, history_plan({}, "local").recent
-    (True, False)
-    """
+    """Return what is read for the two history lists."""
     word = history_scope if isinstance(history_scope, str) and history_scope in HISTORY_SCOPES else ""
     note = ""
     if not word and history_scope is not None and history_scope != "":
@@ -77,11 +64,7 @@ def history_plan(flags: Mapping[str, object], history_scope: object = None) -> H
 
 
 def skips_history(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the host asked for a prompt without history lists and thoughts.
-
-    >>> skips_history({"skip_history": True}), skips_history({"skip_history": "false"}), skips_history({})
-    (True, False, False)
-    """
+    """Return whether the host asked for a prompt without history lists and thoughts."""
     return is_on(metadata.get("skip_history"))
 
 
@@ -105,15 +88,7 @@ def current_and_recent(
     plan: HistoryPlan,
     may_see: MaySee,
 ) -> Candidates:
-    """Return the messages each list is chosen from: this conversation's, and other conversations'.
-
-    Args:
-        message: the message being answered; without a conversation key there is no current list.
-        live: the host's messages.
-        stored_current, stored_recent: stored messages the scope may see.
-        plan: which lists there are and what they are made from.
-        may_see: tells why the messages of a live conversation stay out; asked once per conversation.
-    """
+    """Return the messages each list is chosen from: this conversation's, and other conversations'."""
     own = message.interface_path
     surface = message.interface if own is None else own.split("/", 1)[0]
     candidates = Candidates()

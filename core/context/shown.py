@@ -13,18 +13,7 @@ from .lines import is_persona
 
 
 def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> str:
-    """Return `blank`, `hidden`, `excluded` or `noise`, or blank text for a message that is shown.
-
-    Noise is the persona's inner monologue: what it says in a conversation whose key ends with `/-1`, what has the role
-    `thought`, and texts that begin with one of the prefixes, whoever is named as their sender.
-
-    Args:
-        entry: the message.
-        noise_prefixes: NOISE_PREFIXES; blank ones count for nothing.
-
-    >>> why_not_shown(HistoryEntry("webui/-1", "hm", "self")), why_not_shown(HistoryEntry("webui/-1", "hm", "ann"))
-    ('noise', '')
-    """
+    """Return `blank`, `hidden`, `excluded` or `noise`, or blank text for a message that is shown."""
     if not entry.text.replace("\x00", "").strip():
         return "blank"
     if entry.hidden:
@@ -50,13 +39,7 @@ class Replaced:
     """Its position among the live messages; None where it is not one of them."""
 
     def takes(self, entry: HistoryEntry) -> bool:
-        """Return whether an entry, stored or live, is not to be shown for it.
-
-        >>> gone = Replaced("tg/1", "7", order=2)
-        >>> later = HistoryEntry("tg/1", "yes", sender_id="self", order=3)
-        >>> gone.takes(later), gone.takes(HistoryEntry("tg/1", "no", sender_id="self", order=1))
-        (True, False)
-        """
+        """Return whether an entry, stored or live, is not to be shown for it."""
         if entry.conversation != self.conversation:
             return False
         return entry.message_id == self.message_id or (is_persona(entry) and self._is_before(entry))
@@ -84,17 +67,7 @@ def _is_sender(entry: HistoryEntry, message: IncomingMessage) -> bool:
 
 
 def echo_check(message: IncomingMessage, window_seconds: float) -> Callable[[HistoryEntry], bool]:
-    """Return the function that tells whether an entry, stored or live, is the message being answered.
-
-    It is when it stands in the message's conversation and has its id, or its sender and text at most `window_seconds`
-    (ECHO_WINDOW_SECONDS, 0 to 3600) before or after it. An entry without a time is near enough, as long as there is a
-    window.
-
-    >>> from datetime import UTC, datetime
-    >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "yes", "tg", "tg/1")
-    >>> echo_check(message, 60)(HistoryEntry("tg/1", "yes", message_id="9"))
-    True
-    """
+    """Return the function that tells whether an entry, stored or live, is the message being answered."""
     window = timedelta(seconds=max(0, window_seconds))
     said = collapsed(message.text)
 

@@ -1,7 +1,4 @@
-"""What a worker does with the end of a conversation: the operation CONVERSATION_SUMMARY.
-
-`jobs` finds `summary` by name and imports it when the first such operation is run.
-"""
+"""What a worker does with the end of a conversation: the operation CONVERSATION_SUMMARY."""
 
 from __future__ import annotations
 
@@ -18,12 +15,7 @@ MODEL_TRIES = 3
 
 
 def summary(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores title and summary of a conversation that ended; None where nothing is left to summarise.
-
-    Raises:
-        ModelError: the model failed, and is asked again later.
-        StoreReadError: the messages could not be read.
-    """
+    """Return what stores title and summary of a conversation that ended; None where nothing is left to summarise."""
     call = Call(tools.db, tools.settings, operation_scope(operation))
     end = summaries.read_end(operation.payload, tools.now)
     if end is None or not call.settings.enable_recent_conversations:

@@ -1,10 +1,4 @@
-"""The two Markdown files that mirror recent conversations and saved memories for people.
-
-The database is the truth. What a person changed since the file was last read or written is taken over first, then the
-file is written anew from the rows, everything else of it kept. Beside the files stands `.memory.json`: whose they are,
-and of every row a digest of what its section or bullet says, which is how a removed one is told from one that was never
-there. Called by `conversations`.
-"""
+"""The two Markdown files that mirror recent conversations and saved memories for people."""
 
 from __future__ import annotations
 
@@ -418,11 +412,7 @@ class _Mirror:
 
 
 def _open_mirror(folder: str | Path | None, call: Call) -> _Mirror:
-    """Return what a call works with.
-
-    Raises:
-        MessageError: the folder is no text or path, or one that cannot be a name.
-    """
+    """Return what a call works with."""
     access = _Access(call)
     given = call.settings.memory_folder_name if folder is None else folder
     shown = str(given) if isinstance(given, (str, Path)) else ""
@@ -466,11 +456,7 @@ def rewrite_folder(
     people: Collection[str],
     conversations: Collection[str],
 ) -> Rewritten:
-    """Write the files of a folder anew after something was forgotten; nothing is raised, what stays is told.
-
-    The files of somebody who was forgotten, or of a conversation that was, lose all their rows: nothing in them is
-    taken over, and whose they were is forgotten too.
-    """
+    """Write the files of a folder anew after something was forgotten; nothing is raised, what stays is told."""
     there = [folder / kind.name for kind in (_RecentFile, _SavedFile) if (folder / kind.name).exists()]
     if not there:
         return Rewritten()

@@ -1,9 +1,4 @@
-"""The folder of MEMORY_FOLDER_NAME keeps step by itself: written after a change, read before a prompt.
-
-Only where somebody has set that flag; the folder it names by default is written by `export_markdown` alone. The rows
-are those of the scope that the folder belongs to, whoever made the change: a folder that belongs to nobody yet becomes
-that of the first one. Called by doors that change what the files show, by the worker, and by the prompt.
-"""
+"""The folder of MEMORY_FOLDER_NAME keeps step by itself: written after a change, read before a prompt."""
 
 from __future__ import annotations
 
@@ -48,12 +43,7 @@ def write_files(call: Call) -> None:
 
 
 def read_files(db: Database, settings: Settings, scope: Scope) -> MarkdownResult | None:
-    """Take over what somebody changed in the files; None, after a look at the files' times, where nothing changed.
-
-    Raises:
-        TransferError: a file cannot be read.
-        StoreError: a change could not be stored.
-    """
+    """Take over what somebody changed in the files; None, after a look at the files' times, where nothing changed."""
     folder = find_folder(settings)
     if folder is None:
         return None

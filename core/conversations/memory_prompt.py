@@ -170,19 +170,7 @@ def _read_part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:
 
 
 def save_before_generation(call: Call, said: str, message_id: object = None) -> dict[str, Any] | None:
-    """Save what a message asks to save, in mode plus alone, and return an account of it; None where it asks nothing.
-
-    Called by `prompt.pipeline` once a message is read.
-
-    Args:
-        message_id: the platform's id of the message.
-
-    Returns:
-        `{call, by, stored, id, reason}`: `by` is `@memory` or `phrase`. Never a text that was said.
-
-    Raises:
-        StoreWriteError: it was asked for and could not be saved.
-    """
+    """Save what a message asks to save, in mode plus alone, and return an account of it; None where it asks nothing."""
     settings = call.settings
     if MODES[settings.memory_mode].how != "before":
         return None

@@ -1,8 +1,4 @@
-"""Recent conversations: reporting that one has ended, and the list of those that have.
-
-An end is held by one durable operation; `conversations.handlers` does it in the background with the same steps
-that `wait=True` takes here: gather the lines, make title and summary, store them if all they were made of still holds.
-"""
+"""Recent conversations: reporting that one has ended, and the list of those that have."""
 
 from __future__ import annotations
 

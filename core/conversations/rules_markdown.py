@@ -1,9 +1,4 @@
-"""The two Markdown files of memories: what a person wrote in them stays, what the program knows is read and written.
-
-A file is a list of parts. A part that stands for a row (a section, a bullet) is written anew only where its row
-changed; every other line is kept byte for byte, line ends included. Called by
-`conversations.memory_files`.
-"""
+"""The two Markdown files of memories: what a person wrote in them stays, what the program knows is read and written."""
 
 from __future__ import annotations
 
@@ -70,11 +65,7 @@ class File:
 
 
 def read_sections(text: str) -> File:
-    """Return the file of recent conversations: a line that begins with exactly two `#` and a space opens a section.
-
-    >>> read_sections("poem\\n\\n## Trip\\n**Time:** 2026-03-10 14:05\\n**Summary:** Ok.\\n").items
-    [Item(title='Trip', time='2026-03-10 14:05', text='Ok.')]
-    """
+    """Return the file of recent conversations: a line that begins with exactly two `#` and a space opens a section."""
     parts: list[list[str]] = [[]]
     for line in _LINE.findall(text):
         if _bare(line).startswith(HEADING):
@@ -86,11 +77,7 @@ def read_sections(text: str) -> File:
 
 
 def read_bullets(text: str) -> File:
-    """Return the file of saved memories: a line that begins with `- ` is one.
-
-    >>> read_bullets("mine:\\n- I like tea\\n").items
-    [Item(title='', time='', text='I like tea')]
-    """
+    """Return the file of saved memories: a line that begins with `- ` is one."""
     made: list[Part] = []
     for line in _LINE.findall(text):
         said = _bare(line)
@@ -124,27 +111,13 @@ def _section_item(lines: Sequence[str]) -> Item:
 
 
 def build_section(item: Item, end: str) -> tuple[str, ...]:
-    """Return a section as it is written.
-
-    >>> "".join(build_section(Item("Trip", "2026-03-10 14:05", "Ok."), "\\n"))
-    '## Trip\\n**Time:** 2026-03-10 14:05\\n**Summary:** Ok.\\n'
-    """
+    """Return a section as it is written."""
     return (f"{HEADING}{item.title}{end}", f"{TIME} {item.time}{end}", f"{SUMMARY} {item.text}{end}")
 
 
 def write_sections(file: File, rows: Sequence[tuple[Item, int | None]]) -> str:
-    """Return the file with exactly these sections: those there keep their place, others go, new ones follow the last.
-
-    Unknown lines of a section that goes move to the text before the first section, under a line that says whose they
-    were.
-
-    Args:
-        file: as it is now.
-        rows: oldest first: what a row says, and the place of its section among the file's sections, None for a new one.
-
-    >>> old = read_sections("## A\\n**Time:** t\\n**Summary:** a\\nnote\\n")
-    >>> write_sections(old, [(Item("B", "t", "b"), None)])
-    '> From "A":\\nnote\\n\\n## B\\n**Time:** t\\n**Summary:** b\\n'
+    """Return the file with exactly these sections: those there keep their place, others go, new ones follow
+    the last.
     """
     end = file.line_end
     there = [part for part in file.parts if part.item is not None]
@@ -243,15 +216,7 @@ def _left_behind(part: Part, end: str) -> list[str]:
 
 
 def write_bullets(file: File, rows: Sequence[tuple[Item, int | None]]) -> str:
-    """Return the file with exactly these bullets: those there keep their place, others go, new ones follow the last.
-
-    Args:
-        file: as it is now.
-        rows: oldest first: what a row says, and the place of its bullet among the file's bullets, None for a new one.
-
-    >>> write_bullets(read_bullets("- a\\nnote\\n"), [(Item(text="a"), 0), (Item(text="b"), None)])
-    '- a\\n- b\\nnote\\n'
-    """
+    """Return the file with exactly these bullets: those there keep their place, others go, new ones follow the last."""
     end = file.line_end
     kept = {place: item for item, place in rows if place is not None}
     new = [f"{BULLET}{item.text}{end}" for item, place in rows if place is None]
@@ -292,20 +257,7 @@ class Changes:
 
 
 def compare_items(before: Mapping[int, Item], now: Sequence[Item]) -> Changes:
-    """Return what a person changed in a file.
-
-    A section that says the same is the same row; of the others, one with the same time, title or summary is its row
-    changed; a bullet that says something else is a new one.
-
-    Args:
-        before: row to what its section or bullet said when the file was last read or written, in its order.
-        now: what the sections or bullets say now.
-
-    >>> compare_items({7: Item(text="I like tea")}, [Item(text="I like green tea")])
-    Changes(places={}, changed={}, gone=(7,), new=(0,))
-    >>> compare_items({7: Item("A", "t", "a")}, [Item("B", "t", "a")]).changed
-    {7: Item(title='B', time='t', text='a')}
-    """
+    """Return what a person changed in a file."""
     places: dict[int, int] = {}
     _match(before, now, places, lambda item: item)
     if any(item.title for item in (*before.values(), *now)):

@@ -1,6 +1,5 @@
 """What a model wants changed in a list of saved memories: its answer read, and refused as a whole when one part is
-impossible. Pure. Called by `conversations.saved`.
-"""
+impossible."""
 
 from __future__ import annotations
 
@@ -33,29 +32,7 @@ class ImpossibleError(ValueError):
 
 
 def read_rewrite(reply: str, items: Sequence[str], *, most_chars: int, patterns: Sequence[str]) -> Rewrite:
-    """Return what a reply wants changed.
-
-    What is equal to an item that stays is not stored twice: such an addition is left out, such a replacement drops the
-    item it replaces, or keeps it where it is that item itself.
-
-    Args:
-        reply: `{"operations": [{"op": "keep" | "replace" | "drop" | "add", "item": n, "text": ..., "reason": ...}]}`
-            with items counted from 1.
-        items: the list the model was shown, in its order.
-        most_chars: SAVED_MEMORY_CHARS.
-        patterns: what errors look like (`prompts/refused.yaml`).
-
-    Raises:
-        ImpossibleError: it cannot be read, changes nothing, names a number that is not there or one twice, drops
-            without a reason, drops everything, or gives a text that is blank, too long or looks like an error.
-
-    >>> reply = '{"operations": [{"op": "replace", "item": 2, "text": "b2"}]}'
-    >>> read_rewrite(reply, ["a", "b"], most_chars=99, patterns=())
-    Rewrite(replaced=((1, 'b2'),), dropped=(), added=())
-    >>> read_rewrite('{"operations": [{"op": "drop", "item": 9, "reason": "old"}]}', ["a"], most_chars=99, patterns=())
-    Traceback (most recent call last):
-    core.conversations.rules_rewrites.ImpossibleError: it names an item that is not on the list
-    """
+    """Return what a reply wants changed."""
     answer = read_object(reply, ("operations",), fits=lambda each: isinstance(each.get("operations"), list))
     if answer is None:
         raise ImpossibleError("it cannot be read")
@@ -80,11 +57,7 @@ class _Reader:
         self.added: list[str] = []
 
     def take(self, operation: Any) -> None:
-        """Take one operation.
-
-        Raises:
-            ImpossibleError: it is none, or cannot be done.
-        """
+        """Take one operation."""
         if not isinstance(operation, Mapping):
             raise ImpossibleError("an operation is no object")
         kind = operation.get("op")
@@ -124,11 +97,7 @@ class _Reader:
         return text
 
     def finish(self) -> Rewrite:
-        """Return the whole.
-
-        Raises:
-            ImpossibleError: it changes nothing, or leaves nothing of the list.
-        """
+        """Return the whole."""
         if self.items and len(self.dropped) == len(self.items):
             raise ImpossibleError("it drops everything")
         same = {place for place, text in self.replaced.items() if collapsed(text) == collapsed(self.items[place])}

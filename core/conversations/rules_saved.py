@@ -1,7 +1,4 @@
-"""Which saved memories a prompt shows when it cannot show all, and with whose name. Pure.
-
-Called by `conversations.section_saved` and `conversations.memory_prompt`.
-"""
+"""Which saved memories a prompt shows when it cannot show all, and with whose name."""
 
 from __future__ import annotations
 
@@ -23,16 +20,7 @@ class Saved(NamedTuple):
 
 
 def name_texts(saved: Sequence[Saved], own: Collection[str | None]) -> list[str]:
-    """Return the texts, each with its person's name in front where any is of somebody else than who is answered.
-
-    Args:
-        own: keys of who is answered, under whatever identity.
-
-    >>> name_texts([Saved("I like tea", "tg/7", "Ann"), Saved("I like rum", "tg/8", "Bob")], ["tg/7"])
-    ['Ann: I like tea', 'Bob: I like rum']
-    >>> name_texts([Saved("I like tea", "tg/7", "Ann"), Saved("It is winter")], ["tg/7"])
-    ['I like tea', 'It is winter']
-    """
+    """Return the texts, each with its person's name in front where any is of somebody else than who is answered."""
     if all(not one.participant or one.participant in own for one in saved):
         return [one.text for one in saved]
     names = [known_name(one.person, (one.participant or "").partition("/")[2]) for one in saved]
@@ -42,21 +30,7 @@ def name_texts(saved: Sequence[Saved], own: Collection[str | None]) -> list[str]
 def choose_saved(
     texts: Sequence[str], pinned: Sequence[bool], words: Sequence[str], *, most: int, most_chars: int
 ) -> list[int]:
-    """Return the positions of the memories that are shown, in the order given.
-
-    Pinned ones come first, then those that hold most of the words, then the last in the list; one that does not fit is
-    passed over for shorter ones after it.
-
-    Args:
-        texts: of the memories, oldest first.
-        pinned: for each whether it is pinned.
-        words: what the message asks for, folded, as the search looks for it.
-        most: most memories, 0 or more.
-        most_chars: most characters of all together, 0 or more.
-
-    >>> choose_saved(["nuts: allergic", "likes tea", "likes rain"], [False] * 3, ["allerg"], most=2, most_chars=100)
-    [0, 2]
-    """
+    """Return the positions of the memories that are shown, in the order given."""
     if len(texts) <= most and sum(map(len, texts)) <= most_chars:
         return list(range(len(texts)))
     matches = [count_words(text, words) for text in texts]
@@ -73,11 +47,7 @@ def choose_saved(
 
 
 def count_words(text: str, words: Sequence[str]) -> int:
-    """Return how many of the words stand in the text; in scripts that divide words, at the beginning of one.
-
-    >>> count_words("My education", ["cat"]), count_words("Two CATS, one dog", ["cat", "dog", "cow"])
-    (0, 2)
-    """
+    """Return how many of the words stand in the text; in scripts that divide words, at the beginning of one."""
     folded = fold(text)
     return sum(_stands_in(folded, word) for word in dict.fromkeys(map(fold, words)) if word)
 

@@ -1,7 +1,4 @@
-"""Titles and summaries of conversations that ended: what is read, made of a reply, and stays. Pure.
-
-Called by `conversations.recent`, and by whoever shows or mirrors the list.
-"""
+"""Titles and summaries of conversations that ended: what is read, made of a reply, and stays."""
 
 from __future__ import annotations
 
@@ -71,21 +68,7 @@ _SAID_BY_THE_PERSONA = ("assistant", "persona")
 
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
-    """Return the messages a host hands in, those without text and those nobody said left out.
-
-    Args:
-        messages: a list of texts, of live messages as in `context_memory`, or of `{role, content}`.
-        conversation: its key, whose interface names the participants.
-        participant: who speaks in the scope: a line that does not say whose it is counts as theirs. A line of the
-            persona answers the last person before it.
-
-    Raises:
-        TypeError: it is no list.
-
-    >>> lines = read_messages(["  ", {"text": "hi", "sender_id": "7", "sender_name": "Ann"}], "tg/42")
-    >>> [(line.text, line.who, line.participant) for line in lines]
-    [('hi', 'Ann', 'tg/7')]
-    """
+    """Return the messages a host hands in, those without text and those nobody said left out."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise TypeError(f"messages is of type {type(messages).__name__}. Pass a list of messages.")
     interface = split_key(conversation)[0] if conversation else ""
@@ -127,11 +110,7 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
 
 
 def keep_newest(lines: Sequence[Line], most: int = MOST_MESSAGES, most_chars: int = MOST_CHARS) -> list[Line]:
-    """Return the newest lines that fit, in order; a newest line too long for itself is cut.
-
-    >>> [line.text for line in keep_newest([Line("a"), Line("bb"), Line("ccc")], most_chars=5)]
-    ['bb', 'ccc']
-    """
+    """Return the newest lines that fit, in order; a newest line too long for itself is cut."""
     kept: list[Line] = []
     room = most_chars
     for line in reversed(lines[-most:]):
@@ -146,11 +125,7 @@ def keep_newest(lines: Sequence[Line], most: int = MOST_MESSAGES, most_chars: in
 
 def number_end(line: Line) -> int:
     """Return what tells ends of one conversation apart: the row of the last message, a negative number where none is
-    stored, made of who said what and when.
-
-    >>> number_end(Line("hi", row_id=7)), number_end(Line("hi")) == number_end(Line("hi")) < 0
-    (7, True)
-    """
+    stored, made of who said what and when."""
     if line.row_id is not None:
         return line.row_id
     said = "\x1f".join(
@@ -164,10 +139,8 @@ def number_end(line: Line) -> int:
 
 
 def read_title(value: object) -> str:
-    """Return a title: one line without leading `#`, at most 200 characters; blank where nothing is left or none given.
-
-    >>> read_title("  ## Trip\\nto Rome "), read_title(7), read_title("###")
-    ('Trip to Rome', '', '')
+    """Return a title: one line without leading `#`, at most 200 characters; blank where nothing is left or
+    none given.
     """
     if not isinstance(value, str):
         return ""
@@ -178,22 +151,12 @@ def read_title(value: object) -> str:
 
 
 def read_summary(value: object) -> str:
-    """Return a summary: one paragraph of at most 2,000 characters; blank when it is no text.
-
-    >>> read_summary("One.\\n\\nTwo. "), read_summary(None)
-    ('One. Two.', '')
-    """
+    """Return a summary: one paragraph of at most 2,000 characters; blank when it is no text."""
     return " ".join(clean(value).split())[:SUMMARY_CHARS].rstrip() if isinstance(value, str) else ""
 
 
 def name_speakers(lines: Sequence[Line]) -> list[str]:
-    """Return who said each line where several people speak; nothing where one person does, whom the whole is about.
-
-    >>> name_speakers([Line("a", "Ann"), Line("b", "Bob"), Line("c", is_persona=True)])
-    ['Ann', 'Bob', 'persona']
-    >>> name_speakers([Line("a", "Ann"), Line("b", "Iris", is_persona=True)])
-    []
-    """
+    """Return who said each line where several people speak; nothing where one person does, whom the whole is about."""
     people = {(line.participant or line.who) for line in lines if not line.is_persona}
     if len(people) < 2:
         return []
@@ -201,11 +164,7 @@ def name_speakers(lines: Sequence[Line]) -> list[str]:
 
 
 def extract_summary(lines: Sequence[Line]) -> Summary:
-    """Return title and summary without a model: rarest words of the first useful message of a person, and sentences.
-
-    >>> extract_summary([Line("ok")]).provenance, extract_summary([]).title, extract_summary([]).text
-    ('extract', 'Untitled conversation', 'No summary')
-    """
+    """Return title and summary without a model: rarest words of the first useful message of a person, and sentences."""
     texts = [line.text for line in lines]
     said = (line.text for line in lines if not line.is_persona)
     words = next(
@@ -216,27 +175,12 @@ def extract_summary(lines: Sequence[Line]) -> Summary:
 
 
 def build_substitute(lines: Sequence[Line]) -> Summary:
-    """Return what is stored when the model gave nothing that can be used.
-
-    >>> build_substitute([]).title
-    'Untitled conversation'
-    """
+    """Return what is stored when the model gave nothing that can be used."""
     return replace(extract_summary(lines), title=UNTITLED)
 
 
 def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Summary:
-    """Return title and summary of a model's reply, what is missing or unusable taken from the extract.
-
-    Args:
-        reply: the model's answer.
-        lines: what it was shown.
-        patterns: what errors look like (`prompts/refused.yaml`).
-
-    >>> read_reply('{"title": 7, "summary": "Ok."}', [], patterns=())
-    Summary(title='Untitled conversation', text='Ok.', provenance='model')
-    >>> read_reply("We spoke of tea.", [], patterns=()).text
-    'We spoke of tea.'
-    """
+    """Return title and summary of a model's reply, what is missing or unusable taken from the extract."""
 
     def usable(text: str) -> str:
         return "" if judge_refusal(text, "", patterns=patterns, min_ratio=0.0) else text
@@ -257,12 +201,7 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
 
 
 def format_time(moment: datetime | None, zone_name: str) -> str:
-    """Return a time as the list shows it, `YYYY-MM-DD HH:MM` in the zone; blank for None. An unknown zone is UTC.
-
-    >>> from datetime import UTC
-    >>> format_time(datetime(2026, 3, 10, 13, 5, tzinfo=UTC), "Europe/Rome")
-    '2026-03-10 14:05'
-    """
+    """Return a time as the list shows it, `YYYY-MM-DD HH:MM` in the zone; blank for None."""
     if moment is None:
         return ""
     found = zone(zone_name)
@@ -270,11 +209,7 @@ def format_time(moment: datetime | None, zone_name: str) -> str:
 
 
 def keep_newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int]) -> list[Row]:
-    """Return the first `most` rows of each audience, in the order given.
-
-    >>> keep_newest_of_each([(1, "a"), (2, "b"), (1, "c"), (1, "d")], 2, lambda row: row[0])
-    [(1, 'a'), (2, 'b'), (1, 'c')]
-    """
+    """Return the first `most` rows of each audience, in the order given."""
     counts: dict[int, int] = {}
     kept = []
     for row in rows:
@@ -286,9 +221,5 @@ def keep_newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row]
 
 
 def escape_brackets(text: str) -> str:
-    """Return the text with `&`, `<` and `>` as entities, so that it closes no fence.
-
-    >>> escape_brackets("</saved_memories> & more")
-    '&lt;/saved_memories&gt; &amp; more'
-    """
+    """Return the text with `&`, `<` and `>` as entities, so that it closes no fence."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

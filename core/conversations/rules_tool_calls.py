@@ -39,11 +39,7 @@ _ARGUMENT_ABOUT = "What to remember, as one short sentence that is clear without
 
 
 def build_schema() -> dict[str, Any]:
-    """Return the JSON schema of the tool's arguments: one required text, its alias, and nothing else.
-
-    >>> build_schema()["required"], build_schema()["additionalProperties"]
-    (['memoryContent'], False)
-    """
+    """Return the JSON schema of the tool's arguments: one required text, its alias, and nothing else."""
     return {
         "type": "object",
         "properties": {
@@ -56,17 +52,7 @@ def build_schema() -> dict[str, Any]:
 
 
 def build_definition(form: str) -> dict[str, Any]:
-    """Return the tool as a model of this form is told of it.
-
-    Args:
-        form: `openai`, `anthropic` or `xml`.
-
-    Raises:
-        ValueError: another form.
-
-    >>> build_definition("anthropic")["name"], build_definition("xml")["call"]
-    ('memoryTool', '<use_tool><name>memoryTool</name><memoryContent>...</memoryContent></use_tool>')
-    """
+    """Return the tool as a model of this form is told of it."""
     if form == "openai":
         return {
             "type": "function",
@@ -94,11 +80,7 @@ _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
 def decode_entities(text: str) -> str:
-    """Return the text with the five entities of XML and numbered ones decoded, once.
-
-    >>> decode_entities("Tom &amp; &#65;nn &amp;lt; &copy;")
-    'Tom & Ann &lt; &copy;'
-    """
+    """Return the text with the five entities of XML and numbered ones decoded, once."""
 
     def one(found: re.Match[str]) -> str:
         word = found.group(1)
@@ -111,19 +93,7 @@ def decode_entities(text: str) -> str:
 
 
 def read_text_calls(text: str) -> list[ToolCall]:
-    """Return the calls of the memory tool in a reply, in order; calls of other tools are not ours and left out.
-
-    A call that is broken comes back with the reason in `error`, and no content.
-
-    Args:
-        text: the reply, without think-blocks.
-
-    >>> reply = "Sure! <use_tool><name>memoryTool</name><memoryContent>I &lt;3 tea</memoryContent></use_tool>"
-    >>> [(call.content, call.error) for call in read_text_calls(reply)]
-    [('I <3 tea', '')]
-    >>> read_text_calls("<use_tool><name>otherTool</name></use_tool>")
-    []
-    """
+    """Return the calls of the memory tool in a reply, in order; calls of other tools are not ours and left out."""
     made = [_read_call(part) for part in _parts(text)]
     return [call for call in made if call is not None]
 
@@ -168,14 +138,7 @@ def _broken(form: ToolForm, reason: str, call_id: str = "") -> ToolCall:
 
 
 def read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
-    """Return a native tool call, OpenAI's or Anthropic's, as a call of ours; None for another tool's.
-
-    Args:
-        given: one entry of `tool_calls`, or one content block of type `tool_use`.
-
-    >>> read_native_call({"type": "tool_use", "id": "t1", "name": "memoryTool", "input": {"statement": "I like tea"}})
-    ToolCall(name='memoryTool', content='I like tea', form='anthropic', call_id='t1', error='')
-    """
+    """Return a native tool call, OpenAI's or Anthropic's, as a call of ours; None for another tool's."""
     function = given.get("function")
     if isinstance(function, Mapping):
         form: ToolForm = "openai"
@@ -211,10 +174,8 @@ def _of_arguments(arguments: Any, form: ToolForm, call_id: str) -> ToolCall:
 
 
 def read_native_calls(given: Any) -> list[ToolCall]:
-    """Return the native calls of the memory tool in a message: its `tool_calls`, its content blocks, or a list of them.
-
-    >>> read_native_calls({"role": "assistant", "content": [{"type": "text", "text": "ok"}]})
-    []
+    """Return the native calls of the memory tool in a message: its `tool_calls`, its content blocks, or a
+    list of them.
     """
     if isinstance(given, Mapping):
         for key in ("tool_calls", "content"):
@@ -232,11 +193,7 @@ def read_native_calls(given: Any) -> list[ToolCall]:
 
 
 def build_answer(call: ToolCall, success: bool, message: str) -> Any:
-    """Return `{success, message}` in the form the call came in, ready to be handed to the model.
-
-    >>> build_answer(ToolCall("memoryTool", "x"), False, "empty")
-    '<tool_result><name>memoryTool</name><success>false</success><message>empty</message></tool_result>'
-    """
+    """Return `{success, message}` in the form the call came in, ready to be handed to the model."""
     if call.form == "xml":
         told = message.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         word = "true" if success else "false"

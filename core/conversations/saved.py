@@ -97,11 +97,7 @@ def save_memory(
 
 
 def _read_fact(settings: Settings, text: object, said: object) -> str | WriteResult:
-    """Return the text as it is saved, or why it is not.
-
-    Raises:
-        MessageError: a value of another type.
-    """
+    """Return the text as it is saved, or why it is not."""
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
             raise MessageError.of_type(name, value, "a text")
@@ -356,13 +352,7 @@ def saved_memory_history(
 
 
 def _follow_replacements(items: list[Item], row_id: int) -> list[Item]:
-    """Return the memory with all that it took the place of and all that took its place, oldest first.
-
-    >>> at = None
-    >>> one, two, other = (Item(n, "", at, "user", b"", None, None, by) for n, by in ((1, 2), (2, None), (3, None)))
-    >>> [item.id for item in _follow_replacements([one, two, other], 1)], _follow_replacements([one], 9)
-    ([1, 2], [])
-    """
+    """Return the memory with all that it took the place of and all that took its place, oldest first."""
     by_id = {item.id: item for item in items}
     wanted = {row_id} & set(by_id)
     grows = True

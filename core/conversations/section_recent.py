@@ -31,10 +31,7 @@ def _most(asked: Asked) -> int:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return the newest RECENT_IN_PROMPT conversations; the others are counted as cut.
-
-    One whose every message stands in a history list is left out: it would be told twice.
-    """
+    """Return the newest RECENT_IN_PROMPT conversations; the others are counted as cut."""
     settings = asked.settings
     newest = sorted(summaries.SHOWN.rows_in(rows), key=_moment, reverse=True)
     rest = list(summaries.REST.rows_in(rows))

@@ -28,10 +28,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return as many memories as SAVED_CHARS characters hold, oldest first; others are cut.
-
-    One message can be both a wish and saved: then it stands among the wishes alone.
-    """
+    """Return as many memories as SAVED_CHARS characters hold, oldest first; others are cut."""
     known = {collapsed(text) for text in section_wishes.build(asked, rows, lists).value}
     stored = sorted(saved.SHOWN.rows_in(rows), key=_moment)
     new = [row for row in stored if collapsed(row.content or "") not in known]

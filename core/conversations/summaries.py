@@ -1,7 +1,4 @@
-"""From the end of a conversation to its title and summary: what was said, the model, the row.
-
-Called by `conversations.recent` for hosts that wait, and by `conversations.handlers` in the background.
-"""
+"""From the end of a conversation to its title and summary: what was said, the model, the row."""
 
 from __future__ import annotations
 
@@ -111,11 +108,7 @@ def keep_allowed(connection: Connection, persona: str, lines: Sequence[Line], de
 
 
 def gather_lines(call: Call, end: End) -> list[Line]:
-    """Return the lines an end is summarised from, oldest first; none where nothing is left of them.
-
-    Raises:
-        StoreReadError: they could not be read.
-    """
+    """Return the lines an end is summarised from, oldest first; none where nothing is left of them."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
     if end.rows is None:
         lines = table_ended.read_lines_up_to(db, persona, key, end.last, rules_summaries.MOST_MESSAGES)
@@ -139,14 +132,7 @@ def choose_model(call: Call, model: Any) -> Any:
 
 
 def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: bool = False) -> Summary:
-    """Return title and summary: of the model, else what stands in for its answer, without a model an extract.
-
-    Args:
-        or_raise: let a model that failed be tried again later.
-
-    Raises:
-        ModelError: only with `or_raise`.
-    """
+    """Return title and summary: of the model, else what stands in for its answer, without a model an extract."""
     if model is None:
         return screen_summary(settings, lines, rules_summaries.extract_summary(lines))
     renderer = Renderer(settings.templates_dir, settings.template_steps)
@@ -176,13 +162,7 @@ def screen_summary(settings: Settings, lines: Sequence[Line], summary: Summary) 
 
 
 def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
-    """Put a summary on its list, in the caller's transaction, if everything it was made of still holds.
-
-    Somebody who has turned to level full meanwhile is left out: what is stored then is the extract of the other lines.
-
-    Raises:
-        StoreWriteError: a message it was made of is gone; made anew it would be another one.
-    """
+    """Put a summary on its list, in the caller's transaction, if everything it was made of still holds."""
     db, settings, persona, key = call.db, call.settings, call.persona, call.scope.conversation
     place = table_summaries.find_place(connection, db, persona, key)
     if place is None:

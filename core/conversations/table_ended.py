@@ -1,8 +1,4 @@
-"""Conversations that end: closed, the messages they end with, what waits to be summarised, rows that follow.
-
-Reads the log of what was said and the queue; `conversations.table_summaries` owns what comes of it. A new message
-opens a closed conversation again (`audience.table_conversations.touch`).
-"""
+"""Conversations that end: closed, the messages they end with, what waits to be summarised, rows that follow."""
 
 from __future__ import annotations
 
@@ -94,11 +90,7 @@ def find_last_line(connection: Connection, persona: str, conversation: str) -> L
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
-    """Return the newest messages up to one of the conversation, oldest first; none where that one is gone.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the newest messages up to one of the conversation, oldest first; none where that one is gone."""
     ends = db.read(_ROW, {"persona": persona, "last": last}, source="chat_history_cache")
     if not ends:
         return []
@@ -108,11 +100,7 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, m
 
 
 def read_lines(db: Database, persona: str, conversation: str, ids: Sequence[int]) -> dict[int, Line]:
-    """Return the messages of these rows that are there, by id.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the messages of these rows that are there, by id."""
     lines: dict[int, Line] = {}
     for part in chunks(sorted(set(ids)), 500):
         values = {"persona": persona, "conversation": conversation, "ids": part}
@@ -131,11 +119,7 @@ def are_stored(connection: Connection, persona: str, ids: Collection[int]) -> bo
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
-    """Return for each message handed in the row it is stored in, None for one that is not.
-
-    Raises:
-        MessageError: an id that is too long or holds a NUL.
-    """
+    """Return for each message handed in the row it is stored in, None for one that is not."""
     read = [(at, _message(scope, line, now)) for at, line in enumerate(lines)]
     known = [(at, message) for at, message in read if message is not None]
     rows: list[int | None] = [None] * len(lines)

@@ -1,8 +1,4 @@
-"""Saved memories (table memories, kind `saved`): kept because a person asked, listed, deleted, restored.
-
-Whoever looks for an equal item holds the audience first (`audience.table.lock`), so that of two who save the same one
-finds the other's.
-"""
+"""Saved memories (table memories, kind `saved`): kept because a person asked, listed, deleted, restored."""
 
 from __future__ import annotations
 
@@ -99,15 +95,7 @@ def build_memory(
 
 
 def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str) -> WriteResult:
-    """Store a saved memory in the scope.
-
-    Returns:
-        `(True, id, "")`; else `duplicate` with the id of the one that says the same of the same person to the same
-        audience, or `privacy`.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Store a saved memory in the scope."""
     row_id = db.ids.one()
     stored = WriteResult(True, row_id, notes=memory.notes)
 
@@ -150,11 +138,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Bring a deleted or replaced one back; what has taken its place stays.
-
-    Returns:
-        `unchanged` where there is none; `duplicate` with the id of one on the list that says the same.
-    """
+    """Bring a deleted or replaced one back; what has taken its place stays."""
     persona = viewer.scope.persona
 
     def change(connection: Connection, row: Any) -> WriteResult:
@@ -184,11 +168,7 @@ class ListBefore:
 
 
 def read_for_rewrite(db: Database, scope: Scope, *, privacy_default: str) -> ListBefore:
-    """Return the list as it is now. A conversation that is not known yet is made.
-
-    Raises:
-        StoreWriteError: it could not be worked out.
-    """
+    """Return the list as it is now."""
 
     def work(connection: Connection) -> ListBefore:
         if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
@@ -209,19 +189,7 @@ def apply_rewrite(
     privacy_default: str,
     source_message_ids: list[int | str] | None = None,
 ) -> WriteResult | None:
-    """Change the list as asked, all of it or nothing; None where it is not the list that was seen any more.
-
-    Args:
-        seen: what `read_for_rewrite` gave.
-        statement: what the person said; an addition that is just that is the person's, others are the model's.
-        source_message_ids: the message it was said in.
-
-    Returns:
-        `(True, id of the first new memory, "")`, the id None where memories were dropped alone; `privacy`.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Change the list as asked, all of it or nothing; None where it is not the list that was seen any more."""
     now = db.clock()
     texts = [text for _, text in rewrite.replaced] + list(rewrite.added)
     new = [
@@ -325,11 +293,7 @@ def _listed(former: bool, family: str) -> Any:
 
 
 def read_items(db: Database, viewer: Viewer, *, former: bool = False) -> list[Item]:
-    """Return the saved memories a viewer sees, oldest first, ties by id; with `former` those off the list too.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the saved memories a viewer sees, oldest first, ties by id; with `former` those off the list too."""
     items: list[Item] = []
     parts = list(chunks(viewer.audiences, _AUDIENCES_AT_ONCE))
     for part in parts:
@@ -387,11 +351,7 @@ def _part(shape: Shape[Any], of_servers: bool, family: str) -> Part:
 
 
 def section_parts(viewer: Viewer, most: int = MOST_READ, *, server_in_direct: bool = False) -> tuple[Branch, ...]:
-    """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others.
-
-    Args:
-        server_in_direct: SERVER_IN_DIRECT.
-    """
+    """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others."""
     own = own_words.values_of(viewer, server_in_direct)
     known, shown = own is not None, {"most": most, "skipped": 0}
     counted = {"most": MOST_COUNTED, "skipped": most}

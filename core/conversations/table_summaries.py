@@ -1,8 +1,4 @@
-"""Summaries of conversations that ended (table conversation_summaries): a rolling list per audience.
-
-Who adds to a list holds its audience until the transaction ends, so additions are put in order and none is lost;
-what no longer fits leaves the list in the same transaction. Order of locks: conversation, then audience.
-"""
+"""Summaries of conversations that ended (table conversation_summaries): a rolling list per audience."""
 
 from __future__ import annotations
 
@@ -87,14 +83,7 @@ def find_place(
 def enlist_summary(
     connection: Connection, db: Database, persona: str, new: NewSummary, place: table_conversations.Place, *, most: int
 ) -> WriteResult:
-    """Put a summary on the list of its audience, in the caller's transaction, which holds the place.
-
-    The newest `most` stay on the list. A summary of the same conversation with an earlier end leaves it, superseded; a
-    later one supersedes this.
-
-    Returns:
-        `(True, id, "")`, or `duplicate` with the id of the summary of the same end.
-    """
+    """Put a summary on the list of its audience, in the caller's transaction, which holds the place."""
     audience_table.lock(connection, persona, place.audience_id)
     key = new.conversation or ""
     row = {
@@ -155,15 +144,7 @@ def _trim(connection: Connection, db: Database, persona: str, audience_id: int, 
 def update_summary(
     db: Database, persona: str, row_id: int, *, title: str, summary: str, at: datetime | None, by: str
 ) -> bool:
-    """Give a listed summary another title, summary or time, the former texts kept; False where it is not listed.
-
-    Args:
-        at: None leaves the time as it is.
-        by: who changed it, for the history.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Give a listed summary another title, summary or time, the former texts kept; False where it is not listed."""
 
     def work(connection: Connection) -> bool:
         there = select(_C.title, _C.summary).where(_is_listed(persona, row_id)).with_for_update()
@@ -182,22 +163,14 @@ def update_summary(
 
 
 def archive_summary(db: Database, persona: str, row_id: int) -> bool:
-    """Take a summary off the list; False where it is not on it.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Take a summary off the list; False where it is not on it."""
     gone = update(conversation_summaries).where(_is_listed(persona, row_id)).values(archived_at=db.clock())
     done = db.repeat(lambda c: c.execute(gone).rowcount, source="conversation_summaries")
     return bool(done)
 
 
 def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: datetime, most: int) -> WriteResult:
-    """Put a summary that a person wrote on the list of the scope's audience.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Put a summary that a person wrote on the list of the scope's audience."""
     row_id = db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
@@ -230,11 +203,7 @@ def _read_listed(former: bool) -> Any:
 
 
 def read_summaries(db: Database, viewer: Viewer, *, most: int, former: bool = False) -> list[Stored]:
-    """Return the newest `most` summaries of each audience seen, oldest first; with `former` those off the list too.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the newest `most` summaries of each audience seen, oldest first; with `former` those off the list too."""
     summaries: list[Stored] = []
     for part in chunks(viewer.audiences, _AUDIENCES_AT_ONCE):
         values = {"persona": viewer.scope.persona, "audiences": part, "local_only": int(viewer.sees_local_only)}

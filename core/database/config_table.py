@@ -14,25 +14,14 @@ _ALL = select(config.c.config_key, config.c.value)
 
 
 def read_values(db: Database) -> dict[str, str]:
-    """Return every stored setting.
-
-    Raises:
-        StoreReadError: the table could not be read.
-    """
+    """Return every stored setting."""
     return {row.config_key: row.value for row in db.read(_ALL, source="config") if row.value is not None}
 
 
 def write_value(
     db: Database, name: str, text: str, *, also: Callable[[Connection, Database], object] | None = None
 ) -> None:
-    """Store one setting.
-
-    Args:
-        also: what follows from it, in the same transaction.
-
-    Raises:
-        StoreWriteError: nothing was written.
-    """
+    """Store one setting."""
 
     def work(connection: Connection) -> None:
         now = db.clock()

@@ -70,12 +70,7 @@ class Target:
 
 
 def parse_url(url: str) -> Target:
-    """Return where a connection string points.
-
-    Raises:
-        ConfigError: unknown scheme or not a connection string; the password is never part of the text.
-        StoreError: SQLite in a folder that is missing.
-    """
+    """Return where a connection string points."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -107,11 +102,7 @@ def parse_url(url: str) -> Target:
 
 
 def _check_parts(url: URL) -> None:
-    """Refuse what no server and no file is reached by, so that no driver fails on it with the password in its error.
-
-    Raises:
-        ConfigError: a part holds what is no text, or the host cannot be one.
-    """
+    """Refuse what no server and no file is reached by, so that no driver fails on it with the password in its error."""
     parts = (url.username, url.password, url.host, url.database, *(str(value) for value in url.query.values()))
     for part in parts:
         if part and ("\0" in part or any("\ud800" <= letter <= "\udfff" for letter in part)):
@@ -142,10 +133,7 @@ def is_local(host: str | None) -> bool:
 
 
 def _tls(url: URL) -> tuple[URL, dict[str, Any]]:
-    """Return the URL and PyMySQL's arguments: off for sockets and loopback, on and verified for the network.
-
-    `?tls=off|on|verify` in the connection string overrides; `?tls_ca=FILE` names the authority.
-    """
+    """Return the URL and PyMySQL's arguments: off for sockets and loopback, on and verified for the network."""
     query = dict(url.query)
     mode = query.pop("tls", None)
     ca = query.pop("tls_ca", None)
@@ -170,11 +158,7 @@ def _tls(url: URL) -> tuple[URL, dict[str, Any]]:
 def make_engines(
     target: Target, timeout_seconds: float, *, left: Callable[[], float], pool_size: int = 8
 ) -> tuple[Engine, Engine]:
-    """Return `(reading, writing)`: autocommit for the first, READ COMMITTED transactions for the second.
-
-    Args:
-        left: gives the seconds the calling thread may still take to read; a connect takes no longer.
-    """
+    """Return `(reading, writing)`: autocommit for the first, READ COMMITTED transactions for the second."""
     if target.family == "sqlite":
         return _sqlite_engines(target, timeout_seconds, pool_size)
     url, arguments = _tls(target.url)
@@ -208,11 +192,7 @@ def make_engines(
 
 
 def _spare_round_trips(reading: Engine) -> None:
-    """Send no more than the statements themselves where nothing is to be gained by it.
-
-    What commits by itself has nothing to roll back, and a connection that was in use a moment ago is not asked whether
-    it still stands: reads are repeated on another where one is lost.
-    """
+    """Send no more than the statements themselves where nothing is to be gained by it."""
     dialect: Any = reading.dialect
     ping = dialect.do_ping
 
@@ -292,10 +272,7 @@ def _by_socket(dialect: Any, _record: Any, positional: Any, named: dict[str, Any
 
 
 def wait_for_locks(connection: Connection, seconds: float) -> None:
-    """Let the statements of a writing connection wait no longer than this for what others hold.
-
-    Nothing is sent where it is what the connection has already, which is so but for repeated transactions.
-    """
+    """Let the statements of a writing connection wait no longer than this for what others hold."""
     is_file = connection.dialect.name == "sqlite"
     wait = max(50, int(seconds * 500)) if is_file else _lock_wait(seconds)  # half of it, so that it is tried again
     if connection.info.get(_WAIT) == wait:
@@ -377,11 +354,7 @@ def _listen_sqlite(engine: Engine, timeout_seconds: float) -> None:
 
 
 def _start_wal(connection: Any, timeout_seconds: float) -> None:
-    """Let readers go on while one writes (WAL); `synchronous = FULL` keeps what it acknowledged through a power cut.
-
-    The first connections of a new file all switch it. The switch reads before it writes, and SQLite lets nobody wait
-    who does: whoever finds another program at it is refused at once, whatever the busy timeout, and asks again here.
-    """
+    """Let readers go on while one writes (WAL); `synchronous = FULL` keeps what it acknowledged through a power cut."""
     deadline = time.monotonic() + timeout_seconds
     while True:
         try:

@@ -1,7 +1,4 @@
-"""What the servers do differently, and nothing else: column types, the two plain predicates, upserts, connecting.
-
-The family is `mysql` (MariaDB, MySQL, OceanBase, TiDB) or `sqlite`; every other module writes one statement for both.
-"""
+"""What the servers do differently, and nothing else: column types, the two plain predicates, upserts, connecting."""
 
 from __future__ import annotations
 
@@ -159,10 +156,7 @@ def name_type(length: int) -> TypeEngine[str]:
 
 
 class json_has_text(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
-    """Whether a JSON array holds a text as a whole element: the meaning of a tag search.
-
-    Typed as a number: a function typed Boolean gets `= 1` appended and loses its index.
-    """
+    """Whether a JSON array holds a text as a whole element: the meaning of a tag search."""
 
     inherit_cache: bool | None = True
     type: Integer = Integer()
@@ -210,11 +204,7 @@ def _whole_days(element: whole_days, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 def like_pattern(keyword_folded: str) -> str:
-    """Return the pattern of a search by LIKE: the keyword anywhere, its `!`, `%` and `_` escaped with `!`.
-
-    >>> like_pattern("50%")
-    '%50!%%'
-    """
+    """Return the pattern of a search by LIKE: the keyword anywhere, its `!`, `%` and `_` escaped with `!`."""
     for sign in (LIKE_ESCAPE, "%", "_"):
         keyword_folded = keyword_folded.replace(sign, LIKE_ESCAPE + sign)
     return f"%{keyword_folded}%"
@@ -226,10 +216,7 @@ def has_keyword(column: ColumnElement[str], pattern: Any) -> ColumnElement[bool]
 
 
 def as_key(text: str, family: str) -> Any:
-    """Return a key as the driver wants it: text on SQLite, bytes on servers.
-
-    A blank one is text everywhere: the driver writes no bytes as `X''`, in lists three characters to OceanBase.
-    """
+    """Return a key as the driver wants it: text on SQLite, bytes on servers."""
     return text if family == "sqlite" or not text else text.encode("utf-8")
 
 

@@ -1,7 +1,4 @@
-"""The database handle: connections, reading, and whole transactions with retries.
-
-No error of a driver leaves it: `database.failures` makes the project's own of each.
-"""
+"""The database handle: connections, reading, and whole transactions with retries."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Driver errors made readable: what may be tried again, and what is told to people. Called by `database.engine`.
-
-Driver errors are translated here and nowhere else. The translated error carries the server's number and the query's
-source, and not the driver's own text as its cause: PyMySQL writes values into the statement, so a syntax or data error
-quotes them, and no message text may leave in an exception.
-"""
+"""Driver errors made readable: what may be tried again, and what is told to people."""
 
 from __future__ import annotations
 
@@ -91,13 +86,7 @@ _NAMED = re.compile(
 
 
 def _named_table(said: str) -> str | None:
-    """Return the table a server does not know or let be read: of a statement over many tables, the one to mend.
-
-    >>> _named_table("no such table: ai_diary"), _named_table("Table 'mine.ai_diary' doesn't exist")
-    ('ai_diary', 'ai_diary')
-    >>> _named_table("SELECT command denied to user 'me'@'localhost' for table `mine`.`ai_diary`")
-    'ai_diary'
-    """
+    """Return the table a server does not know or let be read: of a statement over many tables, the one to mend."""
     found = _NAMED.search(said)
     return found[1] if found else None
 

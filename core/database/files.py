@@ -8,21 +8,7 @@ from ..errors import StoreError
 
 
 def check_folder(url: str) -> None:
-    """Refuse the address of an SQLite file in a folder that is missing; other addresses are not looked at.
-
-    Args:
-        url: connection string; blank for the default file in the current folder.
-
-    Raises:
-        StoreError: the folder does not exist.
-
-    >>> check_folder("sqlite:///:memory:")
-    >>> check_folder("sqlite:////no-such-folder/a.db")
-    Traceback (most recent call last):
-    ...
-    core.errors.StoreError: The folder '/no-such-folder' of the SQLite file does not exist. Create it or correct \
-DATABASE_URL.
-    """
+    """Refuse the address of an SQLite file in a folder that is missing; other addresses are not looked at."""
     scheme, _, rest = url.partition(":")
     file = rest.removeprefix("///").partition("?")[0]
     if scheme.partition("+")[0] == "sqlite" and file not in ("", "//", ":memory:"):
@@ -30,11 +16,7 @@ DATABASE_URL.
 
 
 def resolve_file(file: str) -> Path:
-    """Return the path of an SQLite file in a folder that is there.
-
-    Raises:
-        StoreError: the folder does not exist.
-    """
+    """Return the path of an SQLite file in a folder that is there."""
     path = Path(file).expanduser().resolve()
     if not path.parent.is_dir():
         raise StoreError(

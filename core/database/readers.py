@@ -14,11 +14,7 @@ Reader = Callable[[Any, Mapping[str, Any]], Sequence[Any]]
 
 
 def of(db: Database, source: str) -> Reader:
-    """Return a reader that sees what is committed; `source` is what an error names.
-
-    Raises:
-        StoreReadError: by the reader, when nothing could be read.
-    """
+    """Return a reader that sees what is committed; `source` is what an error names."""
     return lambda statement, values: db.read(statement, values, source=source)
 
 

@@ -1,8 +1,4 @@
-"""Every table in one list: which of its columns hold texts, and how rows of somebody are found in it.
-
-Read by forgetting, export, the canary tests and `db stats`. A table of the schema that is not listed fails a test,
-and so does a column that can hold text and is listed nowhere.
-"""
+"""Every table in one list: which of its columns hold texts, and how rows of somebody are found in it."""
 
 from __future__ import annotations
 
@@ -195,12 +191,5 @@ BY_TABLE: dict[str, Registered] = {entry.table: entry for entry in REGISTRY}
 
 
 def of(table: str) -> Registered:
-    """Return how a table is registered.
-
-    Raises:
-        KeyError: no table of ours.
-
-    >>> of("memories").participant, of("search_term").persona
-    (('participant_key',), 'audience_id')
-    """
+    """Return how a table is registered."""
     return BY_TABLE[table]

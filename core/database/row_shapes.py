@@ -1,10 +1,4 @@
-"""Rows of several kinds in one statement: each kind has a shape of its own, though a UNION gives all equal columns.
-
-A `Shape` names the columns of one kind and how each is read. Where they travel it settles by itself, in `columns` and
-`read`, and nobody else knows: a UNION takes as many columns of every branch, texts beside texts and all the rest as it
-is stored, since it keeps no types. A table module makes the SELECT of its kind (`Branch`), the prompt's last statement
-joins them (`search.reading.last_statement`), and what comes back are the shape's own rows.
-"""
+"""Rows of several kinds in one statement: each kind has a shape of its own, though a UNION gives all equal columns."""
 
 from __future__ import annotations
 
@@ -61,23 +55,7 @@ PLAIN = Kind(False, None)
 
 
 class Shape(Generic[R]):
-    """Rows of one kind, with an id and at most five texts or numbers and six other columns.
-
-    Args:
-        number: names the kind among all of a statement; the first column of its rows.
-        row: a NamedTuple whose first field is `id`, a whole number.
-        kinds: how each further field travels, in the order of the fields.
-
-    >>> class Line(NamedTuple):
-    ...     id: int
-    ...     at: Any
-    ...     text: str
-    >>> line = Shape(FIRST, Line, at=TIME, text=TEXT)
-    >>> line.read((FIRST, 7, "tea", None, None, None, None, "2026-03-10 12:00:00", None, None, None, None, None)).text
-    'tea'
-    >>> len(line.columns(id=literal_column("1"), at=null(), text=null()))
-    13
-    """
+    """Rows of one kind, with an id and at most five texts or numbers and six other columns."""
 
     __slots__ = ("_kinds", "_places", "number", "row")
 

@@ -1,7 +1,4 @@
-"""How values stand in a row: what may be written, and what a stored value is read as, broken ones included.
-
-Called by the table modules. Nothing here reads or writes a table but `insert_rows`, which writes what it is handed.
-"""
+"""How values stand in a row: what may be written, and what a stored value is read as, broken ones included."""
 
 from __future__ import annotations
 
@@ -37,18 +34,7 @@ INT_RANGE = (-(2**31), 2**31 - 1)
 
 
 def text(value: object, field: str) -> str:
-    """Return a text as it is stored: without U+0000 and lone surrogates, else as said; None is blank.
-
-    Args:
-        value: a text, or None.
-        field: the name used in the error.
-
-    Raises:
-        MessageError: another type, or over 16 MB.
-
-    >>> text("a\\x00b", "message_text"), text(None, "message_text")
-    ('ab', '')
-    """
+    """Return a text as it is stored: without U+0000 and lone surrogates, else as said; None is blank."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -59,11 +45,7 @@ def text(value: object, field: str) -> str:
 
 
 def check_size(made: str, field: str) -> None:
-    """Refuse a text that no column takes.
-
-    Raises:
-        MessageError: over 16 MB.
-    """
+    """Refuse a text that no column takes."""
     # A character takes 4 bytes at most, so that short texts are not encoded to be measured.
     if len(made) * 4 > TEXT_BYTES:
         size = len(made.encode("utf-8", "surrogatepass"))
@@ -74,15 +56,7 @@ def check_size(made: str, field: str) -> None:
 
 
 def name(value: object, field: str, chars: int, notes: list[str]) -> str:
-    """Return a short text for people, cut to the column with a note; None is blank, numbers are written in decimal.
-
-    Raises:
-        MessageError: another type.
-
-    >>> notes = []
-    >>> name("a" * 60, "scope", 50, notes) == "a" * 50, notes
-    (True, ['scope was cut from 60 to 50 characters'])
-    """
+    """Return a short text for people, cut to the column with a note; None is blank, numbers are written in decimal."""
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) >= 10**DIGITS:
             raise MessageError(f"{field} is a number of more than {DIGITS} digits. Pass a name.", fields=(field,))
@@ -95,14 +69,7 @@ def name(value: object, field: str, chars: int, notes: list[str]) -> str:
 
 
 def number(value: object, field: str) -> int | None:
-    """Return a whole number that fits its column, None for None.
-
-    Raises:
-        MessageError: anything else.
-
-    >>> number(7, "intensity"), number(None, "intensity")
-    (7, None)
-    """
+    """Return a whole number that fits its column, None for None."""
     if value is None:
         return None
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
@@ -116,51 +83,28 @@ def number(value: object, field: str) -> int | None:
 
 
 def row_id(value: object) -> int:
-    """Return an id handed in, 0 where no row can have it.
-
-    Raises:
-        MessageError: it is no whole number.
-
-    >>> row_id(7), row_id(-1)
-    (7, 0)
-    """
+    """Return an id handed in, 0 where no row can have it."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise MessageError.of_type("id", value, "a whole number")
     return value if 0 < value < 2**63 else 0
 
 
 def yes_no(value: object, field: str) -> int:
-    """Return 0 or 1.
-
-    Raises:
-        MessageError: no bool, 0 or 1.
-
-    >>> yes_no(True, "pinned"), yes_no(0, "pinned")
-    (1, 0)
-    """
+    """Return 0 or 1."""
     if value in (0, 1) and isinstance(value, (bool, int)):
         return int(value)
     raise MessageError.of_type(field, value, "True or False")
 
 
 def json_value(value: object, field: str, notes: list[str]) -> Any:
-    """Return a value as plain JSON; what had to change is noted, never dropped unsaid.
-
-    >>> notes = []
-    >>> json_value({"x": float("nan")}, "metadata", notes), notes
-    ({'x': None}, ['metadata: x: nan became null'])
-    """
+    """Return a value as plain JSON; what had to change is noted, never dropped unsaid."""
     made, changed = make_strict(value)
     notes += [f"{field}: {note}" for note in changed]
     return made
 
 
 def short_interface(interface: str) -> str:
-    """Return the reduced name of an interface, as the diary keeps it.
-
-    >>> [short_interface(n) for n in ("telegram_bot", "discord_selfbot", "twitter", "cli", " ", "webui")]
-    ['telegram', 'discord', 'x', 'manual', 'unknown', 'webui']
-    """
+    """Return the reduced name of an interface, as the diary keeps it."""
     low = interface.strip().lower()
     if not low:
         return "unknown"
@@ -209,11 +153,7 @@ def confirm_row(table: Table, persona: str, row_id: int, result: T) -> Callable[
 
 
 def read_json(value: object) -> Any:
-    """Return what a JSON column holds, None when it is broken or NULL.
-
-    >>> read_json('["a"]'), read_json("{broken"), read_json(None)
-    (['a'], None, None)
-    """
+    """Return what a JSON column holds, None when it is broken or NULL."""
     if isinstance(value, (str, bytes, bytearray)):
         try:
             return json.loads(value)
@@ -223,30 +163,18 @@ def read_json(value: object) -> Any:
 
 
 def read_list(value: object) -> list[Any]:
-    """Return the array a JSON column holds, [] for everything else.
-
-    >>> read_list('[1, "a"]'), read_list('{"a": 1}')
-    ([1, 'a'], [])
-    """
+    """Return the array a JSON column holds, [] for everything else."""
     found = read_json(value)
     return list(found) if isinstance(found, list) else []
 
 
 def read_texts(value: object) -> list[str]:
-    """Return the texts of the array a JSON column holds; elements that are no text are left out.
-
-    >>> read_texts('["a", 7]')
-    ['a']
-    """
+    """Return the texts of the array a JSON column holds; elements that are no text are left out."""
     return [item for item in read_list(value) if isinstance(item, str)]
 
 
 def read_object(value: object) -> dict[str, Any] | None:
-    """Return the object a JSON column holds, None for everything else.
-
-    >>> read_object('{"a": 1}'), read_object("7")
-    ({'a': 1}, None)
-    """
+    """Return the object a JSON column holds, None for everything else."""
     found = read_json(value)
     return found if isinstance(found, dict) else None
 

@@ -1,10 +1,4 @@
-"""The tables of the log, the memories, the diary, tags and the search.
-
-One declaration for every server; stories and jobs stand in `schema_stories`, conversations and short-term memory in
-`schema_recent`, relationships and consolidation in `schema_lifelong`. `sql/schema/*.sql` is generated from the four
-and compared by a test; how a database got here is in `sql/migrations/`. Each index has a comment naming the query it
-serves.
-"""
+"""The tables of the log, the memories, the diary, tags and the search."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The table of tokens: by which programs that reach the engine over a network say who they are (docs/http-api.md).
-
-A part of the one declaration that `database.schema` begins.
-"""
+"""The table of tokens: by which programs that reach the engine over a network say who they are (docs/http-api.md)."""
 
 from __future__ import annotations
 

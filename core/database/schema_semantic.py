@@ -1,7 +1,4 @@
-"""The tables of vectors: what an embedder made of the texts of rows, beside them (docs/embeddings.md).
-
-Empty where no embedder is configured. A part of the one declaration that `database.schema` begins.
-"""
+"""The tables of vectors: what an embedder made of the texts of rows, beside them (docs/embeddings.md)."""
 
 from __future__ import annotations
 

@@ -38,10 +38,7 @@ class SourceTable:
 
 
 def open_to(source: SourceTable) -> ColumnElement[bool]:
-    """Return the condition that leaves out rows marked local_only unless the parameter `local_only` is 1.
-
-    A chat row has the mark of its conversation.
-    """
+    """Return the condition that leaves out rows marked local_only unless the parameter `local_only` is 1."""
     columns = source.table.c
     allowed = bindparam("local_only", type_=Integer())
     if "local_only" in columns:
@@ -69,9 +66,5 @@ def case_findable(source: SourceTable) -> ColumnElement[int]:
 
 
 def audience_index(source: SourceTable) -> str:
-    """Return the name of the index that has the rows of an audience by their time.
-
-    >>> audience_index(CHAT)
-    'ix_chat_audience'
-    """
+    """Return the name of the index that has the rows of an audience by their time."""
     return next(str(index.name) for index in source.table.indexes if str(index.name).endswith("_audience"))

@@ -1,10 +1,4 @@
-"""Statements put together from parts that are compiled once: a search joins some fifty SELECTs of a few kinds.
-
-A `Part` is one statement of SQLAlchemy Core, mostly a SELECT, compiled; what differs between two of a kind are its
-values alone. Joining their texts costs microseconds, where building and compiling the whole costs tens of milliseconds
-for every new number of keywords. Values only ever travel as parameters; texts joined here come from compiled parts
-alone.
-"""
+"""Statements put together from parts that are compiled once: a search joins some fifty SELECTs of a few kinds."""
 
 from __future__ import annotations
 
@@ -33,26 +27,14 @@ def dialect_of(family: str) -> Dialect:
 
 
 def aside(column: Any, family: str) -> Any:
-    """Return the column as a condition that leads SQLite to no index: the other conditions choose the rows.
-
-    Without statistics SQLite prefers the index of persona and audience to a list of ids, and walks all their rows.
-    """
+    """Return the column as a condition that leads SQLite to no index: the other conditions choose the rows."""
     if family != "sqlite":
         return column
     return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)
 
 
 class Part:
-    """One statement, compiled. Lists are parameters made with `expanding=True`; an empty one matches nothing.
-
-    A list that is selected, `select(bindparam("keys", expanding=True))`, is as many rows as it has items.
-
-    Args:
-        statement: a SELECT; or another one that every message runs.
-        family: `mysql` or `sqlite`.
-        in_order: its tables are read in the order they are joined. SQLite moves the largest to the front otherwise: all
-            of search_count was read for every known word. Servers are told by the statement's own STRAIGHT_JOIN.
-    """
+    """One statement, compiled."""
 
     __slots__ = ("_lists", "_mark", "_names", "_pieces")
 
@@ -69,14 +51,7 @@ class Part:
         self._names = [_name(compiled, dialect, name) for name in compiled.positiontup]
 
     def text(self, values: Values, into: list[Any]) -> str:
-        """Return the text for these values, and append the values in its order to `into`.
-
-        Args:
-            values: by the names of the parameters; more than the part uses may be there.
-
-        Raises:
-            KeyError: a value is missing.
-        """
+        """Return the text for these values, and append the values in its order to `into`."""
         append = into.append
         for name, process, is_list, constant in self._names:
             if name is None:
@@ -97,10 +72,7 @@ class Part:
         return "".join(made)
 
     def _filled(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return a list, on SQLite with its last item again and again up to a power of two.
-
-        SQLite takes 2 ms to plan a prompt's last statement, which it runs in 1, and keeps the plans of texts it had.
-        """
+        """Return a list, on SQLite with its last item again and again up to a power of two."""
         count = len(items)
         if self._mark != "?" or not 2 < count <= MOST_FILLED:
             return items

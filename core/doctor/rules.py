@@ -1,8 +1,4 @@
-"""What facts about an installation mean to the person who runs it, and how it is mended.
-
-Used by `doctor`. Every judgement is one function from facts to symptoms; nothing here knows a database, a file or
-a clock. What a server says of its settings is judged in `doctor.rules_server`.
-"""
+"""What facts about an installation mean to the person who runs it, and how it is mended."""
 
 from __future__ import annotations
 
@@ -69,20 +65,12 @@ class Checkup:
 
 
 def sorted_by_level(symptoms: Iterable[Symptom]) -> tuple[Symptom, ...]:
-    """Return symptoms errors first; those of one level stay in their order.
-
-    >>> [one.level for one in sorted_by_level([Symptom("ok", "a", "x"), Symptom("error", "b", "y")])]
-    ['error', 'ok']
-    """
+    """Return symptoms errors first; those of one level stay in their order."""
     return tuple(sorted(symptoms, key=lambda one: LEVELS.index(one.level)))
 
 
 def megabytes(size: float) -> str:
-    """Return a size for people.
-
-    >>> megabytes(0), megabytes(1_500_000), megabytes(5 << 30)
-    ('0.0 MB', '1.4 MB', '5,120.0 MB')
-    """
+    """Return a size for people."""
     return f"{size / 2**20:,.1f} MB"
 
 
@@ -106,25 +94,13 @@ _WHY = {
 
 
 def from_finding(severity: Literal["error", "warning"], what: str, place: str, facts: str, remedy: str) -> Symptom:
-    """Return a finding of `upkeep.check` as a symptom: the same, and why it matters.
-
-    Args:
-        place: table or `table.column`; blank for the server.
-        facts: what is there and what is needed.
-
-    >>> from_finding("error", "table", "tags", "absent", "prompt-engine db migrate").why
-    'Whatever reads or writes it fails.'
-    """
+    """Return a finding of `upkeep.check` as a symptom: the same, and why it matters."""
     area, why = _WHY.get(what, ("schema", ""))
     return Symptom(severity, area, f"{what} {place}: {facts}." if place else f"{what}: {facts}.", why, remedy)
 
 
 def clock(ahead_seconds: float) -> Symptom:
-    """Return what it means that the server's clock is ahead of the host's by this much, below 0 behind it.
-
-    >>> clock(0.2).level, clock(-7.0).level, clock(3600.0).level
-    ('ok', 'warning', 'error')
-    """
+    """Return what it means that the server's clock is ahead of the host's by this much, below 0 behind it."""
     apart = abs(ahead_seconds)
     if apart < SKEW_WARNED_SECONDS:
         return Symptom("ok", "clock", f"Host and database server agree on the time within {max(apart, 0.001):.3f} s.")
@@ -140,11 +116,7 @@ def clock(ahead_seconds: float) -> Symptom:
 
 
 def round_trip(milliseconds: float) -> Symptom:
-    """Return what a round trip of this length means; a prompt takes up to three.
-
-    >>> round_trip(0.4).level, round_trip(12.0).level, round_trip(80.0).level
-    ('ok', 'note', 'warning')
-    """
+    """Return what a round trip of this length means; a prompt takes up to three."""
     said = f"A round trip to the database takes {milliseconds:.1f} ms."
     if milliseconds < SLOW_MS:
         return Symptom("ok", "speed", said)
@@ -154,11 +126,7 @@ def round_trip(milliseconds: float) -> Symptom:
 
 
 def disk(free_bytes: int, folder: str) -> Symptom:
-    """Return what this much free space means where the database lies.
-
-    >>> disk(50 << 30, "/x").level, disk(500 << 20, "/x").level, disk(1 << 20, "/x").level
-    ('ok', 'warning', 'error')
-    """
+    """Return what this much free space means where the database lies."""
     said = f"{megabytes(free_bytes)} are free where the database lies ({folder})."
     if free_bytes >= DISK_LOW_BYTES:
         return Symptom("ok", "disk", said)
@@ -168,14 +136,7 @@ def disk(free_bytes: int, folder: str) -> Symptom:
 
 
 def sizes(tables: Mapping[str, tuple[int, int, int]]) -> list[Symptom]:
-    """Return the largest tables, and what makes them large.
-
-    Args:
-        tables: name to (bytes of rows, bytes of indexes, bytes that are free inside).
-
-    >>> [one.what for one in sizes({"tags": (1 << 20, 1 << 20, 0)})]
-    ['2.0 MB in 1 tables: tags 2.0 MB (1.0 MB of it indexes).']
-    """
+    """Return the largest tables, and what makes them large."""
     largest = sorted(tables.items(), key=lambda item: -(item[1][0] + item[1][1]))[:5]
     shown = [f"{name} {megabytes(rows + more)} ({megabytes(more)} of it indexes)" for name, (rows, more, _) in largest]
     total = sum(rows + more for rows, more, _ in tables.values())
@@ -189,20 +150,7 @@ def sizes(tables: Mapping[str, tuple[int, int, int]]) -> list[Symptom]:
 
 
 def waiting(*, left: int, left_seconds: float, failed: int, unfinished: int, oldest_seconds: float) -> list[Symptom]:
-    """Return what the queue of operations shows.
-
-    Args:
-        left: operations in progress whose lease has run out: their worker is gone.
-        left_seconds: how long ago the first of these leases ended.
-        failed: operations that failed for good.
-        unfinished: operations that could run now.
-        oldest_seconds: how long the oldest of these has waited.
-
-    >>> [one.level for one in waiting(left=1, left_seconds=9, failed=2, unfinished=1, oldest_seconds=7200)]
-    ['warning', 'warning', 'warning']
-    >>> [one.level for one in waiting(left=0, left_seconds=0, failed=0, unfinished=3, oldest_seconds=5)]
-    ['ok']
-    """
+    """Return what the queue of operations shows."""
     symptoms: list[Symptom] = []
     work = "prompt-engine worker"
     if left:
@@ -223,11 +171,7 @@ def waiting(*, left: int, left_seconds: float, failed: int, unfinished: int, old
 
 
 def orphans(counts: Mapping[str, int]) -> list[Symptom]:
-    """Return the tables with rows whose row elsewhere is gone, by table.
-
-    >>> [one.what for one in orphans({"message_recaps": 2, "scenes": 0})]
-    ['2 rows of message_recaps belong to rows that are gone.']
-    """
+    """Return the tables with rows whose row elsewhere is gone, by table."""
     why = "They are read by nobody and take space; what was to be forgotten may still stand in them."
     found = [
         Symptom(
@@ -244,15 +188,7 @@ def orphans(counts: Mapping[str, int]) -> list[Symptom]:
 
 
 def expired(items: int, entries: int) -> list[Symptom]:
-    """Return what lies there although nothing reads it any more.
-
-    Args:
-        items: session items over their time.
-        entries: short-term entries over their time.
-
-    >>> [one.level for one in expired(0, 0)], [one.level for one in expired(3, 5)]
-    (['ok'], ['note'])
-    """
+    """Return what lies there although nothing reads it any more."""
     if not items + entries:
         return [Symptom("ok", "rows", "Nothing that has expired waits to be removed.")]
     said = f"{items} session items and {entries} short-term entries have expired and are still stored."
@@ -261,14 +197,7 @@ def expired(items: int, entries: int) -> list[Symptom]:
 
 
 def index_sample(looked_at: int, differing: Mapping[str, int]) -> Symptom:
-    """Return what a sample of the search index shows.
-
-    Args:
-        differing: table to how many of the rows looked at are indexed wrongly.
-
-    >>> index_sample(60, {}).level, index_sample(60, {"memories": 2}).level
-    ('ok', 'error')
-    """
+    """Return what a sample of the search index shows."""
     if not differing:
         return Symptom("ok", "index", f"The search index agrees with the {looked_at} rows that were looked at.")
     shown = ", ".join(f"{count} of {table}" for table, count in sorted(differing.items()))
@@ -282,14 +211,7 @@ def index_sample(looked_at: int, differing: Mapping[str, int]) -> Symptom:
 
 
 def extras(installed: Mapping[str, bool]) -> list[Symptom]:
-    """Return which optional parts are installed, and which are not.
-
-    Args:
-        installed: extra to whether all of its packages are there.
-
-    >>> [(one.level, one.what) for one in extras({"admin": False, "cli": True, "llm": False})]
-    [('ok', 'Installed extras: cli.'), ('note', 'Extras that are not installed: admin, llm.')]
-    """
+    """Return which optional parts are installed, and which are not."""
     there, lacking = ([name for name, known in installed.items() if known is wanted] for wanted in (True, False))
     found = []
     if there:
@@ -302,11 +224,7 @@ def extras(installed: Mapping[str, bool]) -> list[Symptom]:
 
 
 def counter(name: str, model: str) -> Symptom:
-    """Return how tokens are counted, and what that means.
-
-    >>> counter("o200k_base", "gpt-5").level, counter("estimate", "gpt-5").level
-    ('ok', 'note')
-    """
+    """Return how tokens are counted, and what that means."""
     if name != "estimate":
         return Symptom("ok", "model", f"Tokens are counted by {name}.")
     of = f"of {model}" if model else "of a model that is not named (LLM_MODEL)"
@@ -317,11 +235,7 @@ def counter(name: str, model: str) -> Symptom:
 
 
 def admin_token(token: str) -> str:
-    """Return why the admin server does not start with a token, blank where it does; the token itself is not quoted.
-
-    >>> admin_token("0123456789abcdef"), admin_token("short")[:55]
-    ('', 'ADMIN_TOKEN has 5 characters. It must have at least 16.')
-    """
+    """Return why the admin server does not start with a token, blank where it does; the token itself is not quoted."""
     how = "Make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'` and set it in the environment."
     if not token:
         return f"ADMIN_TOKEN is unset. The admin server does not start without one. {how}"

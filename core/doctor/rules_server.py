@@ -1,8 +1,4 @@
-"""What the settings of a MySQL-family server mean for this program, and the statement that changes each.
-
-Each connection sets time zone, SQL mode, isolation and lock waits for itself, so that most of a server's own
-values do not matter; those that do are judged here. Used by `doctor`.
-"""
+"""What the settings of a MySQL-family server mean for this program, and the statement that changes each."""
 
 from __future__ import annotations
 
@@ -34,18 +30,7 @@ def _number(settings: Mapping[str, str], name: str) -> int | None:
 
 
 def settings(found: Mapping[str, str], *, used_bytes: int, connected: int | None) -> list[Symptom]:
-    """Return what the settings of a server mean; what is in order is one symptom together.
-
-    Args:
-        found: name, in lower case, to value, as the server writes it.
-        used_bytes: size of the database.
-        connected: how many clients are connected now; None where that cannot be known.
-
-    >>> [one.level for one in settings({"read_only": "ON"}, used_bytes=0, connected=None)]
-    ['error']
-    >>> settings({"read_only": "OFF"}, used_bytes=0, connected=1)[0].level
-    'ok'
-    """
+    """Return what the settings of a server mean; what is in order is one symptom together."""
     listed = [*_writable(found), *_durable(found), *_roomy(found, used_bytes), *_connections(found, connected)]
     listed += _charset(found)
     if not any(one.level in ("error", "warning") for one in listed):
@@ -111,11 +96,7 @@ def _charset(found: Mapping[str, str]) -> list[Symptom]:
 
 
 def encryption(cipher: str, *, local: bool) -> Symptom:
-    """Return whether the connection is encrypted, and what that means.
-
-    >>> encryption("", local=True).level, encryption("TLS_AES", local=False).level, encryption("", local=False).level
-    ('ok', 'ok', 'warning')
-    """
+    """Return whether the connection is encrypted, and what that means."""
     if cipher:
         return Symptom("ok", "encryption", f"The connection is encrypted ({cipher}).")
     if local:

@@ -105,37 +105,8 @@ def forget(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Forgotten:
-    """Delete everything of one participant, conversation, memory or server, in one transaction, and return the counts.
-
-    What was being written of it when the call came is gone too, what is written after it stays.
-
-    Args:
-        participant: key `interface/id`, at most 255 bytes: with all linked identities and direct conversations; what
-            others keep stays without their name and words.
-        conversation: key `interface/chat[/thread]`, at most 512 bytes: with all that was said in it and made of it.
-        memory: id of an item: with its former texts and versions and what was made of it.
-        server: id of a server, at most 191 bytes: with all its conversations and what else is seen in it alone.
-        dry_run: count only; the rows are held for as long as it takes. What this process has kept back is written.
-        db: None is the database of the process.
-        settings: None is those of the process.
-        scope: its persona; other personas keep their rows. None is the current scope.
-
-    Returns:
-        Table to rows deleted or changed, every table; `total`, `operations`, `files` and `out_of_reach` beside them.
-        All 0: there is nothing of it (any more).
-
-    Raises:
-        MessageError: not exactly one of the four, or one that cannot be a key or id.
-        StoreWriteError: nothing was changed.
-
-    >>> from prompt_engine import Scope, forget, insert_memory, open_database
-    >>> db = open_database("sqlite://")
-    >>> scope = Scope("iris", conversation="telegram/7", participant="telegram/7")
-    >>> _ = insert_memory("Ann likes tea", "synth", "chat", ["tea"], scope, db=db)
-    >>> forget(participant="telegram/7", db=db, scope=scope)["memories"]
-    1
-    >>> forget(participant="telegram/7", db=db, scope=scope).total
-    0
+    """Delete everything of one participant, conversation, memory or server, in one transaction, and return
+    the counts.
     """
     # 1. what is forgotten
     target = _read_target(participant, conversation, memory, server)
@@ -200,11 +171,7 @@ def delete_quarantined(
 
 
 def _read_target(participant: object, conversation: object, memory: object, server: object) -> Target:
-    """Return what is meant.
-
-    Raises:
-        MessageError: as `forget`.
-    """
+    """Return what is meant."""
     given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:

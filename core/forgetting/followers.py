@@ -1,8 +1,4 @@
-"""A message changed or deleted with everything made of it, in one transaction.
-
-Each concerns rows whose audience is among those the caller's scope sees; others are as if they were not there. Called
-by `chat_history_cache`.
-"""
+"""A message changed or deleted with everything made of it, in one transaction."""
 
 from __future__ import annotations
 
@@ -36,11 +32,7 @@ _Work = Callable[[Removal, Any], WriteResult]
 
 
 def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -> WriteResult:
-    """Delete a visible message with what was made of it; `unchanged` where there is none.
-
-    Raises:
-        StoreWriteError: nothing was deleted.
-    """
+    """Delete a visible message with what was made of it; `unchanged` where there is none."""
 
     def work(removal: Removal, row: Any) -> WriteResult:
         message = _read_message(row)
@@ -54,16 +46,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
-    """Give a visible message another text, and bring what was made of it in step.
-
-    Returns:
-        `unchanged` where there is no such message or it says that already; `privacy` where nothing of its sender may be
-        kept any more.
-
-    Raises:
-        MessageError: a text over 16 MB.
-        StoreWriteError: nothing was changed.
-    """
+    """Give a visible message another text, and bring what was made of it in step."""
     rows.check_size(fold(text), "message_text in its folded form")
     flags = call.settings
 

@@ -1,8 +1,4 @@
-"""What forgetting somebody leaves of the rows of others: pure decisions.
-
-Called by `forgetting.table_quotes` and `forgetting.table_stories`. Whoever is forgotten is known by the keys
-of all linked identities and by the names they went by.
-"""
+"""What forgetting somebody leaves of the rows of others: pure decisions."""
 
 from __future__ import annotations
 
@@ -46,30 +42,17 @@ class Person:
         return frozenset(filter(None, (key.partition("/")[2] for key in self.keys)))
 
     def is_id(self, value: object, interface: str) -> bool:
-        """Return whether an id of an interface is one of theirs.
-
-        >>> Person(frozenset({"tg/7"})).is_id(7, "tg"), Person(frozenset({"tg/7"})).is_id("7", "discord")
-        (True, False)
-        """
+        """Return whether an id of an interface is one of theirs."""
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             return False
         return str(value) in self.keys or f"{interface}/{value}" in self.keys
 
     def is_name(self, value: object) -> bool:
-        """Return whether a text is a name of theirs, in whichever case.
-
-        >>> Person(frozenset(), frozenset({"Ann"})).is_name(" ann ")
-        True
-        """
+        """Return whether a text is a name of theirs, in whichever case."""
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text holds a name or key of theirs, as a word of its own where the script has words.
-
-        >>> ann = Person(frozenset({"tg/7"}), frozenset({"Ann"}))
-        >>> ann.is_in("I like ANN."), ann.is_in("Annual report"), ann.is_in("wrote to tg/7")
-        (True, False, True)
-        """
+        """Return whether a text holds a name or key of theirs, as a word of its own where the script has words."""
         if not text:
             return False
         low = fold(text)
@@ -86,16 +69,7 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person) -> list[Any] | None:
-    """Return who is still involved in a diary entry; None where nobody of those involved is the person.
-
-    Args:
-        involved: names, keys or ids, as stored.
-        interfaces: the interfaces the entry's own ids may belong to.
-
-    >>> ann = Person(frozenset({"tg/7"}), frozenset({"Ann"}))
-    >>> left_involved(["Ann", "Bob"], ["tg"], ann), left_involved(["7"], ["tg"], ann), left_involved(["Bob"], [], ann)
-    (['Bob'], [], None)
-    """
+    """Return who is still involved in a diary entry; None where nobody of those involved is the person."""
     known = tuple(interfaces)
     left = [
         each
@@ -108,19 +82,7 @@ def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Pe
 def without_reply(
     metadata: Mapping[str, Any], conversation: str, person: Person, message_ids: Collection[str], texts: Collection[str]
 ) -> dict[str, Any] | None:
-    """Return a message's metadata without the note that it answers the person; None where it holds no such note.
-
-    Args:
-        conversation: where the message stands.
-        message_ids: ids, on the platform, of their messages in the conversation.
-        texts: what these say.
-
-    >>> ann = Person(frozenset({"tg/7"}), frozenset({"Ann"}))
-    >>> without_reply({"a": 1, "reply_to": {"from_user": {"id": 7}, "text": "hi"}}, "tg/1", ann, (), ())
-    {'a': 1}
-    >>> without_reply({"reply_to": {"sender_name": "Bob", "text": "hi"}}, "tg/1", ann, (), ()) is None
-    True
-    """
+    """Return a message's metadata without the note that it answers the person; None where it holds no such note."""
     interface = split_key(conversation)[0]
     answers = [
         name for name in REPLIES if name in metadata and _is_of(metadata[name], interface, person, message_ids, texts)
@@ -148,20 +110,7 @@ def _is_of(told: Any, interface: str, person: Person, message_ids: Collection[st
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
-    """Return a message's metadata where it quotes another that was changed; None where it does not.
-
-    Args:
-        message_id: id, on the platform, of the message that is quoted.
-        old: what it said.
-        new: what it says now; None, it is gone, and the note of answering it goes too.
-
-    >>> change_quote({"a": 1, "reply_to": {"text": "hi", "username": "Bob"}}, None, "hi", None)
-    {'a': 1}
-    >>> change_quote({"reply_to": {"message_id": 7, "text": "h"}}, "7", "hi", "ho")
-    {'reply_to': {'message_id': 7, 'text': 'ho'}}
-    >>> change_quote({"reply_to": {"text": "hello"}}, "7", "hi", None) is None
-    True
-    """
+    """Return a message's metadata where it quotes another that was changed; None where it does not."""
     made = dict(metadata)
     for name in REPLIES:
         told = metadata.get(name)
@@ -188,16 +137,7 @@ def _quotes(told: Any, message_id: str | None, text: str) -> bool:
 
 
 def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:
-    """Return an operation's payload without the lines of a person handed in with it; None where it holds none.
-
-    Args:
-        keys: participant keys of the person.
-        rows: messages of theirs that are stored no more.
-
-    >>> lines = [{"text": "a", "participant": "tg/7"}, {"text": "b", "participant": "tg/8"}]
-    >>> without_lines({"rows": [None, 5, None], "texts": lines}, {"tg/7"}, {5})
-    {'rows': [None], 'texts': [{'text': 'b', 'participant': 'tg/8'}]}
-    """
+    """Return an operation's payload without the lines of a person handed in with it; None where it holds none."""
     texts, listed = payload.get("texts"), payload.get("rows")
     held = texts if isinstance(texts, list) else []
     theirs = [
@@ -226,18 +166,7 @@ class Version:
 
 
 def stale_versions(versions: Iterable[Version], first: int | None, scenes: Collection[int]) -> list[int]:
-    """Return the numbers of the versions that hold something of what is forgotten.
-
-    Args:
-        first: index of the first message that is forgotten; None without one.
-        scenes: ids of scenes brought from a chat that is forgotten, which stand before all messages.
-
-    >>> four = [Version(n, n, None) for n in (1, 2, 3, 4)]
-    >>> stale_versions(four, 3, ()), stale_versions(four, None, ())
-    ([3, 4], [])
-    >>> stale_versions([Version(0, -1, frozenset({9})), Version(1, 5, frozenset({8}))], None, {9})
-    [0]
-    """
+    """Return the numbers of the versions that hold something of what is forgotten."""
     return [
         each.number
         for each in versions
@@ -247,18 +176,7 @@ def stale_versions(versions: Iterable[Version], first: int | None, scenes: Colle
 
 
 def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], gone: Collection[int]) -> dict[int, int | None]:
-    """Return scene id to the message its break moves to, where the one it lies on goes; None where none is left.
-
-    A scene keeps the messages that stay: its break moves to the last of them.
-
-    Args:
-        order: the conversation's messages, oldest first.
-        breaks: message to the scene that ends with it.
-        gone: messages that go.
-
-    >>> moved_breaks([1, 2, 3, 4, 5], {2: 10, 4: 11, 5: 12}, {4, 5})
-    {11: 3, 12: None}
-    """
+    """Return scene id to the message its break moves to, where the one it lies on goes; None where none is left."""
     moved: dict[int, int | None] = {}
     last: int | None = None
     for row in order:

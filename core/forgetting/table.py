@@ -1,8 +1,4 @@
-"""Forgetting a participant, a conversation, a memory: everything in one transaction, counted per table.
-
-What is theirs is found and held first (`table_targets`). Then, in this order: what others keep of it, the stories
-made of it, the rows themselves, and at the end what many rows share: counts of the index, tags, words.
-"""
+"""Forgetting a participant, a conversation, a memory: everything in one transaction, counted per table."""
 
 from __future__ import annotations
 
@@ -84,14 +80,7 @@ class Done(NamedTuple):
 
 
 def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool = False) -> Done:
-    """Delete everything of a person, a conversation or an item, and return the counts.
-
-    Args:
-        dry_run: do it and take it back: the same counts, nothing changed.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Delete everything of a person, a conversation or an item, and return the counts."""
 
     def work(connection: Connection) -> Done:
         removal = Removal(connection, db, persona)
@@ -116,12 +105,7 @@ def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool =
 
 
 def forget_late(db: Database, persona: str, target: Target, people: Collection[str], cutoff: int) -> Done | None:
-    """Delete what was being written when a person or conversation was forgotten, None where there is nothing.
-
-    Args:
-        people: participant keys that were forgotten.
-        cutoff: rows with ids below it were begun before.
-    """
+    """Delete what was being written when a person or conversation was forgotten, None where there is nothing."""
 
     def work(connection: Connection) -> Done | None:
         removal = Removal(connection, db, persona)
@@ -148,21 +132,13 @@ def forget_late(db: Database, persona: str, target: Target, people: Collection[s
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> list[str]:
-    """Delete items with their former versions and what was made of them, within the caller's transaction.
-
-    Returns:
-        The words that left the vocabulary, for `table_words.teach_again` after the transaction.
-    """
+    """Delete items with their former versions and what was made of them, within the caller's transaction."""
     table_items.remove_items(removal, table_items.add_former_versions(removal, ids))
     return finish(removal, thoroughly=False)
 
 
 def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int) -> bool:
-    """Delete one row that is in quarantine, with what was made of it; False where there is none.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Delete one row that is in quarantine, with what was made of it; False where there is none."""
     c = source.table.c
     flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1).with_for_update()
 
@@ -180,11 +156,7 @@ def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int)
 
 
 def finish(removal: Removal, *, thoroughly: bool) -> list[str]:
-    """Settle what many rows share, and return the words that left the vocabulary.
-
-    Args:
-        thoroughly: words of texts that were changed or deleted before too.
-    """
+    """Settle what many rows share, and return the words that left the vocabulary."""
     if not +removal.counts:
         return []
     removal.settle_counts()

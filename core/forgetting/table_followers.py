@@ -224,11 +224,7 @@ def _put_away(removal: Removal, standing: Sequence[_Standing]) -> None:
 
 
 def _make_anew(removal: Removal, standing: Sequence[_Standing], itself: int | None = None) -> None:
-    """Queue the consolidation of the messages that items were made of.
-
-    Args:
-        itself: the message, where it stays.
-    """
+    """Queue the consolidation of the messages that items were made of."""
     made = [each for each in standing if each.is_made]
     rows = {other for each in made for other in each.others if isinstance(other, int)}
     if made and itself is not None:

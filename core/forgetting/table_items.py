@@ -1,8 +1,4 @@
-"""Memory items, summaries and what was made of them, as far as they go with what is forgotten.
-
-An item made of messages or items that go cannot be cleaned: it goes too. Other items it was made of come back; other
-messages it was made of are queued to be consolidated anew.
-"""
+"""Memory items, summaries and what was made of them, as far as they go with what is forgotten."""
 
 from __future__ import annotations
 
@@ -58,12 +54,7 @@ def add_former_versions(removal: Removal, ids: Collection[int]) -> set[int]:
 def remove_items(
     removal: Removal, ids: Collection[int], messages: Collection[int] = (), withdrawn: Collection[int] = ()
 ) -> None:
-    """Delete items, those made of them or of messages that go, and everything noted about them.
-
-    Args:
-        messages: messages that go.
-        withdrawn: those of the items that are as if they had never been said: what they took the place of holds again.
-    """
+    """Delete items, those made of them or of messages that go, and everything noted about them."""
     going = _Going(removal.find_ids(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
     going.undone |= set(withdrawn)
     if messages:
@@ -162,10 +153,7 @@ def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None
 
 
 def remove_summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
-    """Delete the summaries made since the first of the messages that go was stored, and queue the latest anew.
-
-    Called after these messages are deleted.
-    """
+    """Delete the summaries made since the first of the messages that go was stored, and queue the latest anew."""
     here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, _Z.id >= min(messages))
     listed = removal.read_rows(select(_Z.id, _Z.occurred_at, _Z.archived_at, _Z.superseded_by).where(*here))
     if not listed:

@@ -1,7 +1,4 @@
-"""Rows of others that name or quote somebody who is forgotten: they stay, without the name and the quote.
-
-Diary entries, notes of whom a message answers, messages handed in with an operation, lines of short-term entries.
-"""
+"""Rows of others that name or quote somebody who is forgotten: they stay, without the name and the quote."""
 
 from __future__ import annotations
 
@@ -106,11 +103,7 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
 
 
 def clean_replies(removal: Removal, person: Person, gone: Collection[int]) -> None:
-    """Take the notes of answering the person out of the messages of others.
-
-    Args:
-        gone: messages that go, which are still there.
-    """
+    """Take the notes of answering the person out of the messages of others."""
     ids, texts = _quotable(removal, gone)
     noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
     chosen = select(_C.id, _C.interface_path, _C.metadata).where(
@@ -164,14 +157,7 @@ def change_replies(removal: Removal, conversation: str, message_id: str | None, 
 def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], gone: Collection[int]
 ) -> None:
-    """Take the lines of a person out of what waits; what is under way begins anew, without them.
-
-    An operation with nothing left is deleted.
-
-    Args:
-        conversations: in which they wrote.
-        gone: messages that go.
-    """
+    """Take the lines of a person out of what waits; what is under way begins anew, without them."""
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
         _J.persona_id == removal.persona, _J.status.in_(_OPEN), _J.payload.is_not(None)
     )

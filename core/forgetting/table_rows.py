@@ -1,8 +1,4 @@
-"""Rows that are forgotten, with everything worked out from them, counted as the tables change.
-
-One `Removal` belongs to one transaction. It deletes rows of chat, memories and diary with their index rows, and keeps
-what is settled once at the end: counts of the index, uses of tags, words nobody says any more.
-"""
+"""Rows that are forgotten, with everything worked out from them, counted as the tables change."""
 
 from __future__ import annotations
 

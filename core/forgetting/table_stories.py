@@ -1,8 +1,4 @@
-"""What a story keeps of somebody who is forgotten: recaps, scenes, versions, refused texts.
-
-A scene with messages that go keeps the others: its break moves to the last of them, its recap is made anew. The numbers
-of the running recap's versions are not given again.
-"""
+"""What a story keeps of somebody who is forgotten: recaps, scenes, versions, refused texts."""
 
 from __future__ import annotations
 
@@ -60,10 +56,7 @@ def delete_beside_messages(removal: Removal, rows: Collection[int]) -> None:
 
 
 def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> None:
-    """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew.
-
-    Called before the messages are deleted, while the conversation is held.
-    """
+    """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew."""
     read = readers.on(removal.connection)
     order = table_lines.read_order(read, removal.persona, conversation)
     first = next((index for index, row in enumerate(order) if row in gone), None)
@@ -197,10 +190,8 @@ def delete_scene_recaps(removal: Removal, conversation: str) -> None:
 
 
 def delete_brought(removal: Removal, sources: Mapping[str, int]) -> None:
-    """Delete what was taken over into other conversations from some whose texts go, and from there into further ones.
-
-    Args:
-        sources: conversation to the first of its messages that goes; what was taken over before that was stored stays.
+    """Delete what was taken over into other conversations from some whose texts go, and from there into
+    further ones.
     """
     chosen = (
         select(_R.scene_id, _R.version_index, _R.metadata, _R.created_at, _S.conversation_key)

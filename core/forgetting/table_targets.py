@@ -1,8 +1,4 @@
-"""Who is meant and which rows are theirs: held by `forgetting.table` before it deletes anything.
-
-Order of locks: conversations by key, then participants by key. Who writes a row holds its conversation first, so what
-was being written when these are held is stored by then and is found.
-"""
+"""Who is meant and which rows are theirs: held by `forgetting.table` before it deletes anything."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Words no row holds any more leave the vocabulary of the search.
-
-A word is known as long as a row of any persona holds it: `search_count` says which do. The vocabulary is shared, so a
-word that somebody says while it is taken out is taught again by `teach_again`, called after the transaction.
-"""
+"""Words no row holds any more leave the vocabulary of the search."""
 
 from __future__ import annotations
 
@@ -90,9 +86,8 @@ def remove(connection: Connection, words: Collection[str]) -> int:
 
 
 def find_orphans(connection: Connection) -> set[str]:
-    """Return every word of the vocabulary that no row holds: also those of texts that were changed or deleted before.
-
-    Reads the vocabulary and the counts of every audience once, in the order they lie in.
+    """Return every word of the vocabulary that no row holds: also those of texts that were changed or
+    deleted before.
     """
     known: set[str] = set()
     above = ""
@@ -110,11 +105,7 @@ def find_orphans(connection: Connection) -> set[str]:
 
 
 def teach_again(db: Database, words: Collection[str]) -> int:
-    """Teach again what somebody said while it was taken out, and return how many words these are.
-
-    Who took a word to be known has a row of `search_stats` from before that until the end of the transaction, so it is
-    waited for here; who comes later sees that the word is gone. SQLite has one writer at a time.
-    """
+    """Teach again what somebody said while it was taken out, and return how many words these are."""
     if not words or db.family == "sqlite":
         return 0
     db.repeat(lambda connection: connection.execute(_TOTALS.with_for_update()).all(), source="search_stats")

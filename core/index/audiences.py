@@ -1,7 +1,5 @@
-"""What the search tables hold of the audiences a search sees: read with one statement, kept where it does not change.
-
-Segments never change, so the tables made of them are kept, those of the audiences used last, and with each the view of
-all its rows as long as none is written. `forgetting` empties what is kept.
+"""What the search tables hold of the audiences a search sees: read with one statement, kept where it does
+not change.
 """
 
 from __future__ import annotations
@@ -67,16 +65,7 @@ def load_views(
     segments: Mapping[int, Sequence[Segment]],
     fresh: Mapping[int, Sequence[tuple[Any, ...]]],
 ) -> Iterator[Visible]:
-    """Yield all rows of each of the audiences; what is not kept yet is read.
-
-    Args:
-        segments: audience to those there are.
-        fresh: audience to its rows that are not packed.
-
-    Raises:
-        StoreReadError: they could not be read.
-        ValueError: a segment is damaged.
-    """
+    """Yield all rows of each of the audiences; what is not kept yet is read."""
     cache: _Cache = db.caches.setdefault(HELD, _Cache())
     for audience in audiences:
         table, own = _table(db, cache, audience, segments.get(audience, ()), audiences), fresh.get(audience, ())
@@ -143,18 +132,7 @@ def read_audiences(
     numbers: Collection[int],
     persona: str,
 ) -> Iterator[tuple[Visible, list[Posting], list[Block], list[tuple[int, int, int]]]]:
-    """Yield what the search tables hold of what is asked: the rows of an audience, postings, blocks, what is gone.
-
-    Args:
-        words: known words asked for, with the audiences they stand in.
-        tags: tags asked for, alike.
-        numbers: of the sources asked.
-        persona: whose the audiences are.
-
-    Raises:
-        StoreReadError: it could not be read.
-        ValueError: a segment is damaged, or segments are packed again and again meanwhile.
-    """
+    """Yield what the search tables hold of what is asked: the rows of an audience, postings, blocks, what is gone."""
     for attempt in range(READ_AGAIN):
         read = read_postings(db, words, tags, audiences, numbers, persona)
         try:
@@ -170,11 +148,7 @@ def read_audiences(
 
 
 def find_ids(db: Database, persona: str, audiences: Sequence[int], source: int, words: Sequence[str]) -> set[int]:
-    """Return the ids of a source's rows in which one of the words stands; of some that are gone too.
-
-    Raises:
-        StoreReadError: the index could not be read.
-    """
+    """Return the ids of a source's rows in which one of the words stands; of some that are gone too."""
     cells = [Count(audience, word, source, 1) for audience in audiences for word in words]
     numbers = {(WORD, word): n for n, word in enumerate(words)}
     found: set[int] = set()

@@ -1,7 +1,5 @@
-"""Rows whose text or tags somebody changed by SQL: the search tables, and the folded text, still hold the former ones.
-
-A row tells it itself where its folded text or its hash is not that of its text; of its tags, by what the search tables
-hold of them. Read in ranges of ids; nothing of it is kept but the ids. Called by `db check` and `db reindex --changed`.
+"""Rows whose text or tags somebody changed by SQL: the search tables, and the folded text, still hold the
+former ones.
 """
 
 from __future__ import annotations
@@ -52,12 +50,7 @@ Tags = dict[tuple[int, int], list[str]]
 
 
 def find_changed(db: Database, progress: Progress | None = None) -> Changed:
-    """Return the rows that say something else than the search tables hold. Rows that change meanwhile may be listed.
-
-    Raises:
-        StoreReadError: the database could not be read.
-        ValueError: a segment is damaged.
-    """
+    """Return the rows that say something else than the search tables hold."""
     until = {s.number: db.read(select(func.max(s.table.c.id)), source=s.table.name)[0][0] or 0 for s in sources.ALL}
     signs = {place: _sign(found) for place, found in read_tags(db).items()}
     made: Changed = {}
@@ -114,15 +107,7 @@ def _beside(source: SourceTable) -> list[Any]:
 
 
 def read_tags(db: Database, only: Collection[tuple[int, int]] | None = None) -> Tags:
-    """Return the tags that the search tables hold of each row.
-
-    Args:
-        only: of these rows, each `(source, id)`; None for all.
-
-    Raises:
-        StoreReadError: they could not be read.
-        ValueError: a segment is damaged.
-    """
+    """Return the tags that the search tables hold of each row."""
     made: Tags = {}
     for source, row_id, tag in db.read(select(_T.source, _T.row_id, _T.tag), source="search_tag"):
         if only is None or (source, row_id) in only:
@@ -165,12 +150,7 @@ _TAGS = select(_B.term, _B.postings).where(_B.audience_id == _HERE[0], _B.segmen
 
 
 def mend_changed(db: Database, progress: Progress | None = None) -> int:
-    """Put into the search tables what changed rows say now, and return how many these were. Others may write meanwhile.
-
-    Raises:
-        StoreError: a range could not be written; those before it are.
-        ValueError: a segment is damaged.
-    """
+    """Put into the search tables what changed rows say now, and return how many these were."""
     found, done = find_changed(db, progress), 0
     total = sum(map(len, found.values()))
     # Read once: what others write until a row is mended, they put into the search tables or take out themselves.

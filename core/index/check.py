@@ -1,9 +1,4 @@
-"""Compares the search tables with the rows they stand for. Nothing is changed here.
-
-Every row is read once and what it gives is summed up by word and tag; the tables are summed up alike by the server, in
-pages of words. Where the two agree, as they do when all is well, no single posting is looked at; where they differ, the
-rows are read once more and the postings of these words are compared one by one.
-"""
+"""Compares the search tables with the rows they stand for."""
 
 from __future__ import annotations
 
@@ -60,19 +55,13 @@ class _Posting(NamedTuple):
 
 
 def _sign(entry: Entry, kind: int) -> int:
-    """Return a number that tells the postings of rows apart well enough for a sum to notice a change.
-
-    To that of a word, 13 is added for each time it stands in the row.
-    """
+    """Return a number that tells the postings of rows apart well enough for a sum to notice a change."""
     mixed = (entry.row_id % _P) * ((entry.at_us + _SHIFT) % _Q) + 19 * entry.local_only
     return mixed + 17 * entry.words if kind == WORD else mixed
 
 
 def packed_sign(entry: Entry) -> int:
-    """Return a number that tells what a segment holds of a row from nearly everything else it could hold.
-
-    It holds for one run of the program alone.
-    """
+    """Return a number that tells what a segment holds of a row from nearly everything else it could hold."""
     terms = sum(hash((WORD, term)) * min(n, MOST_TIMES) for term, n in entry.terms.items())
     tags = sum(hash((TAG, tag)) for tag in set(entry.tags))
     return (terms + tags + hash((entry.at_us, entry.words, entry.local_only))) & _64_BITS
@@ -189,10 +178,7 @@ def _stored_counts(db: Database, kind: int, audience: int) -> dict[tuple[str, in
 
 
 def differences(db: Database, progress: Progress | None = None) -> Iterator[Difference]:
-    """Yield every place where the search tables are not what the rows give; nothing is changed.
-
-    Rows that change while they are compared may be listed; `index.repair.mend` looks again before it writes.
-    """
+    """Yield every place where the search tables are not what the rows give; nothing is changed."""
     tell = progress or _quiet
     from . import check_packed  # noqa: PLC0415 - loads numpy
 

@@ -72,11 +72,7 @@ def _read_one(db: Database, audience: int, segment: int, gone: Mapping[tuple[int
 
 
 def compare(packed: Packed, given: Mapping[tuple[int, int], tuple[int, int]]) -> Iterator[Difference]:
-    """Yield segments that are damaged, and packed rows that are not what the rows give.
-
-    Args:
-        given: source and id of rows that are packed to their audience and sign.
-    """
+    """Yield segments that are damaged, and packed rows that are not what the rows give."""
     for audience, segment in packed.damaged:
         yield Difference("damaged", "search_segment", audience, str(segment), 0)
     for audience, source, row_id, at_us in packed.twice:

@@ -1,9 +1,4 @@
-"""Vectors of rows (table search_vector): read for a search, kept in step with their rows, dropped.
-
-Promise: vectors of different models are never read together, and none outlives its row. A vector tells nothing about
-who may see its row: `search.meaning` asks `allowed` before a row becomes a candidate by its vector.
-Written by `index.embeddings_writing`.
-"""
+"""Vectors of rows (table search_vector): read for a search, kept in step with their rows, dropped."""
 
 from __future__ import annotations
 
@@ -39,14 +34,7 @@ class Vector(NamedTuple):
 
 
 def of_rows(db: Database, model: str, visible: Sequence[int], rows: Iterable[tuple[int, int]]) -> list[Vector]:
-    """Return the vectors of rows, named by source and id, that one model made.
-
-    Args:
-        visible: ids of the audiences they may be of.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the vectors of rows, named by source and id, that one model made."""
     found: list[Vector] = []
     by_source: dict[int, set[int]] = {}
     for number, row_id in rows:
@@ -74,15 +62,7 @@ _OF_ROWS = (
 def allowed(
     db: Database, visible: Sequence[int], limits: Limits, rows: Iterable[tuple[int, int]]
 ) -> dict[tuple[int, int], int]:
-    """Return those of the rows that a search may find, each with its time: the conditions of every other reader.
-
-    Args:
-        visible: ids of the audiences seen.
-        rows: source and id; at most some dozens.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return those of the rows that a search may find, each with its time: the conditions of every other reader."""
     by_source: dict[int, list[int]] = {}
     for number, row_id in rows:
         by_source.setdefault(number, []).append(row_id)
@@ -124,24 +104,14 @@ def _allowed(number: int, bounds: tuple[bool, bool], without: bool, family: str)
 
 
 def mark(which: str, source: int, model_key: str) -> str:
-    """Return the name of the row of `counters` that tells how far a model's vectors are (`embeddings_writing.Reach`).
-
-    >>> mark("high", 2, "0a1b")
-    'vectors/high/2/0a1b'
+    """Return the name of the row of `counters` that tells how far a model's vectors are
+    (`embeddings_writing.Reach`).
     """
     return f"vectors/{which}/{source}/{model_key}"
 
 
 def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
-    """Remove the vectors of rows that go, or whose text or standing changed, within the transaction of `connection`.
-
-    Args:
-        rows: audience and id of each; at most some hundreds.
-        again: the rows stay: whoever embeds looks at them again. Nothing happens where nobody embeds.
-
-    Returns:
-        How many vectors there were.
-    """
+    """Remove the vectors of rows that go, or whose text or standing changed, within the transaction of `connection`."""
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
         by_audience.setdefault(audience, []).append(row_id)
@@ -196,11 +166,7 @@ def _lower(number: int) -> Any:
 
 
 def counts(db: Database, persona: str) -> dict[str, int]:
-    """Return model to how many vectors of a persona's rows it made.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return model to how many vectors of a persona's rows it made."""
     found = db.read(_COUNTS, {"persona": persona}, source="search_vector")
     return {from_key(row[0]): int(row[1]) for row in found}
 
@@ -214,11 +180,7 @@ _COUNTS = (
 
 
 def drop_model(db: Database, persona: str, model: str) -> int:
-    """Remove the vectors of a persona's rows that one model made, and return how many.
-
-    Raises:
-        StoreWriteError: some may be left; doing it again does the rest.
-    """
+    """Remove the vectors of a persona's rows that one model made, and return how many."""
     own = db.read(
         select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona")),
         {"persona": persona},

@@ -1,9 +1,4 @@
-"""Which rows have no vectors yet, and writing them (table search_vector).
-
-Rows are walked by their ids, which rise with time: the new ones first, then the old ones, the newest of them first. How
-far that is stands in `counters` (`Reach`), so that it goes on where it stopped; an edited row is walked again. A vector
-is written only while its row is what was embedded.
-"""
+"""Which rows have no vectors yet, and writing them (table search_vector)."""
 
 from __future__ import annotations
 
@@ -70,20 +65,12 @@ class Batch:
 
 
 def model_key(model: str) -> str:
-    """Return what stands for a model in the names of counters.
-
-    >>> model_key("minilm") == model_key("minilm") != model_key("minilm2"), len(model_key("minilm"))
-    (True, 16)
-    """
+    """Return what stands for a model in the names of counters."""
     return hashlib.sha256(model.encode()).hexdigest()[:16]
 
 
 def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
-    """Return how far the vectors of a model are, by source; a model that is new begins now.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return how far the vectors of a model are, by source; a model that is new begins now."""
     key = model_key(model)
     names = {mark(which, s.number, key): (which, s.number) for s in sources.ALL for which in ("low", "high")}
     found = {
@@ -108,16 +95,7 @@ def next_batch(
     local: bool,
     after: Batch | None = None,
 ) -> Batch:
-    """Return the next rows of a persona that a model has made no vectors of, the new ones first.
-
-    Args:
-        most: most rows.
-        local: take rows marked local_only too.
-        after: the batch written before, so that the walk goes on where that ended.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the next rows of a persona that a model has made no vectors of, the new ones first."""
     stored = after.stored if after is not None else read_reach(db, persona, model)
     at = dict(after.reach if after is not None else stored)
     rows: list[Unembedded] = []
@@ -196,16 +174,7 @@ def write(
     batch: Batch,
     vectors: Mapping[tuple[int, int], Sequence[bytes]],
 ) -> tuple[int, Batch]:
-    """Write the vectors of a batch and how far the walk is, within the transaction of `connection`.
-
-    A row that is gone, hidden or edited since it was read gets none; an edited one is brought by a later walk.
-
-    Args:
-        vectors: source and id of a row to the vectors of its pieces.
-
-    Returns:
-        How many rows got vectors, and the batch to go on after.
-    """
+    """Write the vectors of a batch and how far the walk is, within the transaction of `connection`."""
     made: list[tuple[Any, ...]] = []
     written = 0
     places: list[tuple[int, int, int, int]] = []
@@ -285,20 +254,12 @@ def _locked(connection: Connection, source: SourceTable, persona: str, rows: Map
 
 
 def personas(db: Database) -> list[str]:
-    """Return every persona that has rows.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return every persona that has rows."""
     return [row[0] for row in db.read(select(audiences.c.persona_id).distinct(), source="audiences")]
 
 
 def forget_reach(db: Database, persona: str, model: str) -> None:
-    """Let the walk of a model begin anew.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Let the walk of a model begin anew."""
     key = model_key(model)
     names = [mark(which, source.number, key) for source in sources.ALL for which in ("high", "low")]
     gone = delete(counters).where(counters.c.persona_id == persona, counters.c.name.in_(names))

@@ -1,8 +1,4 @@
-"""What the search tables hold of a row: worked out from its texts when it is written, and anew from what is stored.
-
-What a row gives is decided in `entry` alone. Imports nothing of the index but names; whoever writes, builds, packs or
-compares the tables imports it.
-"""
+"""What the search tables hold of a row: worked out from its texts when it is written, and anew from what is stored."""
 
 from __future__ import annotations
 
@@ -46,11 +42,7 @@ def list_texts(source: SourceTable) -> list[Any]:
 
 
 def fold_texts(texts: Iterable[str | None]) -> str:
-    """Return the folded text of a row.
-
-    >>> fold_texts(["Tea", None])
-    'tea\\x1f'
-    """
+    """Return the folded text of a row."""
     return SEPARATOR.join(fold(text or "") for text in texts)
 
 
@@ -177,11 +169,7 @@ def state_of(db: Database, source: SourceTable) -> Any:
 
 
 def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:
-    """Return the range of ids `(above, up to)` of a source that is not indexed yet, None when all is.
-
-    A writer asks after it has locked its row: the backfill locks the rows of a range before it indexes them, so the
-    answer holds until the writer's transaction ends.
-    """
+    """Return the range of ids `(above, up to)` of a source that is not indexed yet, None when all is."""
     return waiting_of(connection.execute(_PROGRESS, {"source": source}).first())
 
 

@@ -1,10 +1,4 @@
-"""Which rows of an audience are packed: those in search_fresh are not, and have postings of their own.
-
-A packed row that changes or goes stands in its segment until that is written anew (`index.packing`), and in search_gone
-until then. Row 0 of search_segment tells of an audience's segments together: whoever makes or joins some holds it, and
-whoever notes that a row is gone shares it, so that the number of the last segment stays. Loads no numpy: every change
-of a row asks here.
-"""
+"""Which rows of an audience are packed: those in search_fresh are not, and have postings of their own."""
 
 from __future__ import annotations
 

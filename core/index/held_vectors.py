@@ -1,10 +1,4 @@
-"""The vectors of audiences, as arrays: held in memory as long as there is room, read for each search beyond.
-
-Promise: what `read_parts` yields are all vectors of a model in the audiences asked for, as they are stored when it is
-called. What a process holds of an audience is good for one version of it (`vector_versions`): what came or went since
-is read and put in place, also where another process did it; of audiences that are no more, or of which much went,
-nothing is kept.
-"""
+"""The vectors of audiences, as arrays: held in memory as long as there is room, read for each search beyond."""
 
 from __future__ import annotations
 
@@ -67,11 +61,7 @@ class Part:
         return np.flatnonzero(new)
 
     def compare(self, asked: Any) -> Any:
-        """Return the cosine of the best vector of each row.
-
-        Args:
-            asked: of length 1.
-        """
+        """Return the cosine of the best vector of each row."""
         values = np.empty(len(self), np.float32)
         for at in range(0, len(self), COMPARED):
             # Not `@`: on a busy machine the threads of BLAS wait for each other ten times as long as this takes.
@@ -92,11 +82,7 @@ class Part:
         return found[int(np.argmax(np.einsum("ij,j->i", found, asked)))] if end - start > 1 else found[0]
 
     def without(self, gone: Mapping[Place, int]) -> Part:
-        """Return the part without the vectors of rows that were stored before they went.
-
-        Args:
-            gone: place to the version with which its vectors went.
-        """
+        """Return the part without the vectors of rows that were stored before they went."""
         at = np.flatnonzero(np.isin(self.row_id, np.array([row_id for _, row_id in gone], np.int64)))
         rows = zip(
             at.tolist(), self.source[at].tolist(), self.row_id[at].tolist(), self.stamp[at].tolist(), strict=True
@@ -115,15 +101,7 @@ class Part:
 
 
 def find_rows(row_id: Any, source: Any, places: Sequence[Place]) -> list[tuple[Place, int]]:
-    """Return those of the places that are among rows, each with its number there.
-
-    Args:
-        row_id: ids of the rows, rising.
-        source: their sources; of one id rising.
-
-    >>> find_rows(np.array([3, 7, 7]), np.array([0, 0, 2]), [(2, 7), (0, 3), (1, 3), (0, 9)])
-    [((2, 7), 2), ((0, 3), 0)]
-    """
+    """Return those of the places that are among rows, each with its number there."""
     if not len(row_id) or not places:
         return []
     ids = np.array([place[1] for place in places], np.int64)
@@ -133,12 +111,7 @@ def find_rows(row_id: Any, source: Any, places: Sequence[Place]) -> list[tuple[P
 
 
 def build_part(rows: Sequence[tuple[int, int, int, int, bytes]], dimensions: int) -> Part:
-    """Return vectors as a part.
-
-    Args:
-        rows: source, id, time in microseconds, stamp and vector of each; those of one row in their order.
-        dimensions: of a model that changed these and not its name, what it made before cannot be compared.
-    """
+    """Return vectors as a part."""
     fitting = [row for row in rows if len(row[4]) == dimensions]
     source, row_id, at_us, stamp = (
         np.array([row[n] for row in fitting], kind) for n, kind in enumerate((np.uint8, np.int64, np.int64, np.int64))
@@ -201,16 +174,7 @@ def held_bytes(db: Database) -> int:
 def read_parts(
     db: Database, model: str, audiences: Mapping[int, int], dimensions: int, most_bytes: int
 ) -> Iterator[tuple[Part, bool]]:
-    """Yield all vectors of audiences that one model made, part by part, each with whether it is held.
-
-    Args:
-        audiences: those seen, each with about how many rows it has.
-        dimensions: of the vector they are compared with.
-        most_bytes: most that is held for this database. What is beyond is read for every search and let go.
-
-    Raises:
-        StoreReadError: they could not be read.
-    """
+    """Yield all vectors of audiences that one model made, part by part, each with whether it is held."""
     cache: _Cache = db.caches.setdefault(HELD, _Cache())
     with cache.lock:
         known = {key[2]: one for key, one in cache.held.items() if key[:2] == (model, dimensions)}

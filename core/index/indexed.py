@@ -1,9 +1,4 @@
-"""Rows together with what the search tables hold of them: moved, deleted, hidden or shown in one step.
-
-Called by the table modules of chat, memories and diary and by `conversations`. A row that is not indexed yet, or
-that cannot be found (archived, superseded, quarantined), has nothing in the search tables: it is neither taken out nor
-put in.
-"""
+"""Rows together with what the search tables hold of them: moved, deleted, hidden or shown in one step."""
 
 from __future__ import annotations
 
@@ -80,12 +75,7 @@ def _lock_statement(source: SourceTable) -> Any:
 def lock(
     connection: Connection, source: SourceTable, persona: str, ids: Iterable[int], *, local_only: bool = False
 ) -> list[Stored]:
-    """Return the rows of these ids that exist, by id, held until the transaction ends.
-
-    Args:
-        ids: at most AT_ONCE of them.
-        local_only: for the chat, whose rows are local only with their conversation.
-    """
+    """Return the rows of these ids that exist, by id, held until the transaction ends."""
     found = connection.execute(_lock_statement(source), {"persona": persona, "ids": sorted(ids)}).all()
     missing = [row.id for row in found if row.text_folded is None]
     texts = _folded_anew(connection, source, persona, missing) if missing else {}
@@ -140,9 +130,8 @@ def exchange(
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-    """Keep the vectors of rows in step: what is said anew, hidden or shown loses them, what is moved takes them along.
-
-    Rows of one table belong to one persona here, whose vectors are found by the ids of the rows.
+    """Keep the vectors of rows in step: what is said anew, hidden or shown loses them, what is moved takes
+    them along.
     """
     after = {row.id: row for row in new}
     changed = []
@@ -186,10 +175,7 @@ def move(
 def mark_local(
     connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], local: bool
 ) -> int:
-    """Let rows stay on this machine, or open them again, index rows too, and return how many there were.
-
-    A row of the chat has no mark of its own: the caller changes its conversation.
-    """
+    """Let rows stay on this machine, or open them again, index rows too, and return how many there were."""
     table, marked = source.table, 0
     for part in chunks(sorted(ids), AT_ONCE):
         rows = lock(connection, source, persona, part)

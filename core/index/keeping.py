@@ -74,11 +74,7 @@ _UNKEPT_HELD = _UNKEPT.where(_P.source.in_(bindparam("sources", expanding=True))
 
 
 def find_unkept(db: Database) -> set[int]:
-    """Return the numbers of the sources of which no index is kept.
-
-    Raises:
-        StoreReadError: the database could not be read.
-    """
+    """Return the numbers of the sources of which no index is kept."""
     return {row[0] for row in db.read(_UNKEPT, {"never": NEVER}, source="search_progress")}
 
 
@@ -93,10 +89,7 @@ def _unkept(family: str) -> Part:
 
 
 def drop_unkept(connection: Connection, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries that are to be written, without those of sources of which no index is kept.
-
-    That these have none holds until the transaction ends: `turn_on` waits for it, and finds their rows then.
-    """
+    """Return the entries that are to be written, without those of sources of which no index is kept."""
     numbers = sorted({one.source for one in entries})
     unkept = set(connection.execute(_UNKEPT_HELD, {"never": NEVER, "sources": numbers}).scalars())
     return [one for one in entries if one.source not in unkept]
@@ -112,10 +105,7 @@ def _any_row() -> Any:
 
 
 def leave_out(db: Database) -> None:
-    """See to it that a database keeps no search index; one that cannot be asked is left as it is, and logged.
-
-    Called for whoever has SEARCH_INDEX 0: an index that another process makes beside it is found here.
-    """
+    """See to it that a database keeps no search index; one that cannot be asked is left as it is, and logged."""
     failed = db.caches.get(_NAME)
     if failed is not None and time.monotonic() - failed < AGAIN_SECONDS:
         return
@@ -129,11 +119,7 @@ def leave_out(db: Database) -> None:
 
 
 def turn_off(db: Database) -> int:
-    """Keep no search index from now on, empty its tables, and return how many of their rows went.
-
-    Raises:
-        StoreError: what was done before stays; run it again to go on.
-    """
+    """Keep no search index from now on, empty its tables, and return how many of their rows went."""
     if not find_unkept(db).issuperset(_ALL):
         db.transaction(lambda connection: _mark(connection, db), source="search_progress")
         logs.event(logging.INFO, "search_index_off")
@@ -182,11 +168,7 @@ def empty_unkept(connection: Connection) -> None:
 
 
 def turn_on(db: Database) -> bool:
-    """Keep a search index again: every row there is waits to be indexed. Return whether none was kept.
-
-    Raises:
-        StoreError: nothing was changed.
-    """
+    """Keep a search index again: every row there is waits to be indexed."""
     return bool(find_unkept(db)) and bool(
         db.transaction(lambda connection: _unmark(connection, db), source="search_progress")
     )

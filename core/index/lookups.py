@@ -92,11 +92,7 @@ def total(cells: Iterable[Count]) -> int:
 
 
 def by_key(cells: Iterable[Count]) -> list[tuple[str, list[Count]]]:
-    """Return the cells of each key, the rarest key first.
-
-    >>> [key for key, _ in by_key([Count(1, "a", 0, 9), Count(1, "b", 0, 2), Count(2, "b", 0, 3)])]
-    ['b', 'a']
-    """
+    """Return the cells of each key, the rarest key first."""
     found: dict[str, list[Count]] = {}
     for c in cells:
         found.setdefault(c.key, []).append(c)
@@ -104,15 +100,8 @@ def by_key(cells: Iterable[Count]) -> list[tuple[str, list[Count]]]:
 
 
 def packed(cells: Iterable[Count], most_places: int) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Return `(audiences, keys)` whose products cover the cells, each of at most `most_places` places where it can be.
-
-    One branch reads every key in every audience it names, so keys of few rows share one; a thousand audiences times a
-    hundred keys would be more places than a server plans for.
-
-    >>> packed([Count(1, "a", 0, 1), Count(2, "a", 0, 1), Count(1, "b", 0, 1)], 9)
-    [((1, 2), ('a', 'b'))]
-    >>> packed([Count(1, "a", 0, 1), Count(2, "a", 0, 1), Count(1, "b", 0, 1)], 2)
-    [((1,), ('b',)), ((1, 2), ('a',))]
+    """Return `(audiences, keys)` whose products cover the cells, each of at most `most_places` places where
+    it can be.
     """
     made: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
     audiences: set[int] = set()

@@ -1,8 +1,4 @@
-"""The packed rows of an audience as arrays: when, where, by whom and how long, in one order.
-
-The rows of all segments lie by conversation and time, whatever segment they came in. Segments never change, so a table
-is kept as long as the segments are those it was made of (`index.audiences`). Reads no database.
-"""
+"""The packed rows of an audience as arrays: when, where, by whom and how long, in one order."""
 
 from __future__ import annotations
 

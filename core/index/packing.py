@@ -1,16 +1,4 @@
-"""Packs rows into segments (`index.segment`), and segments into larger ones.
-
-A row is written with postings of its own and noted in search_fresh. Where an audience has PACK_FROM such rows, whoever
-writes the next one packs them in the same transaction; MOST_OF_A_SIZE segments of a size become one. Row 0 of
-search_segment is locked meanwhile, so that segments of one audience change one after another; readers see either what
-was or what is. A packed row that changes or goes is noted in search_gone at once and leaves its segment with the next
-merge; `rewrite` takes it out of the bytes before forgetting reports.
-
-Postings lie by word: those of some thousand rows are spread over all of an audience. Where very many rows wait, a step
-packs some and leaves their postings, which nobody reads once a row is not in search_fresh any more; `index.sweeping`
-deletes them in the order they lie in when all are packed. Until then row 0 tells so, and whoever changes or removes a
-packed row deletes its postings too.
-"""
+"""Packs rows into segments (`index.segment`), and segments into larger ones."""
 
 from __future__ import annotations
 
@@ -68,11 +56,7 @@ class Packed(NamedTuple):
 
 
 def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
-    """Pack what is there to pack of an audience, and return how many rows were packed or merged.
-
-    Args:
-        most: rows that are merged at most.
-    """
+    """Pack what is there to pack of an audience, and return how many rows were packed or merged."""
     count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
     done = pack_fresh(connection, family, audience) if count >= fresh_rows.PACK_FROM else 0
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
@@ -202,15 +186,8 @@ _LISTED = select(_S.segment_id, _S.docs).where(_S.audience_id == _A, _S.segment_
 
 
 def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Packed]:
-    """Return the segments to join next: MOST_OF_A_SIZE of about one size, the smallest first; none where none are due.
-
-    Args:
-        most: rows of the segment they become.
-
-    >>> [one.segment_id for one in choose_merge([Packed(n, 256) for n in range(1, 10)])]
-    [1, 2, 3, 4, 5, 6, 7, 8]
-    >>> choose_merge([Packed(1, 2048), *(Packed(n, 256) for n in range(2, 9))])
-    []
+    """Return the segments to join next: MOST_OF_A_SIZE of about one size, the smallest first; none where
+    none are due.
     """
     sizes: dict[int, list[Packed]] = {}
     for one in segments:
@@ -230,11 +207,7 @@ def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Pack
 
 
 def choose_joined(segments: Sequence[Packed]) -> list[Packed]:
-    """Return the segments to join next where few are wished for: the smallest ones that make one together.
-
-    >>> [one.segment_id for one in choose_joined([Packed(1, MOST_ROWS), Packed(2, 900), Packed(3, 800)])]
-    [3, 2]
-    """
+    """Return the segments to join next where few are wished for: the smallest ones that make one together."""
     chosen, rows = [], 0
     for one in sorted(segments, key=lambda each: each.docs):
         rows += one.docs
@@ -298,11 +271,7 @@ def find_staying(rows: Rows, segment_id: int, gone: Mapping[tuple[int, int], int
 
 
 def read_segment(connection: Connection, audience: int, number: int) -> tuple[Rows, Blocks]:
-    """Return a segment whole.
-
-    Raises:
-        ValueError: it is damaged.
-    """
+    """Return a segment whole."""
     where = {"audience": audience, "segment": number}
     head = connection.execute(_HEAD, where).scalar_one()
     return read_head(bytes(head)), {(r[0], r[1]): bytes(r[2]) for r in connection.execute(_BLOCKS, where)}
@@ -316,11 +285,7 @@ _BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.s
 
 
 def pack_all(db: Database, progress: Progress | None = None) -> int:
-    """Pack all rows that may be packed, and merge all segments that are due; return how many rows were touched.
-
-    Raises:
-        StoreWriteError: an audience could not be packed; those before it are.
-    """
+    """Pack all rows that may be packed, and merge all segments that are due; return how many rows were touched."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
     waiting = {row[0]: row[1] for row in counted if row[1] >= fresh_rows.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}

@@ -1,8 +1,4 @@
-"""Reads the search tables: the second round trip of a search.
-
-One statement brings the postings of the words and tags asked for, of rows that are not packed and of segments, the rows
-that are not packed, and which packed rows are gone. Every part of it holds the audiences it may read.
-"""
+"""Reads the search tables: the second round trip of a search."""
 
 from __future__ import annotations
 
@@ -115,18 +111,7 @@ def read(
     db: Database, words: Sequence[Count], tags: Sequence[Count], audiences: Sequence[int], numbers: Collection[int],
     persona: str,
 ) -> Read:  # fmt: skip
-    """Return what the search tables hold, in one round trip for up to MOST_BRANCHES branches.
-
-    Args:
-        words: known words asked for, with the audiences they stand in.
-        tags: tags asked for, alike.
-        audiences: those seen.
-        numbers: of the sources asked; of no other a row is read.
-        persona: whose the audiences are.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return what the search tables hold, in one round trip for up to MOST_BRANCHES branches."""
     made = Read()
     if not audiences:
         return made

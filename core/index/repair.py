@@ -1,8 +1,4 @@
-"""Builds the search tables of rows that are not indexed yet, and mends what differs.
-
-`backfill` indexes the sources that are not ready while writers go on. `mend` puts right what `index.check.differences`
-lists, looking again under a lock before it writes.
-"""
+"""Builds the search tables of rows that are not indexed yet, and mends what differs."""
 
 from __future__ import annotations
 
@@ -46,14 +42,7 @@ AT_ONCE = 200
 
 
 def backfill(db: Database, progress: Progress | None = None) -> int:
-    """Index the rows of every source that is not ready, in ranges of 1,000 ids; return how many rows were indexed.
-
-    Writers go on meanwhile: a range's rows are locked before they are read. Interrupted, it goes on where it stopped.
-    Where no index is kept (`index.keeping`), or no longer is, nothing is done.
-
-    Raises:
-        StoreWriteError: a range could not be written; the ranges before it are.
-    """
+    """Index the rows of every source that is not ready, in ranges of 1,000 ids; return how many rows were indexed."""
     done = 0
     for source in sources.ALL:
         state = state_of(db, source)
@@ -102,11 +91,7 @@ def _fold_anew(source: SourceTable, ids: Sequence[int], connection: Connection) 
 
 
 def _index_range(db: Database, source: SourceTable, ids: Sequence[int], state: Any, connection: Connection) -> int:
-    """Index a range and return how many rows it has.
-
-    Raises:
-        UndoError: with 0; the range is no longer the next one, as another process has indexed it or keeps no index.
-    """
+    """Index a range and return how many rows it has."""
     _fold_anew(source, ids, connection)
     row = source.table.c
     wanted = select(*indexed_columns(source)).where(

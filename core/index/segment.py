@@ -1,10 +1,4 @@
-"""A segment: some thousand rows of one audience packed for the search, and the postings of their words.
-
-A segment never changes once it is written. Its rows lie by conversation and time, so that what was said around a row is
-next to it; a posting is the place of a row in the segment (2 bytes) and how often the word stands there (1 byte), and
-all postings of a word in a segment are one block. What ranks a row without reading it - when, by whom, in which
-conversation, how long - stands in arrays beside. Reads no database.
-"""
+"""A segment: some thousand rows of one audience packed for the search, and the postings of their words."""
 
 from __future__ import annotations
 
@@ -94,13 +88,7 @@ Blocks = dict[Term, bytes]
 
 
 def pack_rows(rows: Iterable[PackedRow]) -> tuple[Rows, Blocks]:
-    """Return a segment of some rows, at most MOST_ROWS.
-
-    >>> bob = Said("Bob", "tg/1", "user")
-    >>> rows, blocks = pack_rows([PackedRow(2, 7, 50, 2, 0, "tg/9", bob, {"tea": 2})])
-    >>> len(rows), rows.threads, read_block(blocks[0, "tea"])["times"].tolist()
-    (1, ['tg/9'], [2])
-    """
+    """Return a segment of some rows, at most MOST_ROWS."""
     ordered = sorted(rows, key=lambda row: (row.thread, row.at_us, row.source, row.row_id))
     threads: dict[str, int] = {}
     speakers: dict[Said, int] = {}
@@ -129,11 +117,7 @@ def _pack_terms(kind: int, held: Sequence[Mapping[str, int]]) -> Blocks:
 
 
 def merge_segments(parts: Sequence[tuple[Rows, Blocks, Any]]) -> tuple[Rows, Blocks]:
-    """Return one segment of the rows of several, without those that are gone.
-
-    Args:
-        parts: rows, blocks, and for each row whether it stays.
-    """
+    """Return one segment of the rows of several, without those that are gone."""
     threads = sorted({thread for rows, _, _ in parts for thread in rows.threads})
     number = {thread: n for n, thread in enumerate(threads)}
     speakers: dict[Said, int] = {}
@@ -207,24 +191,14 @@ def read_block(block: bytes) -> Any:
 
 
 def write_head(rows: Rows) -> bytes:
-    """Return the rows of a segment as they are stored.
-
-    >>> rows, _ = pack_rows([PackedRow(2, 7, 50, 2, 0, "tg/9", Said("Bob", "tg/1", "user"), {})])
-    >>> again = read_head(write_head(rows))
-    >>> again.row_id.tolist(), again.speakers[0].name
-    ([7], 'Bob')
-    """
+    """Return the rows of a segment as they are stored."""
     told = {"rows": len(rows), "threads": list(rows.threads), "speakers": [list(one) for one in rows.speakers]}
     arrays = b"".join(getattr(rows, name).tobytes() for name, _ in _COLUMNS)
     return zlib.compress(json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" + arrays, _LEVEL)
 
 
 def read_head(stored: bytes) -> Rows:
-    """Return the rows of a segment.
-
-    Raises:
-        ValueError: the stored bytes are damaged.
-    """
+    """Return the rows of a segment."""
     try:
         told, _, data = zlib.decompress(stored).partition(b"\n")
         facts = json.loads(told.decode("utf-8", "surrogatepass"))

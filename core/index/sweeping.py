@@ -1,8 +1,4 @@
-"""Deletes the postings that packed rows still have, where very many were packed (`index.packing`).
-
-They are deleted in the order they lie in, in short transactions, while others read and write. Row 0 of search_segment
-tells that an audience has such postings (`fresh_rows.UNSWEPT_UNTIL`). Called by `packing.pack_all` and `repair.mend`.
-"""
+"""Deletes the postings that packed rows still have, where very many were packed (`index.packing`)."""
 
 from __future__ import annotations
 
@@ -26,11 +22,7 @@ _A = bindparam("audience", type_=ID)
 
 
 def sweep_all(db: Database, progress: Progress | None = None) -> None:
-    """Delete the postings that packed rows still have, in every audience.
-
-    Raises:
-        StoreError: not all could be deleted; those before are.
-    """
+    """Delete the postings that packed rows still have, in every audience."""
     unswept = select(_S.audience_id).where(_S.segment_id == 0, UNSWEPT_UNTIL != 0)
     audiences = [row[0] for row in db.read(unswept, source="search_segment")]
     total = sum(int(db.read(_POSTINGS, {"audience": each}, source="search_count")[0][0] or 0) for each in audiences)
@@ -65,12 +57,7 @@ _FIRST: _Position = ("", 0, -(2**63), 0)
 def _sweep_some(
     audience: int, table: Any, highest: int, first: _Position, connection: Connection
 ) -> tuple[_Position | None, int]:
-    """Delete postings of packed rows from a position on, and return where to go on and how many there were.
-
-    A row that was packed and came back, as one that is edited does, has postings that count. Others write while the
-    postings are gone through, so it is looked before and after: where a row has come back meanwhile, nothing is done
-    and the position stays. What has a higher id than all that were packed is new, and is left alone.
-    """
+    """Delete postings of packed rows from a position on, and return where to go on and how many there were."""
     asked = {"audience": audience, "highest": highest, **_named("first", first), "most": SWEPT_AT_ONCE}
     before = set(connection.execute(_BACK, asked).all())
     end = connection.execute(_end(table), asked).first()

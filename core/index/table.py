@@ -1,8 +1,4 @@
-"""The search tables, written in the transaction of the row they stand for.
-
-`add` and `remove` are called by the table modules of memories, diary and chat for every row that appears, changes or
-goes; nothing else writes these tables but `index.packing`, `index.sweeping` and `index.repair`.
-"""
+"""The search tables, written in the transaction of the row they stand for."""
 
 from __future__ import annotations
 
@@ -61,14 +57,7 @@ _COUNT = ("audience_id", "kind", "term", "source", "docs")
 
 
 def add(connection: Connection, family: str, entries: Iterable[Entry], *, has_unkept: bool | None = None) -> None:
-    """Insert the index rows of `entries`, raise the counts, and make new words known.
-
-    Of a source of which no index is kept (SEARCH_INDEX 0) nothing is written; `has_unkept` is whether there is one,
-    for who has read that in this transaction. Shared rows (counts, totals, words) are
-    written in sorted order and last, so that writers do not deadlock and hold each other up for the shortest time.
-    Totals come before it is looked which words are known: who takes a word out of the vocabulary waits for everybody
-    who holds a total, and teaches again what they wrote (`forgetting.table_words`).
-    """
+    """Insert the index rows of `entries`, raise the counts, and make new words known."""
     every = list(entries)
     if every and (keeping.has_unkept(connection, family) if has_unkept is None else has_unkept):
         every = keeping.drop_unkept(connection, every)
@@ -133,11 +122,7 @@ def insert_postings(connection: Connection, family: str, entries: Sequence[Entry
 
 
 def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> list[Entry]:
-    """Delete the index rows of `entries` and lower the counts; words stay known until they are forgotten.
-
-    Returns:
-        Those that had postings of their own; the others are packed, and noted as gone.
-    """
+    """Delete the index rows of `entries` and lower the counts; words stay known until they are forgotten."""
     entries = list(entries)
     if not entries:
         return []
@@ -184,10 +169,7 @@ def _drop_fresh(connection: Connection, family: str, entries: Sequence[Entry]) -
 
 
 def _drop_in_order(connection: Connection, entries: Iterable[Entry]) -> None:
-    """Delete the postings of many rows in the order they lie in.
-
-    Row by row each posting is on a page of its own; in a file with a small cache every one of them is read and written.
-    """
+    """Delete the postings of many rows in the order they lie in."""
     places = [(e, (e.source, e.at_us, e.row_id)) for e in entries]
     terms = sorted((e.audience_id, term, *place) for e, place in places for term in e.terms)
     write_many(connection, _DROP_ONE_TERM, ("audience", "key", "source", "at", "row"), terms)
@@ -289,11 +271,7 @@ def learn(connection: Connection, family: str, terms: set[str]) -> None:
 
 
 def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
-    """Insert what is missing of the words and their endings into `search_vocab`.
-
-    In one order for all writers, so that they do not deadlock. On servers that is from the last character on: a page
-    that rows come to in the order they lie in is split where they go on, and stays half empty.
-    """
+    """Insert what is missing of the words and their endings into `search_vocab`."""
     key = dialects.as_key
     missing = [(t, key(t, family)) for t in words]
     ready = [(0, key(ending, family), term) for t, term in missing for ending in endings(t)]

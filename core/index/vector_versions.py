@@ -1,10 +1,4 @@
-"""The version of an audience's vectors: what tells a process whether those it holds are what is stored.
-
-Promise: it rises in the transaction of every change, and stays locked until that is committed. So who has read version
-`n` and then all vectors has them as of `n`, or newer; and what came or went since is found by its stamp. Of removals
-the last KEPT versions are noted: who holds older vectors reads all of them again, and whoever removes many at once
-raises the version by more than that.
-"""
+"""The version of an audience's vectors: what tells a process whether those it holds are what is stored."""
 
 from __future__ import annotations
 
@@ -63,11 +57,7 @@ _CLEAN = delete(search_vector_gone).where(
 
 
 def read_versions(db: Database, audiences: Collection[int]) -> dict[int, int]:
-    """Return the version of each audience whose vectors ever changed.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the version of each audience whose vectors ever changed."""
     found: dict[int, int] = {}
     for part in chunks(sorted(audiences), AT_ONCE):
         found |= {row[0]: row[1] for row in db.read(_VERSIONS, {"audiences": part}, source="search_vector_version")}
@@ -75,11 +65,7 @@ def read_versions(db: Database, audiences: Collection[int]) -> dict[int, int]:
 
 
 def read_gone(db: Database, audience: int, since: int) -> Sequence[tuple[int, int, int]]:
-    """Return the rows whose vectors went after a version: source, id and the version.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the rows whose vectors went after a version: source, id and the version."""
     return [tuple(row) for row in db.read(_GONE, {"audience": audience, "since": since}, source="search_vector_gone")]
 
 

@@ -1,9 +1,4 @@
-"""All rows of an audience, the packed ones and those that are not, with a place for each among the others.
-
-Rows that are not packed stand in their places by conversation and time, so that a row has the same neighbours before
-and after it is packed. A view is made anew when one of them comes or goes, and kept until then (`index.audiences`).
-Reads no database.
-"""
+"""All rows of an audience, the packed ones and those that are not, with a place for each among the others."""
 
 from __future__ import annotations
 
@@ -50,11 +45,7 @@ class Postings(NamedTuple):
         return Postings(self.index[keep], self.times[keep], before[self.starts])
 
     def held_by(self, rows: Sequence[int], count: int) -> dict[int, dict[int, int]]:
-        """Return for each of some rows the numbers of what it holds, with how often.
-
-        Args:
-            count: rows of the audience.
-        """
+        """Return for each of some rows the numbers of what it holds, with how often."""
         wanted = np.zeros(count, bool)
         wanted[rows] = True
         mine = np.flatnonzero(wanted[self.index])
@@ -67,10 +58,7 @@ class Postings(NamedTuple):
 
 
 class Visible:
-    """All rows of an audience: the packed ones, and behind them those that are not packed.
-
-    An index below `len(table)` is a packed row; `rank` tells where a row stands among all of them.
-    """
+    """All rows of an audience: the packed ones, and behind them those that are not packed."""
 
     def __init__(self, audience: int, table: Table, fresh: Sequence[tuple[Any, ...]]) -> None:
         self.audience: int = audience
@@ -190,12 +178,7 @@ class Visible:
     def read_postings(
         self, own: Sequence[Posting], blocks: Sequence[Block], numbers: Mapping[tuple[int, str], int]
     ) -> Postings:
-        """Return the rows of each word and tag.
-
-        Args:
-            own: of rows that are not packed; those of others are left behind.
-            numbers: of the words and tags asked for.
-        """
+        """Return the rows of each word and tag."""
         table = self.table
         kept = [
             (number, before, postings)

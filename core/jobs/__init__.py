@@ -307,11 +307,7 @@ def count_operations(
 
 
 def _read_texts(values: object, field: str) -> list[str]:
-    """Return one text or several as a list.
-
-    Raises:
-        ValueError: anything else.
-    """
+    """Return one text or several as a list."""
     made = [values] if isinstance(values, str) else list(values) if isinstance(values, Iterable) else [values]
     wrong = [each for each in made if not isinstance(each, str)]
     if wrong:

@@ -21,11 +21,7 @@ _WIDEST = 32
 
 
 class Claimer:
-    """Claims operations for one worker. Alone it takes them in their order exactly.
-
-    Where others were faster, it takes one of the next few of the same priority instead of the first; how many these
-    are grows with every claim lost and shrinks with every one won.
-    """
+    """Claims operations for one worker."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -33,13 +29,7 @@ class Claimer:
         self._width = 1
 
     def next(self, persona: str, types: Collection[str], *, lease_seconds: float, max_tries: int) -> Claim | None:
-        """Return the next operation of a persona, claimed; None when none may begin now.
-
-        What cannot begin any more is ended on the way, with the reason.
-
-        Raises:
-            StoreError: the database could not be asked.
-        """
+        """Return the next operation of a persona, claimed; None when none may begin now."""
         most, looks = _FIRST_LOOK, 0
         while looks < _LOOKS:
             batch = table_claiming.read_next(self._db, persona, types, most)

@@ -1,8 +1,4 @@
-"""When rows are embedded: an operation EMBED is queued as soon as a worker finds rows without vectors.
-
-Nothing is queued by a save, so that no save waits for anything; and nothing where no embedder is configured. Called by
-`jobs` and `jobs.worker`.
-"""
+"""When rows are embedded: an operation EMBED is queued as soon as a worker finds rows without vectors."""
 
 from __future__ import annotations
 
@@ -23,15 +19,7 @@ EVERY = timedelta(seconds=5)
 
 
 def queue_due(db: Database, settings: Settings, personas: Sequence[str] = (), *, now: bool = False) -> int:
-    """Queue an operation for each persona that has rows without vectors, and return for how many.
-
-    Args:
-        personas: only these; none for all there are.
-        now: look at each even where that was done a moment ago.
-
-    Raises:
-        StoreError: the database did not answer.
-    """
+    """Queue an operation for each persona that has rows without vectors, and return for how many."""
     embedder = semantic_embedder.resolve(None, settings)
     if embedder is None:
         return 0

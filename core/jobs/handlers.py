@@ -1,8 +1,4 @@
-"""Which function does an operation: by type, as `module:function`, imported when the first one of the type is run.
-
-A worker takes only operations whose type it knows; others wait for a worker that does. The package's own handlers are
-named from `__package__`, so that they are found under whichever name the package was imported.
-"""
+"""Which function does an operation: by type, as `module:function`, imported when the first one of the type is run."""
 
 from __future__ import annotations
 
@@ -75,12 +71,7 @@ def list_types(settings: Settings | None = None) -> tuple[str, ...]:
 
 
 def find(type: str) -> Handler:  # noqa: A002 - as above
-    """Return the function that does operations of a type.
-
-    Raises:
-        LookupError: there is none.
-        ImportError: its module is not there.
-    """
+    """Return the function that does operations of a type."""
     with _changing:
         handler = _handlers[type]
     if isinstance(handler, str):
@@ -95,11 +86,7 @@ def find_after(type: str) -> Callable[[Operation, Tools], None] | None:  # noqa:
 
 
 def _load(text: str) -> Handler:
-    """Return the function that `module:function` names.
-
-    What cannot be found as it stands is looked for in this package: a host may have written the text for the name that
-    the package bears elsewhere, in a checkout or in a wheel. The host's own module of that name comes first.
-    """
+    """Return the function that `module:function` names."""
     module, _, name = text.partition(":")
     try:
         return _import_function(module, name)

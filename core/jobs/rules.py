@@ -1,7 +1,4 @@
-"""Decisions about operations: their order, their waits, what a failure means. Pure.
-
-Used by `jobs.table` and `jobs`; nothing here knows a database or a clock.
-"""
+"""Decisions about operations: their order, their waits, what a failure means."""
 
 from __future__ import annotations
 
@@ -42,14 +39,7 @@ Verdict = Literal["retry", "fail"]
 
 
 def number_of(priority: str) -> int:
-    """Return the number that is stored for a priority: lower comes first.
-
-    Raises:
-        ValueError: none of HIGH, NORMAL, LOW.
-
-    >>> [number_of(name) for name in ("HIGH", "NORMAL", "LOW")]
-    [0, 1, 2]
-    """
+    """Return the number that is stored for a priority: lower comes first."""
     for number, name in enumerate(PRIORITIES):
         if name == priority:
             return number
@@ -57,25 +47,13 @@ def number_of(priority: str) -> int:
 
 
 def name_of(number: int) -> OperationPriority:
-    """Return the name of a stored priority; a number out of range is that of its nearer end.
-
-    >>> name_of(0), name_of(1), name_of(99)
-    ('HIGH', 'NORMAL', 'LOW')
-    """
+    """Return the name of a stored priority; a number out of range is that of its nearer end."""
     return PRIORITIES[max(0, min(number, len(PRIORITIES) - 1))]
 
 
 def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
-    """Return how long to wait after the failed try number `tries`: 10 s, then twice as long each time, at most 300 s.
-
-    Args:
-        tries: tries begun so far, 1 or more.
-        asked_seconds: how long the model's server asks to be left alone; counts where it is longer, up to an hour.
-
-    >>> [wait_seconds(tries) for tries in range(1, 8)]
-    [10, 20, 40, 80, 160, 300, 300]
-    >>> wait_seconds(1, 45.0), wait_seconds(7, 1e9)
-    (45.0, 3600)
+    """Return how long to wait after the failed try number `tries`: 10 s, then twice as long each time, at
+    most 300 s.
     """
     doublings = min(max(tries, 1) - 1, 10)  # a large number would be a power of thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
@@ -83,33 +61,12 @@ def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
 
 
 def is_last(tries: int, max_tries: int) -> bool:
-    """Return whether no try follows the one of this number.
-
-    Args:
-        max_tries: JOB_MAX_TRIES; 0 never gives up.
-
-    >>> is_last(8, 8), is_last(7, 8), is_last(1000, 0)
-    (True, False, False)
-    """
+    """Return whether no try follows the one of this number."""
     return 0 < max_tries <= tries
 
 
 def verdict(kinds: Sequence[str], reason: str = "") -> Verdict:
-    """Return what a failure means: bad input and a refused login fail at once, everything else is tried again.
-
-    Args:
-        kinds: names of the exception's class and of those above it.
-        reason: why a model failed, as ModelError has it.
-
-    Returns:
-        `fail` for a ModelError of reason `auth` and for what a person has to mend first (ConfigError, MessageError,
-        ScopeError, TransferError, PromptTooLargeError); `retry` for models, databases and all that was not foreseen.
-
-    >>> verdict(["ModelError", "CoreError"], "auth"), verdict(["ModelError", "CoreError"], "timeout")
-    ('fail', 'retry')
-    >>> verdict(["ScopeError", "CoreError"]), verdict(["KeyError"])
-    ('fail', 'retry')
-    """
+    """Return what a failure means: bad input and a refused login fail at once, everything else is tried again."""
     if "ModelError" in kinds:
         return "fail" if reason == "auth" else "retry"
     return "fail" if _FOR_GOOD.intersection(kinds) else "retry"
@@ -119,16 +76,7 @@ _FOR_GOOD = frozenset({"ConfigError", "MessageError", "ScopeError", "TransferErr
 
 
 def error_text(kind: str, reason: str = "", number: int | None = None, cause: str = "") -> str:
-    """Return what is kept of a failure: class, reason, class underneath, server's number. Never what was said.
-
-    Args:
-        cause: class of what a model raised: `ConnectError` says that nothing listens, where `error` says little.
-
-    >>> error_text("ModelError", "timeout"), error_text("StoreWriteError", "memories", 1205), error_text("KeyError")
-    ('ModelError: timeout', 'StoreWriteError: memories (1205)', 'KeyError')
-    >>> error_text("ModelError", "error", None, "ConnectError"), error_text("ModelError", "error", 500, "APIError")
-    ('ModelError: error (ConnectError)', 'ModelError: error (APIError, 500)')
-    """
+    """Return what is kept of a failure: class, reason, class underneath, server's number."""
     made = f"{kind}: {reason}" if reason else kind
     facts = [cause] if cause else []
     facts += [str(number)] if number is not None else []
@@ -136,13 +84,7 @@ def error_text(kind: str, reason: str = "", number: int | None = None, cause: st
 
 
 def shown_state(status: str, lease_until: datetime | None, now: datetime) -> OperationState:
-    """Return the state of an operation as it is now: pending again once the lease of its worker has ended.
-
-    >>> from datetime import UTC, timedelta
-    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> shown_state("in_progress", noon, noon), shown_state("in_progress", noon + timedelta(seconds=1), noon)
-    ('pending', 'in_progress')
-    """
+    """Return the state of an operation as it is now: pending again once the lease of its worker has ended."""
     is_over = status == "in_progress" and (lease_until is None or lease_until <= now)
     return "pending" if is_over else cast("OperationState", status)
 
@@ -174,19 +116,7 @@ class Turns(NamedTuple):
 
 
 def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str], version: int, max_tries: int = 0) -> Turns:
-    """Return which operations may begin, HIGH before NORMAL before LOW, then older first.
-
-    Args:
-        waiting: operations that no worker has.
-        states: id to state of those they depend on; one that is not there counts as done.
-        version: the queue's version now.
-        max_tries: JOB_MAX_TRIES.
-
-    >>> when = datetime(2026, 3, 10)
-    >>> queue = [Waiting(n, "RECAP", p, when, (), "pending", 0, 0) for n, p in ((1, 1), (2, 0), (3, 1), (4, 0))]
-    >>> [each.id for each in choose_turns(queue, {}, 0).ready]
-    [2, 4, 1, 3]
-    """
+    """Return which operations may begin, HIGH before NORMAL before LOW, then older first."""
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
     outdated: list[int] = []

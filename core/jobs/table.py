@@ -1,11 +1,4 @@
-"""Operations that wait to be done (table memory_jobs): putting them in, ending them by hand, listing, pruning.
-
-`enqueue` belongs into the transaction of whoever has something to be done, so that the operation is there exactly when
-the rows it is about are. Who gets an operation and what becomes of it is in `jobs.table_claiming`.
-
-A payload holds ids. What was said and is stored nowhere else stands under the key `texts`, which is emptied in the
-statement that ends the operation.
-"""
+"""Operations that wait to be done (table memory_jobs): putting them in, ending them by hand, listing, pruning."""
 
 from __future__ import annotations
 
@@ -64,17 +57,7 @@ def enqueue(
     once: bool = False,
     now: datetime | None = None,
 ) -> int | None:
-    """Put an operation into the queue, within the transaction of `connection`, and return its id.
-
-    Args:
-        type: what is to be done; a handler is registered for it in `jobs.handlers`.
-        payload: plain JSON; ids, and under `texts` alone what was said and is stored nowhere else.
-        depends_on: ids of operations that must have been completed before.
-        once: put nothing in, and return None, while one of this type for this conversation has not begun.
-
-    Raises:
-        ValueError: priority is none of HIGH, NORMAL, LOW.
-    """
+    """Put an operation into the queue, within the transaction of `connection`, and return its id."""
     if once and _is_waiting(connection, persona, type, conversation):
         return None
     moment = now or db.clock()
@@ -99,11 +82,7 @@ def enqueue(
 
 
 def insert(db: Database, persona: str, kind: str, **fields: Any) -> int:
-    """Put an operation into the queue in a transaction of its own, and return its id; `fields` as in `enqueue`.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Put an operation into the queue in a transaction of its own, and return its id; `fields` as in `enqueue`."""
     made: list[int] = []
 
     def work(connection: Connection) -> int:
@@ -158,13 +137,7 @@ def cancel(db: Database, persona: str, job_id: int) -> bool:
 
 
 def clear(db: Database, persona: str) -> int:
-    """Cancel every operation of a persona that has not ended, and return how many.
-
-    The version of its queue rises with them, so that what another transaction is just putting in is dropped too.
-
-    Raises:
-        StoreWriteError: what has been cancelled up to then stays cancelled; doing it again does the rest.
-    """
+    """Cancel every operation of a persona that has not ended, and return how many."""
     row = {"persona_id": persona, "name": VERSION, "value": 1}
     # A version raised twice drops no more than one raised once.
     db.repeat(lambda c: c.execute(upsert(counters, db.family, add=["value"]), row), source="counters")
@@ -197,11 +170,7 @@ def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState,
 
 
 def retry(db: Database, persona: str, job_id: int) -> bool | None:
-    """Put a failed operation back into the queue, with all its tries before it.
-
-    Returns:
-        Whether it is pending again; None where its texts have been emptied, so that there is nothing to work on.
-    """
+    """Put a failed operation back into the queue, with all its tries before it."""
     found = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
     if found and (read_object(found[0].payload) or {}).get(rules.TEXTS) == "":
         return None
@@ -233,10 +202,7 @@ _FOUND = select(_J.status, _J.payload).where(_J.persona_id == bindparam("persona
 
 
 def prune(db: Database, persona: str) -> int:
-    """Remove one batch of operations that ended long ago, and return how many; 0 when there are no more.
-
-    A dependency that is gone counts as done, and by then nothing waits for one that failed: it has failed with it.
-    """
+    """Remove one batch of operations that ended long ago, and return how many; 0 when there are no more."""
     now = db.clock()
     gone = 0
     for status, days in (("completed", KEPT_DAYS), ("cancelled", KEPT_DAYS), ("failed", FAILED_KEPT_DAYS)):

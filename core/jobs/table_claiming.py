@@ -1,9 +1,5 @@
-"""Who does an operation, and what becomes of it (table memory_jobs): looking, claiming, keeping, completing, giving up.
-
-A claim is one UPDATE whose conditions decide and whose row count tells; no lock outlives a statement. Each claim
-has a token of its own in `claimed_by`: who still finds it there, in an operation that is in progress, owns it, and
-every change of an owner has that as its condition. The token stays when the operation ends, so that a commit whose
-answer was lost can be told from one that failed.
+"""Who does an operation, and what becomes of it (table memory_jobs): looking, claiming, keeping, completing,
+giving up.
 """
 
 from __future__ import annotations
@@ -63,11 +59,7 @@ _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct(
 
 
 def read_next(db: Database, persona: str, types: Collection[str], most: int) -> Batch:
-    """Return the `most` operations that are next in each state and might be claimed.
-
-    Args:
-        types: what the worker has handlers for; others are left to workers that have them.
-    """
+    """Return the `most` operations that are next in each state and might be claimed."""
     found = db.read(
         _next(),
         {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most},
@@ -137,11 +129,7 @@ def _next() -> Any:
 
 
 def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds: float) -> Claim | None:
-    """Claim an operation and return it, None when another worker was faster or it has ended.
-
-    Raises:
-        StoreWriteError: it was not claimed; or that cannot be told, and then it is free again when the lease ends.
-    """
+    """Claim an operation and return it, None when another worker was faster or it has ended."""
     now = db.clock()
     free = or_(_J.status.in_(rules.TO_DO), and_(_J.status == "in_progress", is_free(_J, now)))
     change = (
@@ -209,13 +197,7 @@ def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
 
 
 def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] | None) -> bool:
-    """Store the effect and mark the operation completed, both or neither, and return whether it was done.
-
-    False is for one that was cancelled, cleared or taken over meanwhile: nothing of the effect is stored.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Store the effect and mark the operation completed, both or neither, and return whether it was done."""
     operation = claimed.operation
     change = (
         update(memory_jobs)

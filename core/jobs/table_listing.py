@@ -27,16 +27,8 @@ def read_operations(
     conversation: str | None = None,
     most: int,
 ) -> list[ListedOperation]:
-    """Return operations of these states: those not ended in the order of their turns, ended ones the last made first.
-
-    Args:
-        states: states as they are shown; they come in the order of `rules.STATES`.
-        types: only of these types; none for all.
-        conversation: only of this conversation; None for all.
-        most: most operations in all.
-
-    Raises:
-        StoreReadError: nothing could be read.
+    """Return operations of these states: those not ended in the order of their turns, ended ones the last
+    made first.
     """
     now = db.clock()
     by_state: dict[str, list[ListedOperation]] = {state: [] for state in rules.STATES}
@@ -103,20 +95,14 @@ def _text(moment: datetime | None) -> str:
 
 
 def is_known(db: Database, persona: str, job_id: int) -> bool:
-    """Return whether the persona has, or had, an operation of this id.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return whether the persona has, or had, an operation of this id."""
     chosen = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.id == bindparam("id"))
     return bool(db.read(chosen, {"persona": persona, "id": job_id}, source=_SOURCE))
 
 
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
-    """Return type to state to how many operations of a persona there are; both in order, states without one left out.
-
-    Raises:
-        StoreReadError: nothing could be read.
+    """Return type to state to how many operations of a persona there are; both in order, states without one
+    left out.
     """
     now = db.clock()
     counts: dict[str, dict[str, int]] = {}

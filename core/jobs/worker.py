@@ -141,11 +141,7 @@ class Worker:
 
 
 def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
-    """Remove what ended long ago, of these personas or of all, unless that was done by this handle a moment ago.
-
-    Raises:
-        StoreError: the database did not answer.
-    """
+    """Remove what ended long ago, of these personas or of all, unless that was done by this handle a moment ago."""
     before: dict[tuple[str, ...], datetime] = db.caches.setdefault(__name__, {})
     of, now = tuple(personas), db.clock()
     if of in before and now < before[of] + timedelta(seconds=PRUNE_SECONDS):
@@ -167,12 +163,7 @@ def run_next(
     model: Any,
     told: Callable[[OperationRun], None] | None = None,
 ) -> OperationRun | None:
-    """Do the next operation of a persona and return what became of it; None when none may begin now.
-
-    Raises:
-        ConfigError: the model's server is named wrongly; nothing was begun, so that no operation fails of it.
-        StoreError: the database could not be asked, or what became of the operation not be written.
-    """
+    """Do the next operation of a persona and return what became of it; None when none may begin now."""
     known = settings_for(settings, db)
     known_model = llm.resolve(model, known)
     claimed = claimer.next(
@@ -187,13 +178,7 @@ def run_next(
 
 
 def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: Any = None) -> OperationRun:
-    """Do one operation with the model to ask, None for extracts, and return what became of it.
-
-    Its effect is stored together with the mark that it is completed, while the claim still holds: once, or not at all.
-
-    Raises:
-        StoreError: what became of it could not be written; it is free again when its lease ends.
-    """
+    """Do one operation with the model to ask, None for extracts, and return what became of it."""
     started = time.monotonic()
     operation = claimed.operation
     state: RunState

@@ -28,11 +28,7 @@ def open_persona_call(
 
 
 def find_seen(call: Call, operator: bool) -> Seen:
-    """Return which items are seen; an operator sees all audiences of the persona.
-
-    Raises:
-        StoreReadError: it could not be worked out.
-    """
+    """Return which items are seen; an operator sees all audiences of the persona."""
     if operator:
         return Seen(call.persona)
     viewer = with_viewer(call).viewer

@@ -382,11 +382,7 @@ def retag_items(
 
 
 def _read_tags(value: object, name: str) -> list[str]:
-    """Return tags as they are stored.
-
-    Raises:
-        MessageError: no texts, or one that is too long.
-    """
+    """Return tags as they are stored."""
     try:
         tags, too_long = stored_form(value)
     except TypeError as error:

@@ -1,8 +1,4 @@
-"""Many old items become one, as long as nothing of them is lost on the way.
-
-Offered by `lifelong`. The new item is stored, read back, and only then its sources are archived, all in one
-transaction; the model is asked outside of it.
-"""
+"""Many old items become one, as long as nothing of them is lost on the way."""
 
 from __future__ import annotations
 

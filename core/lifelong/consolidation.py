@@ -1,9 +1,4 @@
-"""From messages to memory items: what is read, asked of a model or chosen without one, and stored.
-
-Called by `lifelong.cycles`, and by `lifelong.handlers` in the background. The model is
-asked outside of any transaction; items and mark are stored in one, which looks again whether everything still holds:
-the messages, the mark, and what may be kept of whom.
-"""
+"""From messages to memory items: what is read, asked of a model or chosen without one, and stored."""
 
 from __future__ import annotations
 
@@ -98,16 +93,7 @@ class Outcome:
 
 
 def prepare(call: Call, window: Window, model: Any, *, deep: bool = False) -> Work:
-    """Return what is to be stored of a window.
-
-    Args:
-        call: its scope is persona and conversation of the window.
-        deep: deep consolidation, which leaves the mark alone.
-
-    Raises:
-        ModelError: the model failed.
-        StoreReadError: nothing could be read.
-    """
+    """Return what is to be stored of a window."""
     source = "deep_consolidation" if deep else "consolidation"
     work = Work(call.scope, window, source=source, mark=not deep)
     if not window.lines:
@@ -145,11 +131,7 @@ def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> l
 
 
 def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = False) -> list[Fact] | None:
-    """Return what a model finds in these lines; None where an answer of it cannot be read.
-
-    Raises:
-        ModelError: it failed.
-    """
+    """Return what a model finds in these lines; None where an answer of it cannot be read."""
     renderer = Renderer(settings.templates_dir, settings.template_steps)
     patterns = refused_patterns(settings.templates_dir)
     read = rules.read_deep_reply if deep else rules.read_reply
@@ -169,11 +151,7 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
 
 
 def pieces(lines: Sequence[Line], most_chars: int = PIECE_CHARS) -> Iterator[list[Line]]:
-    """Yield the lines in stretches that are short enough to be asked about at once; a longer line is cut.
-
-    >>> [[line.text for line in piece] for piece in pieces([Line("aa"), Line("bb"), Line("cccc")], 4)]
-    [['aa', 'bb'], ['cccc']]
-    """
+    """Yield the lines in stretches that are short enough to be asked about at once; a longer line is cut."""
     piece: list[Line] = []
     room = most_chars
     for line in lines:
@@ -218,11 +196,7 @@ Items = Sequence[tuple[int, "str | None", NewMemory]]
 
 
 def store(connection: Connection, call: Call, work: Work, items: Items) -> Stored:
-    """Store the items of a window and move the mark, in the caller's transaction.
-
-    Raises:
-        ChangedError: the messages, the mark, or what may be kept of somebody changed since they were read.
-    """
+    """Store the items of a window and move the mark, in the caller's transaction."""
     db, persona, window = call.db, work.scope.persona, work.window
     place = conversations.ensure(connection, db, work.scope)
     if list(work.lines) != _allowed_now(connection, call, work.lines):

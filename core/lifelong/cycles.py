@@ -1,8 +1,4 @@
-"""One cycle after another: consolidation, clean-up, deep consolidation, under the lease of a persona.
-
-Offered by `lifelong`; `run` is called by `lifelong.schedule` too. A cycle whose model fails cleans up all the same;
-what went wrong stands in its row of consolidation_runs.
-"""
+"""One cycle after another: consolidation, clean-up, deep consolidation, under the lease of a persona."""
 
 from __future__ import annotations
 
@@ -261,16 +257,7 @@ def on_stream_end(
 def run(
     call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
 ) -> CycleResult:
-    """Run one cycle of a persona: the scope's conversation, or all that have something new; then clean up.
-
-    Args:
-        shallow: consolidate what is new.
-        deep: extract the facts of the newest messages anew.
-        prune: prune before that; else only where PRUNE_BY_ITSELF says so.
-
-    Returns:
-        What it did; reason `busy`, and nothing done, while another process runs a cycle of the persona.
-    """
+    """Run one cycle of a persona: the scope's conversation, or all that have something new; then clean up."""
     db, persona, token = call.db, call.persona, secrets.token_hex(16)
     seconds = max(call.settings.job_lease_seconds, 3 * call.settings.llm_timeout_seconds)
     if not leases.take(db, persona, LEASE, token, seconds):

@@ -29,12 +29,7 @@ from .table_runs import Counts
 
 
 def consolidate(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the items of a conversation and moves its mark; for a persona what queues these.
-
-    Raises:
-        ModelError: the model failed, and is asked again later.
-        StoreError: nothing could be read; or, when its effect runs, something changed meanwhile.
-    """
+    """Return what stores the items of a conversation and moves its mark; for a persona what queues these."""
     call, reason = operation_call(operation, tools), _reason(operation)
     settings, key = call.settings, call.scope.conversation
     if not settings.enable_memories:
@@ -56,11 +51,7 @@ def consolidate(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def deepen(operation: Operation, tools: Tools) -> Effect | None:
-    """Prune where PRUNE_BY_ITSELF says so, and return what stores the facts of the newest messages.
-
-    Raises:
-        ModelError, StoreError: as `consolidate`.
-    """
+    """Prune where PRUNE_BY_ITSELF says so, and return what stores the facts of the newest messages."""
     call, reason = operation_call(operation, tools), _reason(operation)
     settings, key = call.settings, call.scope.conversation
     pruned = 0

@@ -116,11 +116,7 @@ def _store(call: Call, new: list[tuple[int, NewMemory]]) -> Added:
 
 
 def _read_entries(call: Call, entries: object, default_kind: str, screen: Screen | None) -> list[NewMemory]:
-    """Return the items that a list of facts holds, blank ones left out.
-
-    Raises:
-        MessageError: it is no list, or an entry cannot be used; the message names its number.
-    """
+    """Return the items that a list of facts holds, blank ones left out."""
     if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
         raise MessageError.of_type("entries", entries, "a list of texts or mappings")
     kind = rules.kind_of(default_kind)

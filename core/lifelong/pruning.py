@@ -1,7 +1,4 @@
-"""What is not kept any longer, as hosts ask for it: expired session items, old or unimportant ones.
-
-Offered by `lifelong`.
-"""
+"""What is not kept any longer, as hosts ask for it: expired session items, old or unimportant ones."""
 
 from __future__ import annotations
 

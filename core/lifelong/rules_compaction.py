@@ -1,7 +1,4 @@
-"""Many old items that become one: which are taken, and the reply of a model read.
-
-Pure. Called by `lifelong.compaction`.
-"""
+"""Many old items that become one: which are taken, and the reply of a model read."""
 
 from __future__ import annotations
 
@@ -38,20 +35,7 @@ class Chosen:
 
 
 def choose_sources(items: Sequence[Old], most: int) -> Chosen | None:
-    """Return the items that become one: of the tag with the oldest item, of one audience and one participant.
-
-    Args:
-        items: oldest first.
-        most: most of them.
-
-    Returns:
-        Two items at least, oldest first; None where no tag has two.
-
-    >>> old = [Old(n, 1, None, 0, tags, "") for n, tags in enumerate((("b",), ("a",), ("a",), ("b", "a")))]
-    >>> chosen = choose_sources(old, 40)
-    >>> chosen.tag, [item.id for item in chosen.items]
-    ('b', [0, 3])
-    """
+    """Return the items that become one: of the tag with the oldest item, of one audience and one participant."""
     groups: dict[tuple[str, int, str | None, int], list[Old]] = {}
     for item in items:
         for tag in item.tags:
@@ -74,16 +58,7 @@ class Summed:
 
 
 def read_summary(reply: str, allowed: Collection[int], *, patterns: Sequence[str]) -> Summed | str:
-    """Return what a model made of many items, or why its answer is of no use.
-
-    Returns:
-        A word for what cannot be used: unreadable, empty, error_like, source_ids.
-
-    >>> read_summary('{"summary": "Ann has cats", "source_ids": [1, 2]}', {1, 2, 3}, patterns=()).sources
-    (1, 2)
-    >>> read_summary('{"summary": "x", "source_ids": [9]}', {1}, patterns=()), read_summary("no", {1}, patterns=())
-    ('source_ids', 'unreadable')
-    """
+    """Return what a model made of many items, or why its answer is of no use."""
     answer = read_object(reply, ("summary",))
     if answer is None:
         return "unreadable"

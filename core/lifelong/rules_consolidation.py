@@ -1,8 +1,4 @@
-"""From what was said to what is kept: the reply of a model, or sentences chosen without one.
-
-Pure: lines and replies in, facts out. Who may be remembered and where it is stored is up to
-`lifelong.consolidation`.
-"""
+"""From what was said to what is kept: the reply of a model, or sentences chosen without one."""
 
 from __future__ import annotations
 
@@ -56,11 +52,7 @@ class Fact:
 
 
 def window(limit: object, default: int) -> int:
-    """Return how many messages a window holds: the number asked for within 20 to 500, `default` for no number.
-
-    >>> window(5, 120), window(9000, 120), window(None, 120)
-    (20, 500, 120)
-    """
+    """Return how many messages a window holds: the number asked for within 20 to 500, `default` for no number."""
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))
@@ -70,16 +62,7 @@ def window(limit: object, default: int) -> int:
 
 
 def kept_lines(lines: Iterable[Line], levels: Mapping[str, str], default: str) -> list[Line]:
-    """Return the lines something may be kept of for long: of people at level none, and answers to them.
-
-    Args:
-        levels: participant to privacy level.
-        default: level of people nobody knows.
-
-    >>> lines = [Line("a", participant="tg/ann"), Line("b", participant="tg/bob"), Line("c", is_persona=True)]
-    >>> [line.text for line in kept_lines(lines, {"tg/ann": "none", "tg/bob": "partial"}, "none")]
-    ['a', 'c']
-    """
+    """Return the lines something may be kept of for long: of people at level none, and answers to them."""
     return [
         line
         for line in lines
@@ -90,12 +73,7 @@ def kept_lines(lines: Iterable[Line], levels: Mapping[str, str], default: str) -
 
 
 def only_participant(lines: Iterable[Line]) -> str | None:
-    """Return the one participant whose messages these are, lines of the persona apart; None for several or nobody.
-
-    >>> only_participant([Line("a", participant="tg/ann"), Line("b", is_persona=True)])
-    'tg/ann'
-    >>> only_participant([Line("a", participant="tg/ann"), Line("b", participant="tg/bob")])
-    """
+    """Return the one participant whose messages these are, lines of the persona apart; None for several or nobody."""
     people = {line.participant for line in lines if not line.is_persona}
     return next(iter(people)) if len(people) == 1 else None
 
@@ -104,20 +82,7 @@ def only_participant(lines: Iterable[Line]) -> str | None:
 
 
 def read_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
-    """Return what a model found in a conversation, in the order of LISTS; None for an answer that is none.
-
-    Args:
-        reply: as the model gave it.
-        patterns: texts that are errors or refusals and no facts.
-
-    Returns:
-        Facts without participant and sources; [] where the model found nothing.
-
-    >>> [(f.text, f.kind, f.importance) for f in read_reply('{"key_facts": ["a", {"text": "b", "importance": 3}]}',
-    ...                                                    patterns=())]
-    [('a', 'KeyFacts', 0.6), ('b', 'KeyFacts', 1.0)]
-    >>> read_reply("sorry", patterns=())
-    """
+    """Return what a model found in a conversation, in the order of LISTS; None for an answer that is none."""
     found = read_object(reply, tuple(LISTS))
     if found is None:
         return None
@@ -126,12 +91,7 @@ def read_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
 
 
 def read_deep_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
-    """Return the facts of deep consolidation: key_facts and facts_about_user, tagged `deep`; None as `read_reply`.
-
-    >>> found = read_deep_reply('{"facts_about_user": ["Ann has a cat"]}', patterns=())
-    >>> [(fact.kind, fact.importance, fact.tags) for fact in found]
-    [('FactsAboutUser', 0.7, ('deep',))]
-    """
+    """Return the facts of deep consolidation: key_facts and facts_about_user, tagged `deep`; None as `read_reply`."""
     found = read_object(reply, DEEP_LISTS)
     if found is None:
         return None
@@ -173,11 +133,7 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float = IMP
 
 
 def emotion_importance(score: object) -> float:
-    """Return how important an emotion is by its score, which may be negative.
-
-    >>> emotion_importance(0.8), emotion_importance(-0.4), emotion_importance(2), emotion_importance(None)
-    (0.8, 0.6, 1.0, 0.4)
-    """
+    """Return how important an emotion is by its score, which may be negative."""
     if isinstance(score, bool) or not isinstance(score, (int, float)) or score != score:
         score = 0.0
     return round(min(max(0.4 + abs(score) / 2, 0.0), 1.0), 6)
@@ -187,16 +143,7 @@ def emotion_importance(score: object) -> float:
 
 
 def chosen_sentences(lines: Iterable[Line], phrases: Phrases) -> list[Fact]:
-    """Return the sentences of people that are worth keeping, as said, each with who said it and where.
-
-    Facts and preferences are FactsAboutUser, what was asked for KeyFacts, feelings Emotions, which do not last. A
-    message that asks not to remember gives nothing. Where several people speak, a sentence begins with the name of who
-    said it.
-
-    >>> found = chosen_sentences([Line("My name is Jonas. What time is it?")], {"facts": ["my name is"]})
-    >>> [(fact.text, fact.kind, fact.importance) for fact in found]
-    [('My name is Jonas.', 'FactsAboutUser', 0.3)]
-    """
+    """Return the sentences of people that are worth keeping, as said, each with who said it and where."""
     made = []
     lines = list(lines)
     names = name_speakers(lines) or [""] * len(lines)
@@ -229,9 +176,5 @@ def _kind(groups: Collection[str]) -> str:
 
 
 def is_deep_end(number: int, every: int | None) -> bool:
-    """Return whether deep consolidation follows the end of a stream; 0 and None are every fifth.
-
-    >>> [n for n in range(1, 12) if is_deep_end(n, 0)]
-    [5, 10]
-    """
+    """Return whether deep consolidation follows the end of a stream; 0 and None are every fifth."""
     return number > 0 and number % (every or 5) == 0

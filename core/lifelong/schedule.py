@@ -1,14 +1,4 @@
-"""The scheduler: cycles of consolidation at their time, without anybody asking.
-
-A host lets it run in a thread of its own:
-
-    with Scheduler(db, model=model):
-        ...
-
-or calls `tick` from a loop it has anyway. Any number of schedulers may run beside each other, in one process or many:
-when an interval is over is a row in the database that one of them moves on, and a cycle is run under a lease.
-`prompt-engine worker --schedule` runs one beside its worker.
-"""
+"""The scheduler: cycles of consolidation at their time, without anybody asking."""
 
 from __future__ import annotations
 

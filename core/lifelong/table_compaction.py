@@ -62,15 +62,7 @@ _OLD = (
 
 
 def read_candidates(db: Database, persona: str, before: datetime, *, privacy_default: str, local: bool) -> list[Old]:
-    """Return the oldest items with tags that may be compacted, oldest first.
-
-    Args:
-        before: only items of this time or earlier.
-        local: items marked local_only too: the model is on this machine.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the oldest items with tags that may be compacted, oldest first."""
     values = {"persona": persona, "before": before, "most": MOST_LOOKED_AT, "local_only": int(local)}
     rows = db.read(_OLD, values, source="memories")
     people = {row.participant_key for row in rows if row.participant_key}
@@ -121,11 +113,7 @@ class Replacement:
 
 
 def store(db: Database, new: Replacement) -> int:
-    """Store what many items became, read it back, archive them, and return the id of the new item.
-
-    Raises:
-        StoreWriteError: nothing was changed: the sources changed meanwhile, or what was read back differs.
-    """
+    """Store what many items became, read it back, archive them, and return the id of the new item."""
     persona, sources = new.persona, new.sources
     row_id, archived_id = db.ids.take(2)
 

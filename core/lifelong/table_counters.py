@@ -1,7 +1,4 @@
-"""Ticks and numbers of each persona, shared by all processes, in rows of `counters`.
-
-Every change is one UPDATE whose conditions decide and whose row count tells; no lock of the server is used.
-"""
+"""Ticks and numbers of each persona, shared by all processes, in rows of `counters`."""
 
 from __future__ import annotations
 
@@ -21,10 +18,7 @@ _C = counters.c
 
 
 def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
-    """Return whether an interval of a persona is over; then the next one has begun. The first call begins the first.
-
-    Of two processes that ask at once, one is told so.
-    """
+    """Return whether an interval of a persona is over; then the next one has begun."""
     now = int((db.clock() - EPOCH) // timedelta(seconds=1))
     due = (
         update(counters)

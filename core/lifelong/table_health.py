@@ -38,11 +38,7 @@ _KINDS = (
 
 
 def kinds(db: Database, persona: str) -> list[Count]:
-    """Return the items that hold, by kind and tier.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the items that hold, by kind and tier."""
     rows = db.read(_KINDS, {"persona": persona}, source="memories")
     return [Count(row[0] or "", row[1] or "", int(row[2]), row[3], row[4]) for row in rows]
 

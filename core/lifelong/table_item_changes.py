@@ -1,7 +1,4 @@
-"""Changing memory items by hand (table memories): edited, archived, restored, pinned, retagged, purged.
-
-Every change is one transaction with its index rows, tags and history, over rows held in the order of their ids.
-"""
+"""Changing memory items by hand (table memories): edited, archived, restored, pinned, retagged, purged."""
 
 from __future__ import annotations
 
@@ -45,15 +42,7 @@ def _is_former(row: Any) -> bool:
 def edit(
     db: Database, seen: Seen, row_id: int, text: str, *, editor: str, saved_chars: int | None, quarantined: bool = False
 ) -> WriteResult | None:
-    """Give an item another text; id, tags, kind, importance and time stay. None where there is no such item.
-
-    Args:
-        saved_chars: most characters of what a person asked to remember; None for no limit.
-
-    Raises:
-        MessageError: a text over 16 MB.
-        StoreWriteError: nothing was changed.
-    """
+    """Give an item another text; id, tags, kind, importance and time stay."""
     folded, digest = fold(text), content_digest(text)
     rows.check_size(folded, "new_content in its folded form")
 
@@ -82,11 +71,7 @@ def edit(
 
 
 def set_archived(db: Database, seen: Seen, ids: Sequence[int], *, archived: bool) -> BulkResult:
-    """Archive items, or bring archived and superseded ones back; those that are so already do not count.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Archive items, or bring archived and superseded ones back; those that are so already do not count."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
         changed = [row.id for row in rows if _is_former(row) != archived]
@@ -133,12 +118,7 @@ def retag(
     remove: Collection[str] = (),
     only: Sequence[str] | None = None,
 ) -> BulkResult:
-    """Change the tags of items; those whose tags stay as they are do not count.
-
-    Args:
-        add, remove: tags in normal form.
-        only: these tags instead of those there are; then `add` and `remove` are not asked.
-    """
+    """Change the tags of items; those whose tags stay as they are do not count."""
 
     def changed_tags(old: Sequence[str]) -> list[str]:
         if only is not None:
@@ -214,12 +194,7 @@ def classify(db: Database, seen: Seen, ids: Sequence[int], *, kind: str | None, 
 
 
 def merge(db: Database, seen: Seen, keep: int, others: Sequence[int]) -> BulkResult | None:
-    """Let one item stand for others; None where there is none to keep.
-
-    Raises:
-        MessageError: one of them is of another audience or person, or a standing wish.
-        StoreWriteError: nothing was changed.
-    """
+    """Let one item stand for others; None where there is none to keep."""
 
     def work(connection: Connection) -> BulkResult | None:
         rows = {row.id: row for row in items.lock_items(connection, seen, [keep, *others])}

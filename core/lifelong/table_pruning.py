@@ -1,8 +1,4 @@
-"""Items that are not kept any longer (table memories): expired session items, old or unimportant ones.
-
-Everything is archived, never deleted, in batches of one transaction each; the conditions are asked again in the
-transaction that archives, so that what was pinned meanwhile stays.
-"""
+"""Items that are not kept any longer (table memories): expired session items, old or unimportant ones."""
 
 from __future__ import annotations
 
@@ -53,13 +49,7 @@ def _holds(persona: str) -> tuple[Any, ...]:
 def expired(
     persona: str, now: datetime, ttl_seconds: int, *, given: bool, active: str | None, active_minutes: int
 ) -> Any:
-    """Return the condition of session items that have expired.
-
-    Args:
-        ttl_seconds: how long an item without expiry of its own is kept.
-        given: the caller named the time to live, so that it holds for the others too.
-        active: key of the conversation whose items stay.
-    """
+    """Return the condition of session items that have expired."""
     by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
     by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())
     when = or_(by_expiry, by_age if given else and_(_C.expires_at.is_(None), by_age))
@@ -83,11 +73,7 @@ def archive_expired(
     active: str | None = None,
     active_minutes: int,
 ) -> list[Found]:
-    """Archive the session items of a persona that have expired, and return them.
-
-    Raises:
-        StoreError: the batches before are archived; doing it again does the rest.
-    """
+    """Archive the session items of a persona that have expired, and return them."""
     where = expired(persona, db.clock(), ttl_seconds, given=given, active=active, active_minutes=active_minutes)
     return [(each.id, ("expired",)) for part in _archived(db, persona, where) for each in part]
 
@@ -108,13 +94,8 @@ def prunable(persona: str, now: datetime, limits: Limits) -> Any:
 
 
 def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:
-    """Archive the long-term items of a persona that are too old or too unimportant, and return them with the reasons.
-
-    Args:
-        dry_run: change nothing.
-
-    Raises:
-        StoreError: the batches before are archived; doing it again does the rest.
+    """Archive the long-term items of a persona that are too old or too unimportant, and return them with the
+    reasons.
     """
     now = db.clock()
     where = prunable(persona, now, limits)

@@ -50,14 +50,7 @@ def _new_row(db: Database, persona: str, kind: str, reason: str, conversation: s
 
 
 def begin(db: Database, persona: str, kind: str, reason: str, conversation: str = "") -> int:
-    """Note that a run has begun and return its id; runs of long ago go.
-
-    Args:
-        kind: cycle, consolidation, deep or compaction.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Note that a run has begun and return its id; runs of long ago go."""
     row = _new_row(db, persona, kind, reason, conversation)
     oldest = select(_R.id).where(_R.persona_id == persona).order_by(_R.id).limit(1)
 
@@ -95,11 +88,7 @@ def insert_finished(
 
 
 def read_newest(db: Database, persona: str, most: int) -> list[Any]:
-    """Return the newest runs of a persona, the last one first.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the newest runs of a persona, the last one first."""
     return list(db.read(_NEWEST, {"persona": persona, "most": most}, source="consolidation_runs"))
 
 

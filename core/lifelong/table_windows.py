@@ -1,9 +1,4 @@
-"""Windows of messages that were not consolidated yet, and the mark up to which they were.
-
-The mark is `conversations.consolidated_to`: the id of a message row. Rows after it wait. Ids rise with the time of
-storing, so that messages imported later wait too, whenever they were said. The mark moves in the transaction that
-stores the items, under the condition that it is what it was when the messages were read: of two processes one stores.
-"""
+"""Windows of messages that were not consolidated yet, and the mark up to which they were."""
 
 from __future__ import annotations
 
@@ -55,22 +50,14 @@ _LAST_ID = 2**63 - 1
 
 
 def read(db: Database, persona: str, conversation: str, most: int) -> Window:
-    """Return the newest messages of a conversation that were not consolidated yet, blanks left out.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the newest messages of a conversation that were not consolidated yet, blanks left out."""
     marks = db.read(_MARK, {"persona": persona, "conversation": conversation}, source="conversations")
     mark = int(marks[0][0] or 0) if marks else 0
     return _between(db, persona, conversation, mark, mark, _LAST_ID, most)
 
 
 def read_range(db: Database, persona: str, conversation: str, above: int, up_to: int, most: int) -> Window:
-    """Return the newest messages of a range of rows, which were too many for the window before.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the newest messages of a range of rows, which were too many for the window before."""
     return _between(db, persona, conversation, above, above, up_to, most)
 
 
@@ -105,11 +92,7 @@ _NEWEST_HERE = (
 
 
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
-    """Return the newest messages of a conversation, or of all of a persona, consolidated or not, by conversation.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the newest messages of a conversation, or of all of a persona, consolidated or not, by conversation."""
     values: dict[str, Any] = {"persona": persona, "most": most}
     if conversation is None:
         found = db.read(_NEWEST_OF_ALL, values, source="chat_history_cache")
@@ -143,21 +126,13 @@ _MOST_LOOKED_AT = 10_000
 
 
 def read_waiting(db: Database, persona: str) -> list[str]:
-    """Return the conversations with messages that were not consolidated yet, the quietest first.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the conversations with messages that were not consolidated yet, the quietest first."""
     found = db.read(_WAITING, {"persona": persona}, source="conversations")
     return [row.conversation_key for row in found]
 
 
 def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]:
-    """Return the conversations something was stored in after a row, and the newest row seen.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the conversations something was stored in after a row, and the newest row seen."""
     values = {"persona": persona, "above": above, "most": _MOST_LOOKED_AT}
     found = db.read(_AFTER, values, source="chat_history_cache")
     return sorted({row.interface_path for row in found}), int(found[-1].id) if found else above
@@ -172,11 +147,7 @@ _NEWER = (
 
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
-    """Return how many messages after the mark, and after `above`, wait, at most `most`, and the newest of them.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return how many messages after the mark, and after `above`, wait, at most `most`, and the newest of them."""
     here = {"persona": persona, "conversation": conversation}
     marks = db.read(_MARK, here, source="conversations")
     mark = max(above, int(marks[0][0] or 0) if marks else 0)
@@ -199,10 +170,7 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 
 
 def is_whole(connection: Connection, persona: str, window: Window) -> bool:
-    """Return whether the messages read are still stored, and none was stored between them meanwhile.
-
-    The caller holds the conversation, so that nobody is storing one.
-    """
+    """Return whether the messages read are still stored, and none was stored between them meanwhile."""
     here = {"persona": persona, "conversation": window.conversation}
     between = {"above": window.first - 1, "up_to": window.last}
     count = select(func.count()).select_from(chat_history_cache).where(_BETWEEN, _SAID)

@@ -44,28 +44,14 @@ both, `complete` is asked."""
 
 
 def function_of(model: Model) -> Callable[..., Any]:
-    """Return what is to be called with the messages.
-
-    >>> function_of(len) is len
-    True
-    """
+    """Return what is to be called with the messages."""
     own: Any = model
     found: Callable[..., Any] = getattr(own, "complete", own)
     return found
 
 
 def resolve(model: Model | None, settings: Settings) -> Model | None:
-    """Return the model to ask: the one passed, else that of the process, else the server of LLM_BASE_URL.
-
-    Nothing is asked and no connection is opened.
-
-    Returns:
-        None where there is none of the three: the caller makes an extract.
-
-    Raises:
-        ConfigError: LLM_BASE_URL is no address of a server, or the extra `llm` is not installed.
-        TypeError: the model passed can be called in neither of the two ways.
-    """
+    """Return the model to ask: the one passed, else that of the process, else the server of LLM_BASE_URL."""
     given = model if model is not None else defaults.default_model()
     if given is not None:
         defaults.check_model(given)
@@ -82,21 +68,7 @@ def resolve(model: Model | None, settings: Settings) -> Model | None:
 
 
 def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:
-    """Return the model's answer: a text that is not blank.
-
-    Args:
-        model: what `resolve` gave.
-        messages: `{role, content}` each; the model gets a copy.
-        settings: LLM_TIMEOUT_SECONDS bounds the wait.
-        options: such as `max_tokens`, `temperature`, `response_format`. A model gets those its signature accepts; the
-            client sends all that are not None.
-
-    Returns:
-        The text as answered, without NUL and lone surrogates.
-
-    Raises:
-        ModelError: `reason` is auth, timeout, empty, no_text or error.
-    """
+    """Return the model's answer: a text that is not blank."""
     failed: ModelError
     try:
         answer = _call(model, [dict(message) for message in messages], settings.llm_timeout_seconds, options)

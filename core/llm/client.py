@@ -1,8 +1,4 @@
-"""A model server in the OpenAI dialect: one request, one text, or a ModelError.
-
-Owns the HTTP connections of the process. It never tries again, never follows a redirect, takes no proxy, cookie or
-password from its surroundings, and keeps key and texts out of logs above debug level.
-"""
+"""A model server in the OpenAI dialect: one request, one text, or a ModelError."""
 
 from __future__ import annotations
 
@@ -38,22 +34,10 @@ _STATUS = re.compile("[1-5][0-9]{2}")
 
 
 class ChatClient:
-    """A model behind `POST {base_url}/chat/completions`.
-
-    Made for each call: the connections belong to the process and are used again. Any number of threads may ask.
-    """
+    """A model behind `POST {base_url}/chat/completions`."""
 
     def __init__(self, base_url: str, *, model: str = "", api_key: str = "", timeout_seconds: float = 60.0) -> None:
-        """Take the address of the server, such as `http://127.0.0.1:11434/v1`.
-
-        Args:
-            model: sent as `model`; blank leaves the choice to the server.
-            api_key: sent as a bearer token; blank sends none.
-            timeout_seconds: of one answer as a whole.
-
-        Raises:
-            ConfigError: no such address, or the extra `llm` is not installed.
-        """
+        """Take the address of the server, such as `http://127.0.0.1:11434/v1`."""
         self._url = read_endpoint(base_url)
         if find_spec("httpx2") is None:
             raise ConfigError(
@@ -69,15 +53,7 @@ class ChatClient:
         return f"ChatClient({self._url!r}, model={self._model!r})"
 
     def complete(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
-        """Return the answer's text.
-
-        Args:
-            messages: `{role, content}` each.
-            options: further keys of the request, such as `max_tokens`; those that are None are left out.
-
-        Raises:
-            ModelError: see `llm.ask`.
-        """
+        """Return the answer's text."""
         body = {"model": self._model or None, "messages": [dict(message) for message in messages], **options}
         sent = clean(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False)).encode()
         status, headers, content = post_json(self._url, sent, self._key, self._timeout_seconds)
@@ -89,16 +65,7 @@ class ChatClient:
 
 
 def post_json(url: str, content: bytes, api_key: str, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:
-    """Post a JSON body and return status, headers and body of the answer, whatever the status.
-
-    Args:
-        content: the body.
-        api_key: sent as a bearer token; blank sends none.
-        timeout_seconds: of the answer as a whole.
-
-    Raises:
-        ModelError: no answer, or one that is too long or takes too long.
-    """
+    """Post a JSON body and return status, headers and body of the answer, whatever the status."""
     import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
 
     headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
@@ -117,16 +84,7 @@ def post_json(url: str, content: bytes, api_key: str, timeout_seconds: float) ->
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
-    """Return the address to post to.
-
-    Args:
-        endpoint: what follows the address of the server.
-        flag: the flag that names the address; that of the key is named alike.
-        without: what works without the server, for the error.
-
-    >>> read_endpoint("http://127.0.0.1:11434/v1/")
-    'http://127.0.0.1:11434/v1/chat/completions'
-    """
+    """Return the address to post to."""
     base = base_url.strip()
     try:
         parts = urlsplit(base)
@@ -164,17 +122,7 @@ def _read(response: httpx2.Response, end: float) -> bytes:
 
 
 def text_of(content: bytes) -> str:
-    """Return the text of an answer.
-
-    Args:
-        content: the body, a JSON object with `choices`. A content in parts gives the texts of its text parts, joined.
-
-    Raises:
-        ModelError: the body is no such object (error), holds an error (auth, error), or no text (no_text).
-
-    >>> text_of(b'{"choices": [{"message": {"role": "assistant", "content": "ok"}}]}')
-    'ok'
-    """
+    """Return the text of an answer."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -208,12 +156,8 @@ def _content(answer: Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds the server asks to wait: of `Retry-After`, a number or a date; None where it says none.
-
-    A date counts from the answer's own `Date`, so that no clock but the server's is asked.
-
-    >>> retry_after({"retry-after": "7"}), retry_after({"retry-after": "soon"}), retry_after({})
-    (7.0, None, None)
+    """Return how many seconds the server asks to wait: of `Retry-After`, a number or a date; None where it
+    says none.
     """
     said = (headers.get("retry-after") or "").strip()[:64]
     if not said:

@@ -46,16 +46,7 @@ _keeping = threading.Lock()
 
 
 def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
-    """Return the embedder to ask: the one passed, else that of the process, else that of the flag EMBEDDER.
-
-    Nothing is asked, no connection is opened and no folder is read: what is wrong with those is told by `ask`.
-
-    Returns:
-        None where there is none of the three.
-
-    Raises:
-        TypeError: the one passed has no `embed` or no `name`.
-    """
+    """Return the embedder to ask: the one passed, else that of the process, else that of the flag EMBEDDER."""
     if embedder is not None:
         defaults.check_embedder(embedder)
         return embedder
@@ -86,10 +77,8 @@ def _make(name: str, endpoint: Endpoint) -> Any:
 
 
 def check(embedder: Any) -> str:
-    """Return the name of an embedder that could be asked; of one that a flag names, address and folder are looked at.
-
-    Raises:
-        ConfigError: a flag names no server, no folder, or one that holds no such model; or the extra is missing.
+    """Return the name of an embedder that could be asked; of one that a flag names, address and folder are
+    looked at.
     """
     if isinstance(embedder, (EndpointEmbedder, StaticEmbedder)):
         embedder.check()
@@ -102,11 +91,7 @@ def is_local(embedder: Any) -> bool:
 
 
 def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[list[float]]:
-    """Return one vector for each text.
-
-    Raises:
-        EmbedderError: it failed, was too slow, or returned something else.
-    """
+    """Return one vector for each text."""
     failed: EmbedderError
     try:
         made = hooks.call(

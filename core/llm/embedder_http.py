@@ -1,7 +1,5 @@
-"""A server of embeddings in the OpenAI dialect as an embedder: `POST {EMBEDDER_URL}/embeddings` (docs/embeddings.md).
-
-Asked over the connections of `llm.client`, and as there: no second try, no redirect, no proxy, and neither key nor
-texts in a log above debug level.
+"""A server of embeddings in the OpenAI dialect as an embedder: `POST {EMBEDDER_URL}/embeddings`
+(docs/embeddings.md).
 """
 
 from __future__ import annotations
@@ -55,11 +53,7 @@ class EndpointEmbedder:
         return f"EndpointEmbedder({self._at!r})"
 
     def check(self) -> str:
-        """Return the address to post to.
-
-        Raises:
-            ConfigError: there is no such address, or the extra `llm` is not installed.
-        """
+        """Return the address to post to."""
         url = read_endpoint(self._at.url, ROUTE, "EMBEDDER_URL", "remove EMBEDDER to work by words alone")
         if find_spec("httpx2") is None:
             raise ConfigError(
@@ -70,12 +64,7 @@ class EndpointEmbedder:
         return url
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector for each text, asking for EMBEDDER_BATCH at once.
-
-        Raises:
-            ConfigError: as `check`.
-            EmbedderError: the server failed, refused the key, or answered something else.
-        """
+        """Return one vector for each text, asking for EMBEDDER_BATCH at once."""
         url = self.check()
         made: list[list[float]] = []
         for some in split_batches(texts, self._at.batch):
@@ -105,18 +94,7 @@ class EndpointEmbedder:
 
 
 def read_vectors(content: bytes, count: int) -> list[list[float]]:
-    """Return the vectors of an answer in the order of the texts: lists of numbers, or base64 of 32-bit numbers.
-
-    Args:
-        content: the body, a JSON object with `data`: `{index, embedding}` each, in any order.
-        count: how many texts were sent.
-
-    Raises:
-        EmbedderError: the body is no such object (error), holds an error (auth, error), or too few or many (count).
-
-    >>> read_vectors(b'{"data": [{"index": 1, "embedding": [0.5]}, {"index": 0, "embedding": "AACAPw=="}]}', 2)
-    [[1.0], [0.5]]
-    """
+    """Return the vectors of an answer in the order of the texts: lists of numbers, or base64 of 32-bit numbers."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,8 +1,4 @@
-"""Static vectors of a folder on disk as an embedder: EMBEDDER `model2vec:PATH` (docs/embeddings.md).
-
-A model of this kind is a table of vectors, one a token: a text takes microseconds on any machine. Nothing is
-downloaded: the folder is looked at before the package that reads it is asked.
-"""
+"""Static vectors of a folder on disk as an embedder: EMBEDDER `model2vec:PATH` (docs/embeddings.md)."""
 
 from __future__ import annotations
 
@@ -37,11 +33,7 @@ class StaticEmbedder:
 
     @property
     def name(self) -> str:
-        """Return the name of the folder with a digest of its files: other files are another model.
-
-        Raises:
-            ConfigError: as `check`.
-        """
+        """Return the name of the folder with a digest of its files: other files are another model."""
         with self._reading:
             if not self._name:
                 self.check()
@@ -50,11 +42,7 @@ class StaticEmbedder:
             return self._name
 
     def check(self) -> None:
-        """Look at the folder.
-
-        Raises:
-            ConfigError: it is not there, a file is missing or is none of such a model, or the extra is not installed.
-        """
+        """Look at the folder."""
         if not self.path.is_dir():
             raise self._unusable("there is no such folder")
         missing = [name for name in FILES if not (self.path / name).is_file()]
@@ -74,11 +62,7 @@ class StaticEmbedder:
             )
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """Return one vector for each text.
-
-        Raises:
-            ConfigError: as `check`, or the files hold no such model.
-        """
+        """Return one vector for each text."""
         return self._load().encode(list(texts), use_multiprocessing=False)
 
     def _load(self) -> Any:

@@ -1,7 +1,4 @@
-"""DOOR: what is worth keeping, and keeping it without telling anybody.
-
-`synth_core_memory` offers these names under its own.
-"""
+"""DOOR: what is worth keeping, and keeping it without telling anybody."""
 
 from __future__ import annotations
 
@@ -185,11 +182,7 @@ def _ask_stand_in(function: Callable[..., Any], call: Call, memory: NewMemory, m
 
 
 def _read_scope(scope: str | Scope | None) -> tuple[Scope | None, str]:
-    """Return who is asking, and the label that a text under the name `scope` is.
-
-    Raises:
-        MessageError: `scope` of another type.
-    """
+    """Return who is asking, and the label that a text under the name `scope` is."""
     if scope is None or isinstance(scope, Scope):
         return scope, ""
     if not isinstance(scope, str):

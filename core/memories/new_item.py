@@ -81,18 +81,7 @@ def read(
     expires_at: object = None,
     metadata: object = None,
 ) -> NewMemory | None:
-    """Return the item to store, None where its content is blank.
-
-    Args:
-        now: the time of an item without one, or with one that cannot be read, which is noted.
-        tags: a list of texts, a JSON list as text, or one text; one over 255 bytes is left out and counted.
-        label: the seed's text parameter `scope`.
-        importance: 0 to 1; beyond that the nearest, no number 0.5, both noted.
-
-    Raises:
-        MessageError: a value of a wrong type, a text over 16 MB, an unknown tier or provenance.
-        TypeError: a tag that is itself a list.
-    """
+    """Return the item to store, None where its content is blank."""
     said = rows.text(content, "content")
     if not said.strip():
         return None

@@ -1,7 +1,4 @@
-"""What a memory item is made of when it is handed in, and what becomes of two that say the same.
-
-Called by `lifelong.items`, `lifelong.consolidation` and whoever imports items. Pure.
-"""
+"""What a memory item is made of when it is handed in, and what becomes of two that say the same."""
 
 from __future__ import annotations
 
@@ -38,18 +35,7 @@ _FORMS = {fold(kind): kind for kind in (*KINDS, WISH)}
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
-    """Return the kind that a word names: snake case and other letter case are the same kind.
-
-    Args:
-        value: the word.
-        also: kinds beside KINDS that are allowed here.
-
-    Raises:
-        MessageError: another kind; names the nearest.
-
-    >>> kind_of("facts_about_user"), kind_of("KEYFACTS"), kind_of(" Past-Events ")
-    ('FactsAboutUser', 'KeyFacts', 'PastEvents')
-    """
+    """Return the kind that a word names: snake case and other letter case are the same kind."""
     if isinstance(value, str):
         form = "".join(char for char in fold(value) if char.isalnum())
         if form in _FORMS and (_FORMS[form] in KINDS or _FORMS[form] in also):
@@ -71,22 +57,7 @@ class Entry:
 
 
 def read_entry(given: object, default_kind: str) -> Entry | None:
-    """Return one entry of a list of facts, None for a blank one.
-
-    Args:
-        given: a text, or a mapping with `text` (or `content`) and any of kind, tier, importance, tags, emotion,
-            timestamp, expires_at, pinned, provenance, source_message_ids, metadata. Other keys are kept in metadata:
-            persona, conversation and audience are those of the call.
-        default_kind: kind of a text, and of a mapping that names none.
-
-    Raises:
-        MessageError: it is neither, or its kind is not known.
-
-    >>> read_entry({"text": "b", "kind": "mood", "mark": 1}, "KeyFacts")
-    Entry(text='b', kind='Mood', more={'metadata': {'mark': 1}})
-    >>> read_entry("a", "KeyFacts"), read_entry("  ", "KeyFacts")
-    (Entry(text='a', kind='KeyFacts', more={}), None)
-    """
+    """Return one entry of a list of facts, None for a blank one."""
     if given is None:
         return None
     if isinstance(given, str):
@@ -113,11 +84,7 @@ def read_entry(given: object, default_kind: str) -> Entry | None:
 
 
 def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
-    """Return an importance from 0 to 1: beyond that the nearest, `missing` for what is no number.
-
-    >>> [importance_of(value) for value in (3, -1, 0.7, None, True, "0.9", float("nan"))]
-    [1.0, 0.0, 0.7, 0.5, 0.5, 0.5, 0.5]
-    """
+    """Return an importance from 0 to 1: beyond that the nearest, `missing` for what is no number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
         return missing
     return float(min(max(value, 0.0), 1.0))
@@ -141,14 +108,7 @@ class Merging:
 
 
 def merge_items(old: Merging, new: Merging) -> Merging:
-    """Return what the older item becomes: tags and sources of both, the higher importance, the longer-lived tier.
-
-    Its provenance stays; that of the other is kept under `provenances` of its metadata.
-
-    >>> one = Merging(("a",), 0.5, "session", 0, "host", (1,))
-    >>> merge_items(one, Merging(("b", "a"), 0.9, "long_term", 0, "model", (2, 1))).tags
-    ('a', 'b')
-    """
+    """Return what the older item becomes: tags and sources of both, the higher importance, the longer-lived tier."""
     told = dict(old.metadata)
     others = [*_texts(told.get("provenances")), *_texts(new.metadata.get("provenances")), new.provenance]
     different = [each for each in dict.fromkeys(others) if each != old.provenance]
@@ -174,14 +134,7 @@ def _texts(value: object) -> list[str]:
 
 
 def read_ids(ids: object) -> tuple[int, ...]:
-    """Return the ids of a bulk change, each once, in the order given.
-
-    Raises:
-        MessageError: no list, more than 1,000, or something that is no id.
-
-    >>> read_ids([1, 1, 2, 999])
-    (1, 2, 999)
-    """
+    """Return the ids of a bulk change, each once, in the order given."""
     if isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Iterable):
         raise MessageError.of_type("ids", ids, "a list of ids")
     made = tuple(dict.fromkeys(read_id(each) for each in ids))
@@ -194,14 +147,7 @@ def read_ids(ids: object) -> tuple[int, ...]:
 
 
 def read_id(value: object) -> int:
-    """Return the id of an item.
-
-    Raises:
-        MessageError: another type, or a number that is no id.
-
-    >>> read_id(7)
-    7
-    """
+    """Return the id of an item."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         shown = str(value)[:40] if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
         raise MessageError(f"id is {shown}. It must be the id of an item, a whole number.", fields=("id",))
@@ -209,14 +155,7 @@ def read_id(value: object) -> int:
 
 
 def read_number(value: object, name: str, low: int, high: int, default: int) -> int:
-    """Return a whole number in its range, `default` for None.
-
-    Raises:
-        MessageError: anything else; names the value and the range.
-
-    >>> read_number(None, "limit", 1, 500, 50), read_number(7, "limit", 1, 500, 50)
-    (50, 7)
-    """
+    """Return a whole number in its range, `default` for None."""
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -227,14 +166,7 @@ def read_number(value: object, name: str, low: int, high: int, default: int) -> 
 
 
 def read_share(value: object, name: str, default: float | None, high: float = 1) -> float | None:
-    """Return a number from 0 to `high`, `default` for None.
-
-    Raises:
-        MessageError: anything else.
-
-    >>> read_share(0.25, "min_importance", None)
-    0.25
-    """
+    """Return a number from 0 to `high`, `default` for None."""
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:

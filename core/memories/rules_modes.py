@@ -42,11 +42,7 @@ TOLD: Mapping[How, str] = {
 
 
 def table() -> str:
-    """Return the modes as the Markdown table of the documentation.
-
-    >>> print(table().splitlines()[-1])
-    | project | no | no | - |
-    """
+    """Return the modes as the Markdown table of the documentation."""
     lines = ["| MEMORY_MODE | read | save | how |", "|---|---|---|---|"]
     for name, mode in MODES.items():
         cells = (name, "yes" if mode.reads else "no", "yes" if mode.saves else "no", TOLD[mode.how])
@@ -55,17 +51,7 @@ def table() -> str:
 
 
 def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collection[str]) -> bool:
-    """Return whether the model is offered the memory tool.
-
-    Args:
-        mode: MEMORY_MODE.
-        enabled: ENABLE_SAVED_MEMORY.
-        tool: the tool's name.
-        tool_ids: ENABLED_TOOL_IDS; none means every tool.
-
-    >>> is_tool_offered("agent", True, "memoryTool", ()), is_tool_offered("basic", True, "memoryTool", ())
-    (True, False)
-    """
+    """Return whether the model is offered the memory tool."""
     return enabled and MODES[mode].saves and (not tool_ids or tool in tool_ids)
 
 
@@ -73,17 +59,7 @@ _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORE
 
 
 def asked_before(text: str, phrases: Phrases) -> tuple[str, Literal["@memory", "phrase"]] | None:
-    """Return what a message asks to save and by which means, None where it asks for nothing.
-
-    `@memory` saves what follows it, or, where nothing does, what stands in front; an explicit phrase saves the message.
-
-    Args:
-        text: what the person said.
-        phrases: group to phrases, as `templates.phrases.load_phrases` gives them.
-
-    >>> asked_before("@memory likes tea", {}), asked_before("mail@memory.org", {}), asked_before("@memory", {})
-    (('likes tea', '@memory'), None, ('', '@memory'))
-    """
+    """Return what a message asks to save and by which means, None where it asks for nothing."""
     found = _CALL.search(text)
     if found is not None:
         after = text[found.end() :].strip()

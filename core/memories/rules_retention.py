@@ -1,8 +1,4 @@
-"""How long items are kept: expiry of session items, what pruning takes, heuristic importance.
-
-Pure: `is_expired` and `prune_reasons` are what the statements of `lifelong.table_pruning` mean, and the oracle
-that tests compare these with.
-"""
+"""How long items are kept: expiry of session items, what pruning takes, heuristic importance."""
 
 from __future__ import annotations
 
@@ -23,30 +19,15 @@ FULL_LENGTH_CHARS = 400
 
 
 def heuristic_importance(text: str, holds_phrase: bool) -> float:
-    """Return how important a text is by its looks, 0.1 to 1: the longer the more, and more with a phrase to remember.
-
-    >>> [heuristic_importance("x" * n, said) for n, said in ((40, False), (200, False), (200, True), (400, True))]
-    [0.1, 0.5, 0.7, 1.0]
+    """Return how important a text is by its looks, 0.1 to 1: the longer the more, and more with a phrase to
+    remember.
     """
     by_length = min(max(len(text) / FULL_LENGTH_CHARS, 0.1), 1.0)
     return round(min(by_length + (PHRASE_BONUS if holds_phrase else 0.0), 1.0), 3)
 
 
 def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, ...]]:
-    """Return the time to live that a call asks for, in seconds, and a note where it was raised.
-
-    Args:
-        ttl_sec: 0 and None are the default, 1 to 59 become 60.
-        default_seconds: SESSION_TTL_SEC.
-
-    Raises:
-        MessageError: negative, or no whole number.
-
-    >>> session_ttl(0, 604800), session_ttl(90, 604800)
-    ((604800, ()), (90, ()))
-    >>> session_ttl(5, 604800)
-    (60, ('ttl_sec 5 became 60, the least there is',))
-    """
+    """Return the time to live that a call asks for, in seconds, and a note where it was raised."""
     if ttl_sec is None:
         return default_seconds, ()
     if isinstance(ttl_sec, bool) or not isinstance(ttl_sec, int) or ttl_sec < 0 or ttl_sec > 315_360_000:
@@ -63,12 +44,7 @@ def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, 
 
 
 def expires_at(at: datetime, ttl_seconds: int) -> datetime:
-    """Return when a session item of a time expires.
-
-    >>> from datetime import UTC
-    >>> expires_at(datetime(2026, 3, 3, 12, tzinfo=UTC), 604800).isoformat()
-    '2026-03-10T12:00:00+00:00'
-    """
+    """Return when a session item of a time expires."""
     try:
         return at + timedelta(seconds=ttl_seconds)
     except OverflowError:
@@ -76,13 +52,7 @@ def expires_at(at: datetime, ttl_seconds: int) -> datetime:
 
 
 def is_expired(at: datetime | None, expiry: datetime | None, now: datetime, ttl_seconds: int) -> bool:
-    """Return whether a session item has expired: by its own expiry where it has one, else by its time.
-
-    >>> from datetime import UTC
-    >>> now = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> [is_expired(now - timedelta(days=days), None, now, 604800) for days in (6.9, 7.0, 7.1)]
-    [False, True, True]
-    """
+    """Return whether a session item has expired: by its own expiry where it has one, else by its time."""
     if expiry is not None:
         return expiry <= now
     return at is not None and at + timedelta(seconds=ttl_seconds) <= now
@@ -98,21 +68,7 @@ def prune_reasons(
     mode: PruneMode,
     protect_importance: float,
 ) -> tuple[str, ...]:
-    """Return why a long-term item is pruned; () where it stays.
-
-    Args:
-        age: None for an item whose time nobody can read: it is never too old.
-        exempt: it is pinned, or of a kind that people asked for.
-        max_age_days: an item at least this old is too old.
-        max_importance: an item below it is too unimportant.
-        protect_importance: items at or above it stay.
-
-    >>> limits = dict(exempt=False, max_age_days=30, max_importance=0.25, mode="any", protect_importance=1.01)
-    >>> prune_reasons(age=timedelta(days=31), importance=0.2, **limits)
-    ('age', 'importance')
-    >>> prune_reasons(age=timedelta(days=1), importance=0.25, **limits)
-    ()
-    """
+    """Return why a long-term item is pruned; () where it stays."""
     if exempt or importance >= protect_importance:
         return ()
     reasons = []
@@ -126,14 +82,7 @@ def prune_reasons(
 
 
 def read_mode(value: object, default: PruneMode) -> PruneMode:
-    """Return the mode of pruning.
-
-    Raises:
-        MessageError: another word.
-
-    >>> read_mode(None, "any"), read_mode("all", "any")
-    ('any', 'all')
-    """
+    """Return the mode of pruning."""
     if value is None:
         return default
     if value not in PRUNE_MODES:

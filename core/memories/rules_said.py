@@ -24,9 +24,5 @@ MARKS = ("kind", "role", "type", "source")
 
 
 def is_marked(message: Any) -> bool:
-    """Return whether a message, dict or object, is marked as something nobody said.
-
-    >>> is_marked({"role": "Tool", "text": "7391"}), is_marked({"role": "user", "text": "7391"})
-    (True, False)
-    """
+    """Return whether a message, dict or object, is marked as something nobody said."""
     return any(word_at(message, name) in NOT_SAID for name in MARKS)

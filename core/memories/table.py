@@ -1,8 +1,4 @@
-"""Memory items: stored with their index rows and tags, found again when the same is said, forgotten.
-
-`insert` always stores; `capture` stores what was not known yet. Both ask for the privacy level inside their
-transaction.
-"""
+"""Memory items: stored with their index rows and tags, found again when the same is said, forgotten."""
 
 from __future__ import annotations
 
@@ -52,15 +48,7 @@ def insert(
     of_person: bool = False,
     row_id: int | None = None,
 ) -> WriteResult:
-    """Store one item in the scope, or say that privacy forbids it.
-
-    Args:
-        row_id: made when the item came in, before its time was taken; who is forgotten after that takes it along.
-        of_person: it is what a person said; without participant in the scope that is somebody unknown.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Store one item in the scope, or say that privacy forbids it."""
     row_id = row_id or db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
@@ -86,19 +74,7 @@ def capture(
     refused: Collection[bytes] = (),
     row_id: int | None = None,
 ) -> WriteResult:
-    """Store what a person said, once: said again, the item there is gets the new time.
-
-    Args:
-        row_id: as in `insert`.
-        near_score: NEAR_DUPLICATE_SCORE; 0 compares for equality alone.
-        refused: digests of memories recalled for the same turn; such a text is `refused`.
-
-    Returns:
-        `(True, id, "")`; else reason `duplicate` with the id of the item there is, `privacy`, or `refused`.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Store what a person said, once: said again, the item there is gets the new time."""
     row_id = row_id or db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
@@ -126,11 +102,7 @@ def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteRes
 
 
 def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
-    """Refuse an item that was begun before its person or conversation was forgotten; the caller holds the latter.
-
-    Raises:
-        UndoError: it was, with the result.
-    """
+    """Refuse an item that was begun before its person or conversation was forgotten; the caller holds the latter."""
     if forgetting_late.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
         raise UndoError(result)
 
@@ -240,16 +212,7 @@ def change_visible(
     former: bool,
     note: str,
 ) -> WriteResult:
-    """Change an item that the viewer sees, in a transaction that holds it; `unchanged` where there is none.
-
-    Args:
-        change: takes the connection and the row.
-        former: one that is archived or superseded is meant, whose audience is held too; else one that is neither.
-        note: what is said where there is none, whoever's it may be.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Change an item that the viewer sees, in a transaction that holds it; `unchanged` where there is none."""
     values = {"persona": viewer.scope.persona, "id": row_id, "kind": kind}
 
     def work(connection: Connection) -> WriteResult:
@@ -274,11 +237,7 @@ _ONE = select(
 
 
 def nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> int | None:
-    """Return the id of the text most like `folded`, if it is at least `score` alike; of equals the first.
-
-    >>> nearest("jay likes green  teas", [(1, "jay likes black tea"), (2, "jay likes green tea")], 90)
-    2
-    """
+    """Return the id of the text most like `folded`, if it is at least `score` alike; of equals the first."""
     from rapidfuzz import fuzz  # noqa: PLC0415 - only where near duplicates are looked for
 
     best, best_score = None, 0.0
@@ -292,11 +251,7 @@ def nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> int
 def renew(
     connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
 ) -> None:
-    """Give an item a new time, its index rows too, in the caller's transaction.
-
-    Args:
-        sources: ids of messages it stands on too from now on.
-    """
+    """Give an item a new time, its index rows too, in the caller's transaction."""
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
     values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
     if sources:

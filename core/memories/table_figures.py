@@ -1,7 +1,5 @@
-"""Figures over memory items (table memories) for people to look at: growth, importance, age, what is copied or unused.
-
-Beside `lifelong.table_health`, which counts what may be wrong. Every read is of one persona, of items that hold,
-and gives a bounded number of rows. Nothing is changed here.
+"""Figures over memory items (table memories) for people to look at: growth, importance, age, what is copied
+or unused.
 """
 
 from __future__ import annotations
@@ -67,14 +65,7 @@ class Unused(NamedTuple):
 
 
 def growth(db: Database, persona: str, days: int = 90) -> list[Growth]:
-    """Return for each tier how many items it has of which day, by the time of the items, UTC.
-
-    Args:
-        days: how far back, 1 to MOST_DAYS; what is older is counted together.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return for each tier how many items it has of which day, by the time of the items, UTC."""
     since = _midnight(db.clock()) - timedelta(days=min(max(days, 1), MOST_DAYS) - 1)
     values = {"persona": persona, "since": since}
     with db.one_call():
@@ -116,11 +107,7 @@ def _date(value: Any) -> date | None:
 
 
 def importances(db: Database, persona: str) -> list[int]:
-    """Return how many items have an importance of 0 to 0.1, of 0.1 to 0.2 and so on; the last holds 1 too.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return how many items have an importance of 0 to 0.1, of 0.1 to 0.2 and so on; the last holds 1 too."""
     row = db.read(_IMPORTANCES, {"persona": persona}, source=_SOURCE)[0]
     return [int(value or 0) for value in row]
 
@@ -138,11 +125,7 @@ _IMPORTANCES = select(
 
 
 def ages(db: Database, persona: str) -> list[Age]:
-    """Return long-term items by age, newest group first, and how many of each stood in a prompt.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return long-term items by age, newest group first, and how many of each stood in a prompt."""
     now = db.clock()
     values: dict[str, Any] = {"persona": persona}
     values |= {f"edge{place}": now - timedelta(days=days) for place, days in enumerate(AGES_DAYS)}
@@ -178,21 +161,13 @@ _AGES = (
 
 
 def count_stale(db: Database, persona: str, days: int) -> int:
-    """Return how many long-term items are at least so old and stood in no prompt for as long; pinned ones count not.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return how many long-term items are at least so old and stood in no prompt for as long; pinned ones count not."""
     row = db.read(_STALE_COUNT, _stale_values(db, persona, days), source=_SOURCE)[0]
     return int(row[0] or 0)
 
 
 def stale(db: Database, persona: str, days: int, most: int = 10) -> list[Unused]:
-    """Return the oldest of the items that `count_stale` counts, oldest first, then by id.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the oldest of the items that `count_stale` counts, oldest first, then by id."""
     rows = db.read(_STALE, {**_stale_values(db, persona, days), "most": most}, source=_SOURCE)
     return [Unused(int(row[0]), row[1], row[2], row[3]) for row in rows]
 
@@ -221,11 +196,7 @@ _STALE = (
 
 
 def copied(db: Database, persona: str, most: int = 10) -> list[Copied]:
-    """Return texts that several items of one audience and participant have, the most copied first, then by id.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return texts that several items of one audience and participant have, the most copied first, then by id."""
     with db.one_call():
         groups = db.read(_COPIED, {"persona": persona, "most": most}, source=_SOURCE)
         if not groups:
@@ -247,11 +218,7 @@ _COPIED = (
 
 
 def texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, str]:
-    """Return the texts of up to 1,000 items, archived or not; those there are none of are left out.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the texts of up to 1,000 items, archived or not; those there are none of are left out."""
     if not ids:
         return {}
     rows = db.read(_TEXTS, {"persona": persona, "ids": list(ids)[:1000]}, source=_SOURCE)

@@ -1,8 +1,4 @@
-"""Where an item comes from: the texts it had before (table item_history), the messages it was made of.
-
-Former texts are written in the transaction of the change, by whoever makes it; both are read to show what became of an
-item. What a host named its own way (a text, an id of another program) is not found among the messages.
-"""
+"""Where an item comes from: the texts it had before (table item_history), the messages it was made of."""
 
 from __future__ import annotations
 
@@ -51,13 +47,7 @@ def insert_texts(
     changed_by: str,
     now: datetime,
 ) -> None:
-    """Keep what items said before a change, within the transaction that makes it.
-
-    Args:
-        table: where the items stand.
-        changes: id, text as it was, and the reason, which is cut to its column.
-        changed_by: `model`, `file`, or the name of whoever did it.
-    """
+    """Keep what items said before a change, within the transaction that makes it."""
     listed = list(changes)
     entries = [
         {
@@ -87,11 +77,7 @@ _TEXTS_OF = (
 
 
 def read_texts(db: Database, persona: str, table: str, ids: Sequence[int]) -> list[OldText]:
-    """Return the texts that items had, in the order they were changed.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the texts that items had, in the order they were changed."""
     texts: list[OldText] = []
     for part in chunks(sorted(set(ids)), 500):
         values = {"persona": persona, "table": table, "ids": part}
@@ -113,11 +99,7 @@ class SourceLine(NamedTuple):
 
 
 def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[SourceLine]:
-    """Return the messages of these ids, oldest first, then by id; at most MOST_SOURCES, those not there left out.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the messages of these ids, oldest first, then by id; at most MOST_SOURCES, those not there left out."""
     wanted = [row_id for each in ids if (row_id := find_id(each)) is not None and 0 < row_id < MOST_ID]
     if not wanted:
         return []

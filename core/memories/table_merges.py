@@ -1,8 +1,4 @@
-"""Many items stored at once, each once: what says the same as an item there is joins it.
-
-Called within the transaction of consolidation, compaction and the door that takes facts. Whoever looks for an equal
-item holds the audience first, so that of two who store the same one finds the other's.
-"""
+"""Many items stored at once, each once: what says the same as an item there is joins it."""
 
 from __future__ import annotations
 
@@ -58,14 +54,7 @@ def add(
     *,
     near_score: float,
 ) -> Stored:
-    """Store items of one conversation and participant, and return which were new.
-
-    Args:
-        scope: whose they are.
-        new: ids made beforehand, and the items.
-        place: where they belong; held by the caller.
-        near_score: NEAR_DUPLICATE_SCORE; 0 compares for equality alone.
-    """
+    """Store items of one conversation and participant, and return which were new."""
     if not new:
         return Stored()
     audiences.lock(connection, scope.persona, place.audience_id)

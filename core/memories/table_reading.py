@@ -1,8 +1,4 @@
-"""Memory items as people look at them (table memories): found by words and filters, read by id.
-
-What is seen follows from a `Seen`: the audiences of a viewer, or for an operator those of the whole persona.
-Changing stands in `lifelong.table_item_changes`, pruning in `lifelong.table_pruning`.
-"""
+"""Memory items as people look at them (table memories): found by words and filters, read by id."""
 
 from __future__ import annotations
 
@@ -133,10 +129,7 @@ def is_there() -> tuple[Any, ...]:
 
 
 def is_kept() -> Any:
-    """Return the condition of an item that has not expired, or is of the active conversation; see `expiry_values`.
-
-    One without expiry of its own, as an older program may have stored it, expires by its time.
-    """
+    """Return the condition of an item that has not expired, or is of the active conversation; see `expiry_values`."""
     now = bindparam("now", type_=Time())
     unset = _C.expires_at.is_(None) & or_(
         _C.tier != "session", _C.timestamp.is_(None), _C.timestamp > bindparam("since_ttl", type_=Time())
@@ -172,14 +165,7 @@ def _conditions(seen: Seen, wanted: ItemFilter) -> list[Any]:
 
 
 def search(db: Database, seen: Seen, wanted: ItemFilter, *, ttl_seconds: int, limit: int, offset: int) -> ItemPage:
-    """Return a page of items, newest first, then by id, the later one first, and how many there are in all.
-
-    Args:
-        ttl_seconds: SESSION_TTL_SEC, for session items without expiry of their own.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return a page of items, newest first, then by id, the later one first, and how many there are in all."""
     if seen.is_nobody:
         return {"items": [], "total": 0}
     where = _conditions(seen, wanted)
@@ -232,14 +218,7 @@ def _search_very_many(
 
 
 def _read_sizes(db: Database, persona: str, seen: Sequence[int] | None) -> dict[int, int]:
-    """Return how many items that hold each audience has, the largest first; expired ones that still lie there count.
-
-    Args:
-        seen: audiences; None for all of the persona.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return how many items that hold each audience has, the largest first; expired ones that still lie there count."""
     values: dict[str, Any] = {"persona": persona, "source": MEMORIES.number}
     if seen is not None:
         values["seen"] = list(seen)
@@ -258,15 +237,7 @@ def _sizes_statement(some: bool) -> Any:
 def _read_newest_ids(
     db: Database, order: list[int], where: Sequence[Any], values: Mapping[str, Any], *, limit: int, offset: int
 ) -> list[int]:
-    """Return the ids of a page, newest first, then by id, the later one first.
-
-    Args:
-        order: audiences, those with most items first.
-        where: conditions of the items, without those of the audience.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the ids of a page, newest first, then by id, the later one first."""
     groups = [[audience] for audience in order[:ALONE]] + ([order[ALONE:]] if order[ALONE:] else [])
     branches = []
     for group in groups:
@@ -304,11 +275,7 @@ def is_seen(seen: Seen, row: Any) -> bool:
 
 
 def find(db: Database, seen: Seen, row_id: int) -> Item | None:
-    """Return an item, archived or not; None where there is none that is seen.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return an item, archived or not; None where there is none that is seen."""
     rows = db.read(_by_id(), {"persona": seen.persona, "ids": [row_id]}, source="memories")
     return next((item_of(row) for row in rows if is_seen(seen, row)), None)
 
@@ -324,9 +291,5 @@ def lock_items(connection: Connection, seen: Seen, ids: Sequence[int]) -> list[A
 
 
 def folded_words(q: str) -> tuple[str, ...]:
-    """Return the words of a query, each once, folded.
-
-    >>> folded_words(" Ada  ROME ada")
-    ('ada', 'rome')
-    """
+    """Return the words of a query, each once, folded."""
     return tuple(dict.fromkeys(word for word in fold(q).split() if word))

@@ -1,7 +1,4 @@
-"""How often each memory was shown, and when last: counted in batches, never in the way of a prompt.
-
-Also which texts were shown for the turn at hand, so that they are not taken for something a person said.
-"""
+"""How often each memory was shown, and when last: counted in batches, never in the way of a prompt."""
 
 from __future__ import annotations
 
@@ -54,10 +51,7 @@ MOST_ID = 2**63
 
 
 def record(db: Database, persona: str, memory_ids: Iterable[int]) -> None:
-    """Count memories that were shown in one prompt. Writes nothing now and never raises.
-
-    What cannot be the id of a row, as a host's hook may give it, is passed over.
-    """
+    """Count memories that were shown in one prompt."""
     wanted = {row for row in memory_ids if isinstance(row, int) and 0 < row < MOST_ID}
     if not wanted:
         return
@@ -136,11 +130,7 @@ _READ = select(memory_recalls.c.memory_id, memory_recalls.c.recalled).where(
 
 
 def note_turn(db: Database, scope: Scope, digests: Iterable[bytes]) -> None:
-    """Keep which texts were recalled for the turn of the scope's conversation, in place of those of the turn before.
-
-    Args:
-        digests: `text.hits.content_digest` of each recalled text.
-    """
+    """Keep which texts were recalled for the turn of the scope's conversation, in place of those of the turn before."""
     buffer, now, turn = _buffer(db), db.clock(), (scope.persona, scope.conversation or "")
     with buffer.lock:
         turns = buffer.turns

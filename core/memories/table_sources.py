@@ -1,8 +1,4 @@
-"""Which stored message a text stands on, as its host names it.
-
-Called by every function that saves something made of a message; what a message takes along when it is changed or
-deleted is found by these ids (`forgetting.table_followers`).
-"""
+"""Which stored message a text stands on, as its host names it."""
 
 from __future__ import annotations
 
@@ -27,19 +23,7 @@ _BY_ROW = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64
 
 
 def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | str] | None:
-    """Return what a row keeps of the message it stands on; None where none is named.
-
-    Args:
-        scope: its conversation is where the message was said.
-        message_id: the platform's id of the message, or the row id that saving it returned.
-
-    Returns:
-        The row id; where no such message is stored yet, the platform's id as a text.
-
-    Raises:
-        MessageError: a value that can be neither.
-        StoreReadError: nothing could be read.
-    """
+    """Return what a row keeps of the message it stands on; None where none is named."""
     if message_id is None:
         return None
     if isinstance(message_id, bool) or not isinstance(message_id, (str, int)):
@@ -61,10 +45,6 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
 
 
 def join_sources(*listed: Any) -> list[int | str] | None:
-    """Return the messages of several lists, each once, in their order; None where there are none.
-
-    >>> join_sources([1, "m2"], None, [1, 3]), join_sources(None)
-    ([1, 'm2', 3], None)
-    """
+    """Return the messages of several lists, each once, in their order; None where there are none."""
     given = [each for one in listed if isinstance(one, (list, tuple)) for each in one]
     return list(dict.fromkeys(each for each in given if isinstance(each, (int, str)))) or None

@@ -1,7 +1,4 @@
-"""Memory items on their way out and in (table memories): read oldest first, stored where they are not there.
-
-Called by `transfer.items`.
-"""
+"""Memory items on their way out and in (table memories): read oldest first, stored where they are not there."""
 
 from __future__ import annotations
 
@@ -54,11 +51,7 @@ class Place(NamedTuple):
 
 
 def kinds(db: Database, persona: str) -> list[str]:
-    """Return the kinds of a persona's items.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the kinds of a persona's items."""
     return sorted(str(row[0]) for row in db.read(_KINDS, {"persona": persona}, source="memories"))
 
 
@@ -75,20 +68,7 @@ def oldest_first(
     after: Place | None = None,
     seen: Sequence[int] | None = None,
 ) -> Iterator[Any]:
-    """Yield rows of `COLUMNS` that are neither archived, replaced nor expired; at most PART of a kind are held.
-
-    Each kind is read along its index, and the kinds are woven together, so that nothing is sorted.
-
-    Args:
-        wanted: kinds.
-        limit: most rows.
-        session_ttl_seconds: age at which a session item without expiry of its own has expired.
-        after: the row after which to go on.
-        seen: ids of audiences; None is all of the persona.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Yield rows of `COLUMNS` that are neither archived, replaced nor expired; at most PART of a kind are held."""
     shared: dict[str, Any] = {"persona": persona, "rows": min(PART, limit)}
     shared |= item_rows.expiry_values(db, session_ttl_seconds, None)
     if seen is not None:
@@ -147,10 +127,7 @@ class Done(NamedTuple):
 
 
 class Known:
-    """Which time each item of a file says the same as before it, so that equal ones are told apart by their number.
-
-    Two items are the same where text, kind and tier are; the second of a file is there when two are stored.
-    """
+    """Which time each item of a file says the same as before it, so that equal ones are told apart by their number."""
 
     def __init__(self) -> None:
         self._seen: Counter[bytes] = Counter()
@@ -170,15 +147,8 @@ def same(memory: NewMemory) -> tuple[bytes, str, str]:
 def store(
     db: Database, scope: Scope, items: Sequence[tuple[int, NewMemory]], *, privacy_default: str, dry_run: bool = False
 ) -> Done:
-    """Store what is not there yet, in one transaction: an import that was cut off goes on where it was, whoever ran it.
-
-    Args:
-        items: each with its number by `Known`; it is there already where as many are stored that say the same of the
-            same person to the same audience.
-        dry_run: count, and store nothing.
-
-    Raises:
-        StoreWriteError: nothing was stored.
+    """Store what is not there yet, in one transaction: an import that was cut off goes on where it was,
+    whoever ran it.
     """
     ids = db.ids.take(len(items))
 

@@ -1,8 +1,4 @@
-"""Which items may hold all words of a query, by the search index.
-
-What comes back is a superset of the items that hold them; the plain predicates decide. None where the index is of no
-help: it is not built yet, or every word stands in too many items, so that walking the newest ones is quicker.
-"""
+"""Which items may hold all words of a query, by the search index."""
 
 from __future__ import annotations
 
@@ -27,15 +23,7 @@ PIECES = 12
 
 
 def candidates(db: Database, persona: str, seen: Sequence[int] | None, words: Sequence[str]) -> list[int] | None:
-    """Return ids of items among which all are that hold these words; None where the index is of no help.
-
-    Args:
-        seen: audiences; None for all of the persona.
-        words: folded.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return ids of items among which all are that hold these words; None where the index is of no help."""
     pieces = sorted({p for word in words for p in fragments(word)}, key=lambda each: (-len(each.text), each.text))
     if not pieces or not db.read(_READY, {"source": MEMORIES.number}, source="search_progress"):
         return None
@@ -77,11 +65,7 @@ def _terms(db: Database, piece: Fragment) -> list[str] | None:
 
 
 def _ranges(piece: Fragment) -> list[tuple[int, str, str]]:
-    """Return the ranges of known words, and of their endings, in which words that hold a piece stand.
-
-    >>> _ranges(Fragment("cat", "word", False, True)) == [(1, "cat", "cat" + LAST_CHAR)]
-    True
-    """
+    """Return the ranges of known words, and of their endings, in which words that hold a piece stand."""
     made = []
     if piece.at_end:
         made.append((1, piece.text, piece.text + LAST_CHAR))

@@ -90,16 +90,7 @@ def read_message(
     hidden: object = False,
     excluded: object = False,
 ) -> NewMessage | None:
-    """Return the message to store, None where conversation or text is blank.
-
-    Args:
-        scope: says who is speaking where `sender_id` does not, and whose turn a line of the persona answers.
-        now: the time of a message without one, or with one that cannot be read, which is noted.
-        role: by default `persona` for the sender id `self`, else `user`.
-
-    Raises:
-        MessageError: a key that is too long or holds a NUL, an unknown role, a value of a wrong type.
-    """
+    """Return the message to store, None where conversation or text is blank."""
     if conversation is None or text is None or (isinstance(conversation, str) and not conversation.strip()):
         return None
     key = check_key(conversation)

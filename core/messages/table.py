@@ -1,6 +1,5 @@
-"""What was said (table chat_history_cache): a message stored once, in as few statements as it takes, with index rows.
-
-What is there already and what privacy levels forbid is refused. `messages.table_batches` stores many.
+"""What was said (table chat_history_cache): a message stored once, in as few statements as it takes, with
+index rows.
 """
 
 from __future__ import annotations
@@ -40,10 +39,7 @@ _C = chat_history_cache.c
 
 
 def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
-    """Return the scope a message is stored in: the one given, in the message's conversation.
-
-    What a scope says of privacy concerns its own conversation alone.
-    """
+    """Return the scope a message is stored in: the one given, in the message's conversation."""
     if scope.conversation == conversation:
         return replace(scope, privacy=privacy) if privacy else scope
     return replace(scope, conversation=conversation, privacy=privacy)
@@ -63,17 +59,7 @@ def insert_message(
     row_id: int | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:
-    """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`.
-
-    Args:
-        row_id: made when the message came in, before its time was taken; who is forgotten after that takes it along.
-        queues: with what is to be made of it queued in the same transaction (RECAP_ON_MESSAGE).
-        wishes: what the message wishes, stored in the same transaction (RECORD_WISHES).
-        also: what else goes with a message that is stored, in the same transaction.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`."""
     own = build_scope(scope, message.conversation)
     row_id = row_id or db.ids.one()
     stored = WriteResult(True, row_id, notes=message.notes)

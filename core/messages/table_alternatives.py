@@ -1,7 +1,4 @@
-"""Alternatives of a message (table message_alternatives): other versions of the same reply, one of them current.
-
-The message's own row holds the text of the current one. Recaps of alternatives are in `messages.table_recaps`.
-"""
+"""Alternatives of a message (table message_alternatives): other versions of the same reply, one of them current."""
 
 from __future__ import annotations
 

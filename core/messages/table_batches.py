@@ -1,8 +1,4 @@
-"""Many messages at once: an import, in parts of PART messages, one transaction each.
-
-Each part refuses what `messages.table` refuses of a single message; which of it is there already is told with two
-statements for a whole part.
-"""
+"""Many messages at once: an import, in parts of PART messages, one transaction each."""
 
 from __future__ import annotations
 
@@ -62,19 +58,7 @@ def insert_messages(
     write_beside: WriteBeside[T] | None = None,
     wishes: Sequence[messages_table.Wishes] = (),
 ) -> list[WriteResult]:
-    """Store messages of any conversations, and return for each what became of it, in the order given.
-
-    Parts of PART messages are stored whole or not at all; each answers as `insert` would, one message after the other.
-
-    Args:
-        privacy: conversation key to what is known of its privacy; without it the scope and the ids decide.
-        beside: what lies beside each message, in the order of `messages`, of those that are new stored by
-            `write_beside`.
-        wishes: what each message wishes, likewise.
-
-    Raises:
-        StoreWriteError: the part at hand was not stored; the parts before it were.
-    """
+    """Store messages of any conversations, and return for each what became of it, in the order given."""
     results: list[WriteResult] = []
     for part in chunks(messages, PART):
         ids = db.ids.take(len(part))
@@ -222,11 +206,7 @@ class Seen:
 
 
 def _near(said: Iterable[tuple[int, int]], at: int) -> int | None:
-    """Return the id of the newest of the messages less than 5 s away, None where there is none.
-
-    >>> _near([(0, 7), (4_900_000, 8)], 5_000_000), _near([(0, 7)], 5_000_000)
-    (8, None)
-    """
+    """Return the id of the newest of the messages less than 5 s away, None where there is none."""
     times = list(said) if not isinstance(said, list) else said
     place = bisect_left(times, (at + _SAME_US, -1)) - 1
     return times[place][1] if place >= 0 and times[place][0] > at - _SAME_US else None

@@ -1,7 +1,4 @@
-"""Changes of what was said (table chat_history_cache): messages given another text, cleared, with their index rows.
-
-What was made of a message that is changed or deleted is brought in step by `forgetting.followers`.
-"""
+"""Changes of what was said (table chat_history_cache): messages given another text, cleared, with their index rows."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Which messages of a conversation are hidden (chat_history_cache.hidden), and which should be.
-
-All of it turns on one place: messages up to it are hidden, those after it are not. What was hidden already where it
-comes from stays so wherever that place is. Hidden messages leave the history lists; the search tables do not know about
-it, so they are found as before.
-"""
+"""Which messages of a conversation are hidden (chat_history_cache.hidden), and which should be."""
 
 from __future__ import annotations
 
@@ -89,11 +84,7 @@ def _misplaced(all_shown: bool) -> Any:
 
 
 def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: Place | None) -> bool:
-    """Return whether a message is shown that should be hidden, or the other way round.
-
-    Args:
-        last_hidden: the newest message to be hidden; None for none.
-    """
+    """Return whether a message is shown that should be hidden, or the other way round."""
     values = {"persona": persona, "conversation": conversation, **_place(last_hidden)}
     return bool(read(_misplaced(last_hidden is None), values))
 

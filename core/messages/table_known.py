@@ -1,6 +1,5 @@
-"""Stored messages by what an export calls them (table chat_history_cache): which are there, what they say, their facts.
-
-Called by `transfer.platforms`. A text is changed by `messages.table_changes`; this changes what stands beside it.
+"""Stored messages by what an export calls them (table chat_history_cache): which are there, what they say,
+their facts.
 """
 
 from __future__ import annotations

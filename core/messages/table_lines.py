@@ -1,6 +1,5 @@
-"""Messages and conversations as stories read them: what decides whether a message takes part, its text, its position.
-
-Writes nothing. Recaps, scenes and the running recap are made of what stands here.
+"""Messages and conversations as stories read them: what decides whether a message takes part, its text, its
+position.
 """
 
 from __future__ import annotations
@@ -155,11 +154,7 @@ def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]
 
 
 def choose_open(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> list[Line]:
-    """Return the lines a text may be made of now: not those of people at level full, nor answers to them.
-
-    Args:
-        default: PRIVACY_DEFAULT, the level of people not known and of lines nobody knows who said.
-    """
+    """Return the lines a text may be made of now: not those of people at level full, nor answers to them."""
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
     levels = table_participants.known(connection, persona, names, default) if names else {}
     silent = {name for name, person in levels.items() if person.level == "full"}

@@ -1,7 +1,4 @@
-"""The log of a conversation as an operator reads it, page by page, with the recap that lies on each message.
-
-For people who look, not for prompts: nothing here depends on who asks, and nothing is changed.
-"""
+"""The log of a conversation as an operator reads it, page by page, with the recap that lies on each message."""
 
 from __future__ import annotations
 
@@ -50,18 +47,7 @@ _LINES = select(
 
 
 def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
-    """Return messages of a conversation, the newest of them last.
-
-    Args:
-        limit: most messages.
-        before: row id of a message; those before it. None for the newest there are.
-
-    Returns:
-        [] where nothing was said, or `before` is of another conversation.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return messages of a conversation, the newest of them last."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = _LINES.where(*mine).order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
     if before is not None:

@@ -1,8 +1,4 @@
-"""What a person said elsewhere in public and what was remembered of it, for their own direct messages.
-
-Brought with the last statement of a prompt: the newest rows of the person that hold one of the words asked for. Which
-rows these may be is decided in `audience.own_words`. Called by `prompt.own_words`.
-"""
+"""What a person said elsewhere in public and what was remembered of it, for their own direct messages."""
 
 from __future__ import annotations
 
@@ -78,12 +74,7 @@ def _part(number: int, words: int, family: str) -> Part:
 
 
 def branches(viewer: Viewer, words: Sequence[str], *, server_in_direct: bool) -> list[Branch]:
-    """Return what brings the rows; none where the scope knows nothing of servers, or no word is looked for.
-
-    Args:
-        words: folded.
-        server_in_direct: SERVER_IN_DIRECT.
-    """
+    """Return what brings the rows; none where the scope knows nothing of servers, or no word is looked for."""
     values = own_words.values_of(viewer, server_in_direct)
     wanted = list(dict.fromkeys(words))[:MOST_WORDS]
     if values is None or not wanted:

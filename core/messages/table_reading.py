@@ -90,18 +90,7 @@ def read_newest(
     level: bool = False,
     local: bool = False,
 ) -> list[Line]:
-    """Return the newest visible messages, oldest of them first; of one instant the one stored first stands first.
-
-    Args:
-        audiences: those the scope sees.
-        limit: most messages, at least 1.
-        conversation: its key; None for all conversations.
-        level: with everything below `conversation/`.
-        local: conversations marked local_only too.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the newest visible messages, oldest of them first; of one instant the one stored first stands first."""
     values: dict[str, Any] = {"persona": persona, "most": limit}
     if conversation is not None:
         values |= {"conversation": conversation}
@@ -186,23 +175,14 @@ def find_message(db: Database, persona: str, conversation: str, message_id: str)
 
 
 def find_time(db: Database, persona: str, conversation: str, message_id: str) -> tuple[int, datetime | None] | None:
-    """Return id and time of the row of a message, None where there is none.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return id and time of the row of a message, None where there is none."""
     values = {"persona": persona, "conversation": conversation, "message_id": message_id}
     found = db.read(_TIME_BY_MESSAGE, values, source="chat_history_cache")
     return (found[0][0], _time(found[0][1])) if found else None
 
 
 def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
-    """Return text, username and timestamp of the message the host knows by this id; None where there is none.
-
-    Raises:
-        MessageError: a value that can be no key.
-        StoreReadError: nothing could be read.
-    """
+    """Return text, username and timestamp of the message the host knows by this id; None where there is none."""
     place = find_named(db, persona, message_id, conversation)
     if place is None:
         return None
@@ -216,15 +196,7 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
 
 
 def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:
-    """Return `(row id, conversation)` of the message a host names, None where there is none.
-
-    Args:
-        message: the row id that saving returned; with `interface_path` the platform's message id.
-
-    Raises:
-        MessageError: a value that can be neither.
-        StoreReadError: nothing could be read.
-    """
+    """Return `(row id, conversation)` of the message a host names, None where there is none."""
     if interface_path is not None:
         key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
         return find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
@@ -293,11 +265,7 @@ def _pages(
 
 
 def read_pages(read: Reader, persona: str, conversation: str, audiences: Collection[int]) -> Iterator[list[PageLine]]:
-    """Yield the messages of a conversation in pages, oldest first.
-
-    Args:
-        audiences: those the caller sees.
-    """
+    """Yield the messages of a conversation in pages, oldest first."""
     for page in _pages(read, persona, conversation, audiences, _FIRST, _NEXT):
         yield [
             PageLine(r.id, r.timestamp, r.role, r.sender_id or "", r.sender_name or "", r.message_text, bool(r.hidden),

@@ -1,8 +1,4 @@
-"""Recaps of messages (table message_recaps): one for the message itself, one for each of its alternatives.
-
-`OWN` is the message itself; what is written there is copied to the alternative that is current. The walk to the limit
-reads pages with stored token counts, newest first: one statement a page however long the conversation is.
-"""
+"""Recaps of messages (table message_recaps): one for the message itself, one for each of its alternatives."""
 
 from __future__ import annotations
 
@@ -237,10 +233,7 @@ def update_recap(
     *,
     now: datetime,
 ) -> bool:
-    """Set columns and values of `data` of a message's own recap, None takes one away; return whether it changed.
-
-    The row is made where there is none, and copied to the current alternative.
-    """
+    """Set columns and values of `data` of a message's own recap, None takes one away; return whether it changed."""
     key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
     # Held before it is read: two who set different keys of one message must not lose one of them.
     connection.execute(insert_ignore(message_recaps, family), {**key, "conversation_key": conversation})

@@ -1,7 +1,4 @@
-"""Queues what a changed setting asks of stories: a refresh of every open conversation that has recaps or scenes.
-
-Called by `config.set_value` in the transaction that writes the value.
-"""
+"""Queues what a changed setting asks of stories: a refresh of every open conversation that has recaps or scenes."""
 
 from __future__ import annotations
 

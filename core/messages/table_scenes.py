@@ -1,8 +1,4 @@
-"""Scenes and their recaps (tables scenes and scene_recaps): a break ends a scene with the message it lies on.
-
-A scene whose `break_row` is its own id lies on no message: it was brought from another chat and stands before all
-others. A recap of a scene has versions, numbered from 0, one of them current.
-"""
+"""Scenes and their recaps (tables scenes and scene_recaps): a break ends a scene with the message it lies on."""
 
 from __future__ import annotations
 
@@ -120,11 +116,7 @@ def insert_scene(
     connection: Connection, db: Database, persona: str, conversation: str, break_row: int | None, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Store a break and return its scene's id and whether it was made now; a message has one break.
-
-    Args:
-        break_row: the message; None for a scene that lies on none.
-    """
+    """Store a break and return its scene's id and whether it was made now; a message has one break."""
     scene_id = db.ids.one()
     row = {
         "id": scene_id,
@@ -252,10 +244,7 @@ _UNDER_WAY = (
 
 
 def find_newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
-    """Return the newest operation of a kind that has not ended, None where there is none.
-
-    Scene recaps of a conversation are made one after the other: a scene begins where the one before it ends.
-    """
+    """Return the newest operation of a kind that has not ended, None where there is none."""
     values = {"persona": persona, "conversation": conversation, "type": kind}
     found = connection.execute(_UNDER_WAY, values).scalar()
     return None if found is None else int(found)

@@ -1,7 +1,4 @@
-"""What goes with a message of a story, in the message's own transaction: its recap, alternatives, scene, operation.
-
-Called by `messages.table` when a message is stored, and by `table_changes` when one is changed or deleted.
-"""
+"""What goes with a message of a story, in the message's own transaction: its recap, alternatives, scene, operation."""
 
 from __future__ import annotations
 
@@ -34,10 +31,7 @@ _MADE = ("model", "extract")
 def queue_operations(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
 ) -> None:
-    """Queue the recap of a new message, and one search for scene breaks unless one waits.
-
-    Nothing is queued with stories off for the conversation.
-    """
+    """Queue the recap of a new message, and one search for scene breaks unless one waits."""
     place = table_lines.find_place(readers.on(connection), persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
@@ -52,11 +46,7 @@ def queue_recap(
     row_id: int,
     wording: Mapping[str, str] | None = None,
 ) -> None:
-    """Queue the recap of one message.
-
-    Args:
-        wording: prompt and prefill of the host's own; blank ones are left out.
-    """
+    """Queue the recap of one message."""
     payload = {"message_id": row_id, **{name: text for name, text in (wording or {}).items() if text}}
     jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload=payload)
 
@@ -101,12 +91,7 @@ def mark_changed(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, text: str, *, role: str,
     queues: bool,
 ) -> None:  # fmt: skip
-    """Make the recap of a changed message stale, and queue it again where an operation made it or would make it.
-
-    Args:
-        text: what the message says now; its current alternative says it too.
-        queues: RECAP_ON_MESSAGE.
-    """
+    """Make the recap of a changed message stale, and queue it again where an operation made it or would make it."""
     table_alternatives.set_current_text(connection, persona, row_id, text)
     provenance = table_recaps.mark_stale(connection, persona, row_id)
     if provenance in _MADE or (queues and role in SAID):
@@ -114,11 +99,7 @@ def mark_changed(
 
 
 def delete_rows(connection: Connection, persona: str, rows: Collection[int]) -> int:
-    """Delete what lies on messages that are deleted: recaps, alternatives, the scenes they end, refused texts.
-
-    Returns:
-        How many scenes were deleted.
-    """
+    """Delete what lies on messages that are deleted: recaps, alternatives, the scenes they end, refused texts."""
     table_recaps.delete_recaps(connection, persona, rows)
     table_alternatives.delete_alternatives(connection, persona, rows)
     s, f = scene_table.c, refused_recaps.c
@@ -136,10 +117,7 @@ def delete_rows(connection: Connection, persona: str, rows: Collection[int]) -> 
 
 def delete_conversation(connection: Connection, persona: str, conversation: str) -> None:
     """Delete what was made of a whole conversation, once none of its messages is left: running recap, refused texts,
-    scenes brought from other chats.
-
-    The numbers of its versions go on where they were.
-    """
+    scenes brought from other chats."""
     c, k = chat_history_cache.c, conversations.c
     left = select(c.id).where(c.persona_id == persona, c.interface_path == conversation).limit(1)
     if connection.execute(left).first() is not None:

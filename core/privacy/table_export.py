@@ -19,11 +19,7 @@ _INNER = frozenset({"text_folded", "content_hash", "audience_id", "version"})
 
 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
-    """Return table to rows that name a person by a key, all linked identities counted; tables without any left out.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return table to rows that name a person by a key, all linked identities counted; tables without any left out."""
     keys = _read_identities(db, persona, table_participants.checked_key(participant))
     found: dict[str, list[dict[str, Any]]] = {}
     for entry in REGISTRY:

@@ -1,10 +1,4 @@
-"""Marks on stored rows: how private a conversation is, whether it stays on this machine, what waits for an operator.
-
-With a conversation goes all that was said in it and made of it.
-
-The log has the mark of its conversation; items, diary entries, summaries and short-term entries carry their own, so
-that one condition on one row decides wherever they are read. Marks and index rows change in one transaction.
-"""
+"""Marks on stored rows: how private a conversation is, whether it stays on this machine, what waits for an operator."""
 
 from __future__ import annotations
 
@@ -33,15 +27,7 @@ _C = conversations.c
 
 
 def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:
-    """Make a conversation public, direct or restricted, with all its rows and threads, in one transaction.
-
-    Returns:
-        Changed rows per table of `MOVED`; all 0 for one that is not known or is so already.
-
-    Raises:
-        MessageError: another word for `privacy`.
-        StoreWriteError: nothing was changed.
-    """
+    """Make a conversation public, direct or restricted, with all its rows and threads, in one transaction."""
     if privacy not in ("public", "direct", "restricted"):
         raise MessageError(
             f"privacy is {shown(privacy)}. It must be public, direct or restricted.", fields=("privacy",)
@@ -72,18 +58,7 @@ def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts)
 
 
 def set_local_only(db: Database, scope: Scope, conversation: object, local: bool, *, items: bool) -> dict[str, int]:
-    """Mark a conversation with its threads and all their rows, or open them again, in one transaction.
-
-    Args:
-        items: open items and diary entries too; which of them were marked by themselves is not stored.
-
-    Returns:
-        Changed rows per table of `MOVED`.
-
-    Raises:
-        MessageError: a key that does not fit.
-        StoreWriteError: nothing was changed.
-    """
+    """Mark a conversation with its threads and all their rows, or open them again, in one transaction."""
     key = table_conversations.check_key(conversation)
 
     def work(connection: Connection) -> dict[str, int]:

@@ -29,16 +29,7 @@ _P = participants.c
 
 
 def set_privacy(db: Database, persona: str, participant: object, level: str) -> dict[str, Any]:
-    """Set what may be kept of a person from now on.
-
-    Returns:
-        `level`: what holds for the person, the strictest of all linked identities. `remaining`: rows of theirs that are
-        stored, per table, for the host to offer forgetting. `removed`: rows removed at once, per table.
-
-    Raises:
-        MessageError: an unknown level, a blank or over-long key.
-        StoreWriteError: nothing was changed.
-    """
+    """Set what may be kept of a person from now on."""
     if level not in table_participants.LEVELS:
         raise MessageError(f"level is {shown(level)}. It must be none, partial or full.", fields=("level",))
     key = checked_key(participant)
@@ -83,11 +74,7 @@ def _count_remaining(connection: Connection, persona: str, keys: list[str]) -> d
 
 
 def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, int]:
-    """Make two participants one person; what was said in direct messages with either meets.
-
-    Returns:
-        Changed rows per table; all 0 where they were linked already.
-    """
+    """Make two participants one person; what was said in direct messages with either meets."""
     one, other = checked_key(a, "a"), checked_key(b, "b")
 
     def work(connection: Connection) -> dict[str, int]:
@@ -101,11 +88,7 @@ def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, i
 
 
 def unlink_person(db: Database, persona: str, participant: object) -> dict[str, int]:
-    """Make a participant a person of their own again; their direct messages go with them.
-
-    Returns:
-        Changed rows per table; all 0 where they were linked to nobody.
-    """
+    """Make a participant a person of their own again; their direct messages go with them."""
     key = checked_key(participant)
 
     def work(connection: Connection) -> dict[str, int]:

@@ -1,8 +1,4 @@
-"""What the stages of a prompt work with: the call, made once at the door, and what its first round trip saw.
-
-Neither is changed by a stage: each takes what it needs and returns what it made. Only the report behind the guard
-grows as the call goes on.
-"""
+"""What the stages of a prompt work with: the call, made once at the door, and what its first round trip saw."""
 
 from __future__ import annotations
 
@@ -83,10 +79,7 @@ class PromptCall:
 
     @property
     def asked_text(self) -> str:
-        """Return the part of the message that is searched for: all of it, or of a very long one beginning and end.
-
-        A search takes 24 words of a message; who pastes a book says at its beginning or end what is wanted.
-        """
+        """Return the part of the message that is searched for: all of it, or of a very long one beginning and end."""
         text = self.message.text
         if len(text) <= MOST_ASKED_CHARS:
             return text
@@ -128,11 +121,7 @@ class PromptCall:
         return self.db.one_call() if isinstance(self.db, Database) else nullcontext()
 
     def ask_stand_in(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Return what a host's stand-in for one of our functions gives.
-
-        Raises:
-            Exception: whatever it raises.
-        """
+        """Return what a host's stand-in for one of our functions gives."""
         common = {"db": self.db, "settings": self.settings, "scope": self.scope}
         return self.guard.call(function, {**arguments, **common})
 

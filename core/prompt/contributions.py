@@ -1,7 +1,4 @@
-"""What host hooks add to a prompt: injections into `context` and recon items.
-
-Whatever a hook gives is judged here once: what is taken in its place, the rest in the notes, by name and number only.
-"""
+"""What host hooks add to a prompt: injections into `context` and recon items."""
 
 from __future__ import annotations
 
@@ -27,21 +24,7 @@ _SHOWN_CHARS = 64
 
 
 def merge_injections(context: Mapping[str, Any], injections: Any) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-    """Return `(context, persona text, notes)`: the context with the host's keys after its own.
-
-    Args:
-        context: in the order of `context.context.CONTEXT_KEYS`.
-        injections: what the hook `static_injections` gave; None is nothing.
-
-    Returns:
-        A new context. Not taken: empty values; `persona`, which comes back as text; `DROPPED_INJECTIONS`; names of
-        sections, and keys that are there already. All but the first two are noted.
-
-    >>> merge_injections({"thoughts": []}, {"weather": "rain", "persona": "You are Iris.", "mood": ""})
-    ({'thoughts': [], 'weather': 'rain'}, 'You are Iris.', ())
-    >>> merge_injections({}, {"memories": ["x"]})[2]
-    ("injection 'memories' has the name of a section and is left out",)
-    """
+    """Return `(context, persona text, notes)`: the context with the host's keys after its own."""
     merged, persona, notes = dict(context), "", []
     if injections is not None and not isinstance(injections, Mapping):
         notes.append(f"injections are of type {type(injections).__name__} and are left out")
@@ -72,22 +55,7 @@ def _is_empty(value: Any) -> bool:
 def recon_parts(
     contributions: Any,
 ) -> tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]]:
-    """Return `(memories, recon, instruction texts, notes)` of what the hook `recon` gave.
-
-    Args:
-        contributions: list of mappings (or objects) with `type` and a text under `text`, `content` or the type's name.
-            memory: a hit; it may bring source, id, timestamp, tags and speaker. snippet, contribution: items of
-            `recon`. instruction: a line of the instructions. language: the first one counts. tone: of the message, or,
-            with `of: "conversation"`, of the conversation; message_tone and conversation_tone say it in the type.
-
-    Returns:
-        memories: hits in the order given, without equal texts. recon: only the members that were given, in the
-        order contributions, snippets, language, message_tone, conversation_tone. Items of other types or without text
-        are counted in the notes.
-
-    >>> recon_parts([{"type": "snippet", "text": "s"}, {"type": "language", "text": "it"}])
-    ([], {'snippets': ['s'], 'language': 'it'}, [], ())
-    """
+    """Return `(memories, recon, instruction texts, notes)` of what the hook `recon` gave."""
     if contributions is None:
         return [], {}, [], ()
     if not isinstance(contributions, (list, tuple)):
@@ -134,12 +102,7 @@ def _memory(item: Any, text: str) -> Hit:
 
 
 def append_memories(hits: Iterable[Hit], more: Iterable[Hit]) -> tuple[list[Hit], int]:
-    """Return `(hits, dropped)`: the hits as they are, then those of `more` whose text is not there yet.
-
-    >>> one: Hit = {"source": "memories", "id": 7, "timestamp": "", "snippet": "Jay  likes tea", "tags": []}
-    >>> append_memories([one], [{**one, "id": 0, "snippet": "jay likes tea"}]) == ([one], 1)
-    True
-    """
+    """Return `(hits, dropped)`: the hits as they are, then those of `more` whose text is not there yet."""
     kept = list(hits)
     seen = {collapsed(hit["snippet"]) for hit in kept}
     dropped = 0

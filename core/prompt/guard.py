@@ -1,8 +1,4 @@
-"""The degrade point: where a source or a hook that fails becomes an empty section and a note.
-
-Whatever a source or hook raises in a prompt ends here. Elsewhere a broad `except` stands only around code of others (a
-host's object, a model, an embedder, a template) and at the outermost point of a face or worker.
-"""
+"""The degrade point: where a source or a hook that fails becomes an empty section and a note."""
 
 from __future__ import annotations
 
@@ -42,22 +38,12 @@ class Guard:
         """What failed last."""
 
     def open(self, db: Database | None) -> Database | None:
-        """Return the database passed, else that of the process; None, and a note, when it cannot be opened.
-
-        Its connection is let go while a host's function runs.
-        """
+        """Return the database passed, else that of the process; None, and a note, when it cannot be opened."""
         self._db = self("open", "database", lambda: defaults.handle(db), None)
         return self._db
 
     def __call__(self, stage: str, source: str, work: Callable[[], T], otherwise: T) -> T:
-        """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning.
-
-        Args:
-            stage: what is being done, as the report lists it.
-            source: what fails if this fails; a table that is missing, or may not be read, is named instead.
-            work: the stage.
-            otherwise: what its section is without it.
-        """
+        """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning."""
         try:
             with self.report.stage(stage):
                 return work()
@@ -86,22 +72,14 @@ class Guard:
             self.report.fail(stage, name, error)
 
     def hook(self, name: str, arguments: Mapping[str, Any], read: Callable[[Any], T], otherwise: T) -> T:
-        """Return what `read` makes of a hook's answer; `otherwise` when there is no hook or either fails.
-
-        Args:
-            read: judges the answer. It is guarded too: the answer may be an object whose every method raises.
-        """
+        """Return what `read` makes of a hook's answer; `otherwise` when there is no hook or either fails."""
         function = hooks.get_hook(name)
         if function is None:
             return otherwise
         return self(name, name, lambda: read(self.call(function, arguments, name)), otherwise)
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any], name: str = "") -> Any:
-        """Return what a host's function gives, within its time.
-
-        Raises:
-            Exception: whatever it raises; HookTimeout when it takes too long.
-        """
+        """Return what a host's function gives, within its time."""
         if isinstance(self._db, Database):
             self._db.let_go()
         return hooks.call(function, arguments, timeout_seconds=self.hook_seconds, name=name)

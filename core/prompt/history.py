@@ -1,9 +1,4 @@
-"""Door: the `context` of a prompt from history, diary, thoughts and the memories found.
-
-`HistoryEngine.build_context` reads and composes on its own. A prompt takes the same steps one by one, since memories
-need to know which lines are visible: `reading` reads, `build_history` and `fill_lists` make the lists, `compose` the
-context.
-"""
+"""Door: the `context` of a prompt from history, diary, thoughts and the memories found."""
 
 from __future__ import annotations
 
@@ -178,13 +173,7 @@ def build_history(call: PromptCall, seeing: Sight, lines: StoredLines, contribut
 def fill_lists(
     call: PromptCall, seeing: Sight, lines: StoredLines, contributions: Any, lists: HistoryLists
 ) -> HistoryLists:
-    """Return the lists, with older rows read as long as they are needed to fill them.
-
-    Usually nothing is read: rows beyond the wanted lines came along in the first place.
-
-    Args:
-        lists: those of `build_history` for the same lines.
-    """
+    """Return the lists, with older rows read as long as they are needed to fill them."""
     for _ in range(ROUNDS):
         if call.db is None or seeing.viewer is None or call.is_down:
             break

@@ -1,7 +1,4 @@
-"""Whose live lines may be seen: the host's messages are held to the privacy of their conversation.
-
-Called by `prompt.sight` and `prompt.history`.
-"""
+"""Whose live lines may be seen: the host's messages are held to the privacy of their conversation."""
 
 from __future__ import annotations
 
@@ -20,10 +17,7 @@ _REMEMBERED = 10_000
 
 
 def live_keys(live: LiveHistory) -> tuple[str, ...]:
-    """Return the conversations of the live messages whose privacy is asked for; of too many, those with the newest.
-
-    With each thread stands its parent, which it follows.
-    """
+    """Return the conversations of the live messages whose privacy is asked for; of too many, those with the newest."""
     chats = live.chats
     newest = list(chats)
     if len(newest) > LIVE_KEYS // 2:

@@ -1,10 +1,4 @@
-"""A finished prompt as the messages of a provider.
-
-The promise: which messages there are follows from which sections the prompt has, never from what a text says, and
-every text that was said or recalled stands as JSON data inside a user message; in chat style what was said in this
-conversation stands as it was said, under the role of who said it. What seldom changes comes first, so
-that a provider finds the same beginning again. Called by `prompt_engine`.
-"""
+"""A finished prompt as the messages of a provider."""
 
 from __future__ import annotations
 
@@ -46,11 +40,7 @@ _BEGINNING = "(The conversation begins.)"
 
 
 class Messages(list[dict[str, Any]]):
-    """Messages in the openai form: `{role, content}` each.
-
-    >>> Messages([{"role": "system", "content": "x"}], breakpoints=(0,)).breakpoints
-    (0,)
-    """
+    """Messages in the openai form: `{role, content}` each."""
 
     def __init__(self, items: Iterable[dict[str, Any]] = (), *, breakpoints: tuple[int, ...] = ()) -> None:
         super().__init__(items)
@@ -85,35 +75,7 @@ def to_messages(
     *,
     injection: Mapping[str, Any] | None = None,
 ) -> Messages | dict[str, Any]:
-    """Return the prompt as messages: one for the system, then one user message for each part that is not empty.
-
-    The parts are the static context, the history, the volatile context and the input, in this order. Each is one JSON
-    object of the prompt's own keys; in chat style each line of this conversation is a message of its own.
-
-    Args:
-        prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so.
-        dialect: `openai` or `anthropic`.
-        style: `data`, or `chat`.
-        injection: where the running recap stands: `position`, `depth` and `role`, as
-            `stories.get_running_recap_injection` gives them. The history counts as the chat, each line of
-            history_current_chat as a message; one that the recap stands in the middle of becomes two messages. None
-            leaves the recap in the static context. `anthropic` knows no system message among the others: there it
-            stands as a user message.
-
-    Returns:
-        openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` where
-        system is text blocks and messages one user message of text blocks, in chat style one for each change of roles;
-        the last block of the system and the static context carry `cache_control`.
-
-    Raises:
-        ValueError: another dialect, style, position, depth or role.
-        TypeError: the prompt is no mapping.
-
-    >>> prompt = {"context": {"memories": ["tofu"]}, "input": {"payload": {}}, "instructions": "Be Iris."}
-    >>> messages = to_messages(prompt)
-    >>> [message["role"] for message in messages], messages[1]["content"], messages.breakpoints
-    (['system', 'user', 'user'], '{"memories": ["tofu"]}', (0,))
-    """
+    """Return the prompt as messages: one for the system, then one user message for each part that is not empty."""
     for name, value, known in (("dialect", dialect, DIALECTS), ("style", style, STYLES)):
         if value not in known:
             raise ValueError(f"{name} is {str(value)[:40]!r}. It must be {known[0]!r} or {known[1]!r}.")
@@ -214,10 +176,7 @@ class _Parts(NamedTuple):
 
 
 def _parts(prompt: Mapping[str, Any]) -> _Parts:
-    """Return the static context, the history, the volatile context and the input.
-
-    Only null, an empty list and an empty object are empty: a text is there whatever it says.
-    """
+    """Return the static context, the history, the volatile context and the input."""
     given = prompt.get("context")
     context = given if isinstance(given, Mapping) else {}
     full = {name: value for name, value in context.items() if not (value is None or value in ([], {}, ()))}

@@ -1,7 +1,4 @@
-"""Hits of what a person said in public channels of servers, for a prompt of their own direct messages.
-
-Called by `prompt.pipeline`. They take the places of the lowest ranked hits, at most a third of all.
-"""
+"""Hits of what a person said in public channels of servers, for a prompt of their own direct messages."""
 
 from __future__ import annotations
 
@@ -37,11 +34,7 @@ def choose(
     lists: HistoryLists,
     recalled: Recalled,
 ) -> Sequence[Hit]:
-    """Return the hits of the search, and in the place of the lowest ranked what the person said elsewhere.
-
-    Args:
-        brought: rows by number of their kind.
-    """
+    """Return the hits of the search, and in the place of the lowest ranked what the person said elsewhere."""
     rows: Sequence[OwnRow] = table_own_words.SHOWN.rows_in(brought)
     if not rows:
         return recalled.hits

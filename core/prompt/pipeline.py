@@ -1,10 +1,4 @@
-"""One call of `build_json_prompt` in a straight line, from the request to the fitted prompt.
-
-Reading takes three round trips: the look around (`sight`: scope, vocabulary, known words), the postings of the search,
-and one statement for the rows found, the history and the sections. Every stage is guarded (`prompt.guard`), takes what
-it needs and returns what it made. Called by `prompt_engine`, which loads this room at the first call: it brings the
-database packages along, and SQLAlchemy alone takes 250 ms of CPU to import.
-"""
+"""One call of `build_json_prompt` in a straight line, from the request to the fitted prompt."""
 
 from __future__ import annotations
 
@@ -116,13 +110,7 @@ def _read_files(call: PromptCall) -> None:
 
 
 def _start(request: PromptRequest) -> PromptCall:
-    """Read message, settings and scope; a database that cannot be opened leaves a prompt of what is live.
-
-    Raises:
-        MessageError: the message cannot be used.
-        ValueError: the destination is none.
-        TypeError: the database is none, such as a connection string.
-    """
+    """Read message, settings and scope; a database that cannot be opened leaves a prompt of what is live."""
     if request.db is not None:
         defaults.check_handle(request.db)
     if request.destination not in (None, "remote", "local"):
@@ -166,11 +154,7 @@ def _make_call(request: PromptRequest, settings: Settings, message: IncomingMess
 
 
 def _look(request: PromptRequest, call: PromptCall) -> tuple[PromptCall, Sight]:
-    """Take the first round trip, and save what the message itself asks to remember.
-
-    Returns:
-        The call, with the settings the database stores where this process did not know them; and what is seen.
-    """
+    """Take the first round trip, and save what the message itself asks to remember."""
     first = call.guard("scope", "database", lambda: sight.look(call), None)
     if first is None:
         _save_asked(call)
@@ -290,10 +274,7 @@ def _compose(call: PromptCall, material: Material) -> Composed:
 
 
 def _ask_actions(call: PromptCall) -> tuple[Any, bool]:
-    """Return what the hook `actions` gave, and whether it failed before it gave anything.
-
-    A host whose hook failed reads actions all the same, so that the other parts stay as they would have been.
-    """
+    """Return what the hook `actions` gave, and whether it failed before it gave anything."""
     answers = []
 
     def read(given: Any) -> Any:
@@ -355,11 +336,7 @@ def _fit(
     limit_tokens: int | None,
     built: _Built,
 ) -> Reduction:
-    """Fit the prompt and account for it.
-
-    Raises:
-        PromptTooLargeError: what is never cut is over the limit, or reduction failed and the prompt is.
-    """
+    """Fit the prompt and account for it."""
     counter, report = request.counter, call.report
     count, name = resolve_counter(counter) if counter is not None or limit_tokens is not None else (None, None)
     ranked = sorted(built.recalled.chosen, key=lambda one: one.rank)

@@ -1,7 +1,4 @@
-"""The third round trip of a prompt: which stored lines its context needs, and reading them with rows and sections.
-
-Called by `prompt.pipeline` and `prompt.history`.
-"""
+"""The third round trip of a prompt: which stored lines its context needs, and reading them with rows and sections."""
 
 from __future__ import annotations
 
@@ -169,10 +166,7 @@ def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether the oldest rows read are all hidden: a story hides everything before its last scenes.
-
-    Ten thousand hidden rows would be read for nothing by every prompt, 1.2 s of it.
-    """
+    """Return whether the oldest rows read are all hidden: a story hides everything before its last scenes."""
     return len(entries) >= MARGIN and all(entry.hidden for entry in entries[-MARGIN:])
 
 
@@ -180,10 +174,7 @@ def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
 
 
 def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
-    """Return the lines with the place of the message that is replaced, None where none is.
-
-    It is looked for among the lines read and the live ones; only where it is in neither, it is asked for.
-    """
+    """Return the lines with the place of the message that is replaced, None where none is."""
     path, message_id, db = call.message.interface_path, call.replacing, call.db
     if path is None or message_id is None:
         return lines

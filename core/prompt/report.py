@@ -1,8 +1,4 @@
-"""The account of one call: what was found, kept and left out, what it cost and what failed.
-
-The builder is changed by the steps of one call and read once, by `as_dict`. Nothing that was said or recalled enters
-it but the tags and words of the message being answered; errors of foreign code are named by their class alone.
-"""
+"""The account of one call: what was found, kept and left out, what it cost and what failed."""
 
 from __future__ import annotations
 
@@ -24,17 +20,7 @@ MAX_MESSAGE_CHARS = 500
 
 
 class Report:
-    """What one call did, filled in as it goes.
-
-    For every section the number found is the number kept and the number of entries in `left_out` together; it is
-    worked out from the two and cannot be given, so the three always agree.
-
-    >>> report = Report()
-    >>> report.leave_out("memories", "visible", "7")
-    >>> report.keep("memories", 2, chars=180)
-    >>> report.as_dict()["sections"]["memories"]
-    {'found': 3, 'kept': 2, 'chars': 180, 'tokens': None}
-    """
+    """What one call did, filled in as it goes."""
 
     def __init__(
         self,
@@ -43,13 +29,7 @@ class Report:
         flags: Mapping[str, Any] | None = None,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
-        """Start a report.
-
-        Args:
-            scope: who is asking.
-            flags: those that differ from their default, with their value; secrets are the caller's to leave out.
-            clock: seconds that only ever rise, for the duration of stages.
-        """
+        """Start a report."""
         self.scope = scope
         self.flags: dict[str, Any] = dict(flags or {})
         self.tags: list[str] = []
@@ -128,14 +108,8 @@ class Report:
         counter: str | None = None,
         count: Callable[[str], int] | None = None,
     ) -> None:
-        """Take over the end of the call: what each section of the final prompt holds, what was cut, limits and sizes.
-
-        Args:
-            reduction: what `prompt.rules_reduction.fit` gave.
-            limit: most characters, None for no limit.
-            limit_tokens: most tokens, None for no limit.
-            counter: name of the token counter, None where none was asked.
-            count: the counter itself, to give each section its tokens; None leaves them out.
+        """Take over the end of the call: what each section of the final prompt holds, what was cut, limits
+        and sizes.
         """
         lost, sections = reduction.left_out, reduction.sections
         self.leave_out_all(lost)

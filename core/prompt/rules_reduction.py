@@ -1,10 +1,4 @@
-"""Which items leave a prompt so that it fits a limit.
-
-The promise: what is larger than a quarter of the room is shortened to that; then items go in one fixed order until it
-fits, and what still fits whole is put back. So one long line takes nothing away from the others, a section that is too
-large loses its items one by one, and the room is filled. What goes for good at a limit goes at every lower one, but
-for what was put back, and cutting twice changes nothing. Called by `prompt_engine`.
-"""
+"""Which items leave a prompt so that it fits a limit."""
 
 from __future__ import annotations
 
@@ -135,35 +129,7 @@ def fit(
     ids: Mapping[str, Sequence[str]] | None = None,
     history_floor: int = HISTORY_FLOOR,
 ) -> Reduction:
-    """Return the prompt within both limits, and filled as far as its items allow.
-
-    What alone would take more than a quarter of the room for `context` keeps its beginning. Then items go one by one
-    in the order of `rules_reduction_plan`, as few as bring the prompt within both limits. At last what went is tried
-    again, the last one first, and put back where it fits whole.
-
-    Args:
-        prompt: a finished prompt; it is not changed. What is no strict JSON in it is made so first.
-        limit_chars: most characters, at least 1; None for no limit.
-        limit_tokens: most tokens of the text as sent, base64 left out, at least 1; None for no limit.
-        counter: tokens of a text; needed with `limit_tokens`, otherwise asked once, for the result.
-        dumps: another way of sending, for measuring.
-        memory_rank: `(source, id)` of the memories, best first. A memory that is not named ranks below all that are,
-            and of several such the last in the list goes first; so with None the list is cut from its end.
-        ids: ids of the items of a section, in the order of its list, for the account of what was cut.
-        history_floor: lines of this conversation that stay as long as other lists can give something, at least 1.
-
-    Returns:
-        The reduction; `over_limit` is true when a limit is broken even without `context`.
-
-    Raises:
-        ValueError: a limit that is no whole number of at least 1; `limit_tokens` without `counter`.
-        TypeError: the prompt is no mapping, or the counter gave no number.
-
-    >>> lines = [f"line {n}" for n in range(1, 9)]
-    >>> fitted = fit({"context": {"history_recent": lines}, "input": "hi"}, limit_chars=110)
-    >>> fitted.size, fitted.prompt["context"]["history_recent"]
-    (108, ['line 3', 'line 4', 'line 5', 'line 6', 'line 7', 'line 8'])
-    """
+    """Return the prompt within both limits, and filled as far as its items allow."""
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
     limit_chars = read_limit_argument("max_chars", limit_chars)
@@ -250,25 +216,7 @@ def _place(step: Step) -> Place:
 
 
 def reduce_json_text(text: str, max_chars: int | None) -> str:
-    """Return the JSON text of a prompt cut to `max_chars`, as far as memories and history lines allow.
-
-    Args:
-        text: a prompt as JSON text.
-        max_chars: most characters, at least 1; None leaves the text as it is.
-
-    Returns:
-        The same text when it fits, is no JSON object, or nothing can be gained. Otherwise a new text in the project's
-        own way of writing: memories go from the end, then history_recent from the front to none, then
-        history_current_chat from the front to one. What is left may be over the limit still.
-
-    Raises:
-        ValueError: `max_chars` is no whole number of at least 1.
-
-    >>> reduce_json_text('{"context": {"memories": ["a", "b", "c"]}}', 36)
-    '{"context": {"memories": ["a"]}}'
-    >>> reduce_json_text("not json", 3)
-    'not json'
-    """
+    """Return the JSON text of a prompt cut to `max_chars`, as far as memories and history lines allow."""
     max_chars = read_limit_argument("max_chars", max_chars)
     if max_chars is None or len(text) <= max_chars:
         return text
@@ -287,25 +235,14 @@ def reduce_json_text(text: str, max_chars: int | None) -> str:
 
 
 def items_in(value: Any) -> int:
-    """Return how many items a section counts in the report: those of a list, else one, none where there is nothing.
-
-    >>> items_in(["a", "b"]), items_in("a recap"), items_in({"affinity": 0}), items_in([]), items_in(None)
-    (2, 1, 1, 0, 0)
-    """
+    """Return how many items a section counts in the report: those of a list, else one, none where there is nothing."""
     if isinstance(value, (list, tuple)):
         return len(value)
     return 0 if value is None or value in ("", {}) else 1
 
 
 def count_tokens(counter: Counter, text: str) -> int:
-    """Return what the counter gives for the text, a fraction rounded up.
-
-    Raises:
-        TypeError: the counter gave no number, a negative or an infinite one.
-
-    >>> count_tokens(lambda text: len(text.split()), "a b c")
-    3
-    """
+    """Return what the counter gives for the text, a fraction rounded up."""
     count: Any = counter(text)
     if isinstance(count, bool) or not isinstance(count, (int, float)) or not math.isfinite(count) or count < 0:
         raise TypeError(f"The token counter gave {type(count).__name__}. It must give a number of tokens, 0 or more.")
@@ -327,17 +264,7 @@ def _plan(
 
 
 def _first_fit(count: int, fits: Callable[[int], bool]) -> int:
-    """Return how many removals to make, 0 to `count`; `count` also when nothing fits.
-
-    Raising a limit never raises the answer, whatever counter is asked: the positions that are tried follow from earlier
-    answers alone, never from the limit, so two searches run alike up to the first position where they differ. There the
-    higher limit fits and the lower one does not, and from then on the first looks only at fewer removals, the second
-    only at more. Where sizes fall with each removal, as characters do, the answer is the fewest that fit; a counter
-    that gives more for less text may cost some removals too many, never a broken limit.
-
-    >>> _first_fit(10, lambda removed: 100 - 7 * removed <= 60)
-    6
-    """
+    """Return how many removals to make, 0 to `count`; `count` also when nothing fits."""
     if count == 0 or fits(0):
         return 0
     low, high = 1, count

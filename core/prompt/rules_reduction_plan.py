@@ -1,8 +1,4 @@
-"""A prompt taken apart for cutting: the fixed order of removals, and the size after each of them.
-
-Each item and each other part is written exactly once; everything else is arithmetic over commas and brackets.
-Called by `prompt.rules_reduction` alone.
-"""
+"""A prompt taken apart for cutting: the fixed order of removals, and the size after each of them."""
 
 from __future__ import annotations
 
@@ -33,21 +29,7 @@ Place = tuple[str, int | None]
 def prompt_order(
     prompt: Mapping[str, Any], rank: Sequence[tuple[str, Any]] | None = None, history_floor: int = 6
 ) -> list[Step]:
-    """Return every removal a prompt allows, in the order they are made.
-
-    Older lines go first, down to a floor, then half of the memories, then what the other lists hold beyond one item,
-    then the rest of each kind, and keys whole at the end.
-
-    Args:
-        prompt: the prompt.
-        rank: `(source, id)` of the memories, best first; None: in the order of the list.
-        history_floor: lines of this conversation that stay until the other lists have given theirs, at least 1.
-
-    >>> steps = prompt_order({"context": {"history_recent": list("abcde"), "thoughts": ["x", "y"]}})
-    >>> [f"{name}:{place}" for name, place in steps[:4]], [f"{name}:{place}" for name, place in steps[4:]]
-    (['history_recent:0', 'history_recent:1', 'thoughts:1', 'history_recent:2'], \
-['history_recent:3', 'history_recent:4', 'thoughts:None', 'None:None'])
-    """
+    """Return every removal a prompt allows, in the order they are made."""
     context = context_of(prompt)
     recent, current = range(len(_items(context, RECENT))), range(len(_items(context, CURRENT)))
     memories = worst_first(_items(context, MEMORIES), rank)
@@ -66,12 +48,7 @@ def prompt_order(
 
 
 def transmission_order(prompt: Mapping[str, Any]) -> list[Step]:
-    """Return the removals made before a text is sent: memories, recent lines, lines of this chat down to one.
-
-    >>> prompt = {"context": {"history_current_chat": ["a", "b"], "memories": [1]}}
-    >>> transmission_order(prompt)
-    [('memories', 0), ('history_current_chat', 0)]
-    """
+    """Return the removals made before a text is sent: memories, recent lines, lines of this chat down to one."""
     context = context_of(prompt)
     steps: list[Step] = [("memories", n) for n in worst_first(_items(context, "memories"), None)]
     steps += [("history_recent", n) for n in range(len(_items(context, "history_recent")))]
@@ -90,10 +67,8 @@ def _items(context: Mapping[str, Any], name: str) -> Sequence[Any]:
 
 
 def worst_first(memories: Sequence[Any], rank: Sequence[tuple[str, Any]] | None) -> list[int]:
-    """Return positions of memories, lowest ranked first; those without a rank before all, the last in the list first.
-
-    >>> worst_first([{"source": "memories", "id": n} for n in (1, 2, 3)], [("memories", n) for n in (2, 3, 1)])
-    [0, 2, 1]
+    """Return positions of memories, lowest ranked first; those without a rank before all, the last in the
+    list first.
     """
     places: dict[tuple[str, str], int] = {}
     for place, (source, own_id) in enumerate(rank or ()):
@@ -123,14 +98,7 @@ class Plan:
     """One prompt, its removals, and how to build and measure what a `Choice` keeps of it."""
 
     def __init__(self, prompt: dict[str, Any], bare: dict[str, Any], steps: list[Step], dumps: Dumps | None) -> None:
-        """Take the prompt apart.
-
-        Args:
-            prompt: what is built from.
-            bare: what is measured: the same without base64 text.
-            steps: the removals in their order.
-            dumps: another way of sending.
-        """
+        """Take the prompt apart."""
         self.prompt: dict[str, Any]
         self.bare: dict[str, Any]
         self.steps: list[Step]
@@ -228,9 +196,8 @@ class Plan:
     # Sizes
 
     def sizes(self, room: int = 0, large: Iterable[Place] = ()) -> list[int]:
-        """Return `SHARE` times the size after 0, 1, 2 ... removals, the large items counted by their share of the room.
-
-        Counted so, what fits at one limit fits at every higher one: the sizes of a share grow no faster than the room.
+        """Return `SHARE` times the size after 0, 1, 2 ... removals, the large items counted by their share
+        of the room.
         """
         comma = self.measure.comma
         spared: dict[Place, int] = {place: self.size_of(place) * SHARE - room for place in large}
@@ -347,17 +314,7 @@ class Plan:
 
 
 def refill(plan: Plan, choice: Choice, room_left: int, share: int, large: Collection[Place]) -> list[Step]:
-    """Return removals that can be taken back, the last one first, since what they took fits whole.
-
-    Keys of empty lists are tried before all others: they cost next to nothing, and a reader counts on them.
-
-    Args:
-        plan: the prompt taken apart.
-        choice: what is kept so far.
-        room_left: characters that may be added.
-        share: most characters of one item; a large item is put back shortened to that.
-        large: items that are shortened.
-    """
+    """Return removals that can be taken back, the last one first, since what they took fits whole."""
     comma = plan.measure.comma
     gone, absent = plan.removed_places(choice)
     absent = set(absent)

@@ -1,7 +1,4 @@
-"""An item that is too large for its share of a prompt keeps its beginning.
-
-Plain values in and out; nothing is read. Called by `prompt.rules_reduction_plan`.
-"""
+"""An item that is too large for its share of a prompt keeps its beginning."""
 
 from __future__ import annotations
 
@@ -23,16 +20,7 @@ MeasureValue = Callable[[Any], int]
 
 
 def least_size(item: Any, item_size: int, measure: MeasureValue) -> int:
-    """Return an estimate from above of how small `shorten` can make an item, its own size where it cannot.
-
-    Args:
-        item: a text, or an object or list whose texts are cut.
-        item_size: its size as it is.
-        measure: gives the size of a value.
-
-    >>> least_size("x" * 100, 102, lambda value: len(value) + 2), least_size(7, 1, lambda value: 1)
-    (27, 1)
-    """
+    """Return an estimate from above of how small `shorten` can make an item, its own size where it cannot."""
     if isinstance(item, str):
         return measure(item[:LEAST_CHARS] + MARK) if len(item) > LEAST_CHARS else item_size
     gain = 0
@@ -43,19 +31,7 @@ def least_size(item: Any, item_size: int, measure: MeasureValue) -> int:
 
 
 def shorten(item: Any, most: int, measure: MeasureValue) -> Any:
-    """Return the item with its texts cut so that its size is at most `most`; None where that cannot be.
-
-    A text keeps its beginning up to a word, and an ellipsis. In an entry of several texts the longest are cut, all to
-    one length, so that short ones (names, times, tags) stay whole.
-
-    Args:
-        item: a text, object or list; it is not changed.
-        most: most characters of the result as it is sent.
-        measure: gives the size of a value.
-
-    >>> shorten("Ann: one two three four five six seven", 34, lambda value: len(value) + 2)
-    'Ann: one two three four five…'
-    """
+    """Return the item with its texts cut so that its size is at most `most`; None where that cannot be."""
     longest = max((len(text) for text in _texts(item)), default=0)
     low, high = LEAST_CHARS, min(longest, max(most, 0))
     if longest <= LEAST_CHARS or measure(_cut_all(item, low)) > most:
@@ -70,11 +46,7 @@ def shorten(item: Any, most: int, measure: MeasureValue) -> Any:
 
 
 def begin_text(text: str, most_chars: int) -> str:
-    """Return the text, or its beginning up to a word with an ellipsis; at most `most_chars` and the ellipsis.
-
-    >>> begin_text("one two three", 9), begin_text("one two three", 13), begin_text("aaaaaaaa", 3)
-    ('one two…', 'one two three', 'aaa…')
-    """
+    """Return the text, or its beginning up to a word with an ellipsis; at most `most_chars` and the ellipsis."""
     if len(text) <= most_chars:
         return text
     kept = text[:most_chars]

@@ -1,7 +1,4 @@
-"""The search of a prompt: its postings, and its hits once the history lists are there.
-
-Called by `prompt.pipeline`.
-"""
+"""The search of a prompt: its postings, and its hits once the history lists are there."""
 
 from __future__ import annotations
 
@@ -63,12 +60,7 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
 
 
 def plan_rows(call: PromptCall, search: searching.Round | None, extra: int) -> RowsWanted | None:
-    """Return the rows to bring for the search; None without one, or when it fails.
-
-    Args:
-        extra: rows beyond the usual ones, since some may turn out to be visible in the history lists; where too few
-            hits are left, there is a further round.
-    """
+    """Return the rows to bring for the search; None without one, or when it fails."""
     if search is None:
         return None
 
@@ -86,13 +78,7 @@ def finish_search(
     lists: HistoryLists,
     shown: Collection[str] = (),
 ) -> Recalled:
-    """Return the hits, without what is visible in the lists and without the message itself.
-
-    Args:
-        wanted: the rows that were asked for; None where the database was down by then.
-        rows: what was brought of them.
-        shown: ids of memories that a section of their own shows.
-    """
+    """Return the hits, without what is visible in the lists and without the message itself."""
     db, report, drop = call.db, call.report, _dropper(call, lists, shown)
     assert db is not None
 

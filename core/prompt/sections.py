@@ -1,8 +1,5 @@
-"""The sections of `context` that a capability brings: what each reads with the prompt's last statement, what it shows.
-
-A section is a module with the three names of `context.section_base.Section`, listed in `SECTIONS`. It asks for its
-rows before anything is read and is built after the history lists are, so that it need not repeat what stands there.
-Each is guarded on its own: one that fails leaves its key out and is named in the report.
+"""The sections of `context` that a capability brings: what each reads with the prompt's last statement, what
+it shows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""The first round trip of a prompt: who sees what, which words are known, what changed since this process last looked.
-
-`look` asks once. `complete_sight` asks a second time only where the first look was planned with what no longer holds;
-`Reason` names the cases. Called by `prompt.pipeline` and, for a context alone, by `prompt.history`.
+"""The first round trip of a prompt: who sees what, which words are known, what changed since this process
+last looked.
 """
 
 from __future__ import annotations
@@ -67,12 +65,7 @@ def look(call: PromptCall) -> FirstLook:
 
 
 def complete_sight(call: PromptCall, first: FirstLook, reasons: Collection[Reason]) -> Sight:
-    """Return what is seen, after a second look where there is a reason for one.
-
-    Args:
-        call: with the settings now in force.
-        reasons: those that came up since the first look; a changed vocabulary is found here.
-    """
+    """Return what is seen, after a second look where there is a reason for one."""
     question, seen, db = first.question, first.seen, call.db
     if db is not None and seen is not None and (seen.vocabulary is not None or "settings" in reasons):
         question = _plan_question(call)
@@ -94,10 +87,7 @@ def complete_sight(call: PromptCall, first: FirstLook, reasons: Collection[Reaso
 
 
 def ask(call: PromptCall, db: Database, request: Request) -> Seen | None:
-    """Return what the scope sees; None when that cannot be told.
-
-    Where a table is missing less is asked: first no vocabulary and settings, then nothing but who sees what.
-    """
+    """Return what the scope sees; None when that cannot be told."""
     bare = Request(live_keys=request.live_keys, recent=request.recent, bare=True)
     without = replace(request, vocabulary_version=None, want_config=False)
     for step in dict.fromkeys((request, without, bare)):
@@ -166,11 +156,7 @@ def _keep_settings(db: Database, seen: Seen) -> bool:
 
 
 def register_private(call: PromptCall, first: FirstLook) -> bool:
-    """Register the conversation as private where the message says so and it is not stored as such.
-
-    Returns:
-        Whether it was public until now: its rows have moved, and what is seen has to be worked out anew.
-    """
+    """Register the conversation as private where the message says so and it is not stored as such."""
     db, scope, seen = call.db, call.scope, first.seen
     if db is None or seen is None or scope.conversation is None or scope.privacy not in ("direct", "restricted"):
         return False

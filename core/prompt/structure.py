@@ -1,9 +1,4 @@
-"""Turns what was collected for one message into the prompt dict.
-
-The history engine makes `context`, hooks add to it under names of their own (`contributions`), the persona's text and
-the lines about language and tone go to `instructions`, what was said stays in `context` and `input`. The last steps are
-strict JSON and the structure template, in which no text can move. Called by `prompt_engine` alone.
-"""
+"""Turns what was collected for one message into the prompt dict."""
 
 from __future__ import annotations
 
@@ -44,16 +39,7 @@ def _nothing(_note: str) -> None:
 
 
 def shape_actions(actions: Any, lite: bool, note: Note = _nothing) -> dict[str, Any]:
-    """Return what the model is told of each action: {schema, brief, source}, those that are there, and nothing else.
-
-    Args:
-        actions: name to mapping or object, as the hook `actions` gave it; None is nothing.
-        lite: only {brief}; an action without one keeps the three, since it could not be used by its name alone.
-        note: takes a line when something is left out.
-
-    >>> shape_actions({"wave": {"brief": "Wave.", "schema": {"to": "text"}, "source": "core", "handler": 1}}, False)
-    {'wave': {'schema': {'to': 'text'}, 'brief': 'Wave.', 'source': 'core'}}
-    """
+    """Return what the model is told of each action: {schema, brief, source}, those that are there, and nothing else."""
     if actions is not None and not isinstance(actions, Mapping):
         note(f"actions are of type {type(actions).__name__} and are left out")
     shaped: dict[str, Any] = {}
@@ -71,11 +57,7 @@ def shape_actions(actions: Any, lite: bool, note: Note = _nothing) -> dict[str, 
 
 
 def message_actions(actions: Any, interface_name: str | None) -> list[str]:
-    """Return the names of the actions that send to an interface: `message_...` whose source contains its name.
-
-    >>> message_actions({"message_discord_bot": {"source": "plugin_discord"}, "message_x": {"source": "x"}}, "discord")
-    ['message_discord_bot']
-    """
+    """Return the names of the actions that send to an interface: `message_...` whose source contains its name."""
     if not interface_name or not isinstance(actions, Mapping):
         return []
     names = [name for name in actions if isinstance(name, str) and name.startswith("message_")]
@@ -83,13 +65,7 @@ def message_actions(actions: Any, interface_name: str | None) -> list[str]:
 
 
 def instructions_text(persona: str, line: str, language: str, tone: str, recon_texts: Sequence[str]) -> str:
-    """Return persona, how to answer, then language, tone and recon lines, with one empty line between them.
-
-    What changes least stands first. Empty parts leave no gap; the persona keeps its line breaks.
-
-    >>> instructions_text("You are Iris.\\nBe brief.", "Answer in JSON.", "Answer in this language: it.", "", [])
-    'You are Iris.\\nBe brief.\\n\\nAnswer in JSON.\\n\\nAnswer in this language: it.'
-    """
+    """Return persona, how to answer, then language, tone and recon lines, with one empty line between them."""
     parts = (persona.strip("\r\n"), line, language, tone, *recon_texts)
     return "\n\n".join(part for part in parts if part.strip())
 
@@ -126,14 +102,8 @@ class Contents:
 
 
 def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> dict[str, Any]:
-    """Return the prompt before reduction, in the order of `TOP_KEYS`: strict JSON that shares nothing with `contents`.
-
-    Args:
-        renderer: of this call; its notes are its own.
-        note: takes a line for each value that was left out or changed.
-
-    Raises:
-        TemplateError: a shipped template is broken.
+    """Return the prompt before reduction, in the order of `TOP_KEYS`: strict JSON that shares nothing with
+    `contents`.
     """
     message, actions = contents.message, contents.actions
     recon = {"recon": dict(contents.recon), "recon_instructions": list(contents.recon_instructions)}
@@ -211,11 +181,7 @@ def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]
 
 
 def choose_answer_format(asked: AnswerFormat, actions: object) -> Literal["actions", "text"]:
-    """Return how the model is asked to answer: by actions where it is said or where there are some, else in words.
-
-    >>> choose_answer_format("auto", {}), choose_answer_format("auto", {"wave": {}}), choose_answer_format("text", {})
-    ('text', 'actions', 'text')
-    """
+    """Return how the model is asked to answer: by actions where it is said or where there are some, else in words."""
     if asked == "auto":
         return "actions" if actions else "text"
     return asked

@@ -1,7 +1,4 @@
-"""What the message asks for: its tags, its words, and the question about them that the first round trip asks.
-
-Called by `prompt.sight`.
-"""
+"""What the message asks for: its tags, its words, and the question about them that the first round trip asks."""
 
 from __future__ import annotations
 
@@ -56,11 +53,7 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
 
 
 def _texts(given: Any) -> list[str]:
-    """Return the texts of what a stand-in gave for a list of tags.
-
-    Raises:
-        TypeError: it gave no list.
-    """
+    """Return the texts of what a stand-in gave for a list of tags."""
     if given is not None and not isinstance(given, (list, tuple, set, frozenset)):
         raise TypeError(f"A list of tags was expected, {type(given).__name__} came.")
     return [str(tag) for tag in given or () if isinstance(tag, (str, int))]
@@ -117,10 +110,7 @@ def choose_words(call: PromptCall, words: Sequence[str], viewer: Viewer | None) 
 
 
 def plan_request(call: PromptCall, words: Sequence[str], tags: Sequence[str]) -> Request:
-    """Return the part of the first round trip's request that counts words and tags.
-
-    The first KEYWORD_LIMIT words are looked up inside known words too, of more the others as whole words.
-    """
+    """Return the part of the first round trip's request that counts words and tags."""
     s, spoken = call.settings, _spoken(call)
     if not s.search_index:
         return Request()
@@ -145,15 +135,7 @@ def _beside(call: PromptCall, forms: Sequence[str]) -> list[Fragment]:
 
 def close_words(call: PromptCall, words: Sequence[str], chosen: Sequence[str], viewer: Viewer) -> Viewer:
     """Return the viewer with what is known of the words looked for taken as all there is to know, where there were too
-    many to ask for all.
-
-    Those that were not asked for are found as whole words. Looking for the others further would read whole tables for
-    every long message.
-
-    Args:
-        words: all that stand in the message.
-        chosen: words and tags looked for.
-    """
+    many to ask for all."""
     if len(words) <= call.settings.keyword_limit or is_newest_first(call.settings):
         return viewer
     wanted = dict.fromkeys(piece for text in chosen for piece in pieces(text))

@@ -10,12 +10,7 @@ from . import table
 
 
 def plan_count(call: Call, who: str | None, username: str, role: str) -> Callable[[Connection], None] | None:
-    """Return what counts the interaction, None where nobody is to be counted: COUNT_INTERACTIONS, a role not `user`.
-
-    Args:
-        who: participant key of whoever said it.
-        username: the name it was said under.
-    """
+    """Return what counts the interaction, None where nobody is to be counted: COUNT_INTERACTIONS, a role not `user`."""
     if not call.settings.count_interactions or who is None or role != "user":
         return None
     key, settings = who, call.settings

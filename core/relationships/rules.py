@@ -1,7 +1,4 @@
-"""How a persona stands to a person: bounds, decay with absence, what is refused, shapes handed out.
-
-The same arithmetic stands once more in `relationships.table`, inside the UPDATE; a test compares the two.
-"""
+"""How a persona stands to a person: bounds, decay with absence, what is refused, shapes handed out."""
 
 from __future__ import annotations
 
@@ -87,36 +84,14 @@ class RelationshipResult(WriteResult):
 
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
-    """Return the whole days since the last interaction that have not been counted in the base yet.
-
-    Args:
-        last_interaction: None before the first one: nothing fades.
-        now: a time before the last interaction counts as that time.
-        counted: days that had passed when the base was set by something that is no interaction.
-
-    >>> from datetime import UTC
-    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> inactive_days(noon - timedelta(hours=47), noon), inactive_days(noon, noon - _DAY), inactive_days(None, noon)
-    (1, 0, 0)
-    """
+    """Return the whole days since the last interaction that have not been counted in the base yet."""
     if last_interaction is None:
         return 0
     return max(0, (now - last_interaction) // _DAY - counted)
 
 
 def decay(base: int, days: int, decay_days: int) -> int:
-    """Return the affinity after so many whole days of absence: a straight line to 0, which it never passes.
-
-    It depends on base and days alone: how often it was worked out before, or whether at all, makes no difference.
-
-    Args:
-        base: affinity at the last interaction, -100 to 100.
-        days: whole days since.
-        decay_days: days after which nothing is left (DECAY_DAYS), at least 1.
-
-    >>> [decay(60, 30, 60), decay(-60, 30, 60), decay(45, 10, 60), decay(1, 29, 60), decay(1, 30, 60)]
-    [30, -30, 37, 1, 0]
-    """
+    """Return the affinity after so many whole days of absence: a straight line to 0, which it never passes."""
     days = min(max(days, 0), decay_days)
     lost = (2 * abs(base) * days + decay_days) // (2 * decay_days)
     return base + lost if base < 0 else base - lost
@@ -126,18 +101,7 @@ def decay(base: int, days: int, decay_days: int) -> int:
 
 
 def read_delta(value: object, field: str) -> int:
-    """Return a change as a whole number; one beyond the bounds is cut to what reaches them from everywhere.
-
-    Args:
-        value: an int, or a float without fraction.
-        field: the argument's name, for the error.
-
-    Raises:
-        MessageError: NaN, infinite, a fraction, a text, a bool or anything else.
-
-    >>> read_delta(5, "affinity_delta"), read_delta(-2.0, "affinity_delta"), read_delta(10**30, "trust_delta")
-    (5, -2, 1000)
-    """
+    """Return a change as a whole number; one beyond the bounds is cut to what reaches them from everywhere."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole and not (isinstance(value, float) and math.isfinite(value) and value.is_integer()):
         raise MessageError(
@@ -148,14 +112,7 @@ def read_delta(value: object, field: str) -> int:
 
 
 def read_name(value: object, field: str) -> str:
-    """Return a name as it is kept, at most 255 characters; blank where none was given, and then the old one stays.
-
-    Raises:
-        MessageError: it is no text.
-
-    >>> read_name(" Ann ", "username"), read_name(None, "username")
-    ('Ann', '')
-    """
+    """Return a name as it is kept, at most 255 characters; blank where none was given, and then the old one stays."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -164,33 +121,14 @@ def read_name(value: object, field: str) -> str:
 
 
 def read_most(value: object, most: int) -> int:
-    """Return a limit.
-
-    Raises:
-        ValueError: it is no whole number from 1 to `most`, which the message names.
-
-    >>> read_most(20, 500)
-    20
-    """
+    """Return a limit."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise ValueError(f"limit is {shown(value)}. It must be a whole number, 1 to {most}.")
     return value
 
 
 def key_of(user_id: object, scope: Scope) -> str:
-    """Return the participant key of a user id: the key that prompts of that person look for.
-
-    Args:
-        user_id: a participant key `interface/id` as it is; an id without interface, which becomes one where the
-            scope's conversation or participant says the interface; None for the scope's participant.
-
-    Raises:
-        MessageError: blank, over 255 bytes, with a NUL, no text or number; None where the scope names nobody.
-
-    >>> here = Scope("iris", "discord/42", "discord/u1")
-    >>> key_of("u9", here), key_of("tg/7", here), key_of(None, here), key_of("u9", Scope("iris"))
-    ('discord/u9', 'tg/7', 'discord/u1', 'u9')
-    """
+    """Return the participant key of a user id: the key that prompts of that person look for."""
     if user_id is None:
         if not scope.participant:
             raise MessageError("user_id is missing and the scope names no participant. Name one.", fields=("user_id",))
@@ -203,10 +141,6 @@ def key_of(user_id: object, scope: Scope) -> str:
 
 
 def quoted_name(username: str, realname: str) -> str:
-    """Return the name for a text form: one line in quotes, blank where there is none.
-
-    >>> quoted_name("", "Ann\\n## x"), quoted_name("", "")
-    ('"Ann ## x"', '')
-    """
+    """Return the name for a text form: one line in quotes, blank where there is none."""
     name = " ".join((username or realname).split())
     return json.dumps(name, ensure_ascii=False) if name else ""

@@ -23,12 +23,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return `{affinity, trust, interactions}`, faded up to now.
-
-    It is absent for a person with whom nothing has moved it: saving a message counts an interaction of everybody, and a
-    model reads a trust of 0 as distrust. And where their level is full: their prompt is built from what is live and
-    public alone.
-    """
+    """Return `{affinity, trust, interactions}`, faded up to now."""
     own_rows = [*table_reading.OWN.rows_in(rows), *table_reading.OTHERS.rows_in(rows)]
     row, level = table_reading.read_section(own_rows, asked.settings.privacy_default)
     if row is None:

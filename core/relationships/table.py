@@ -1,9 +1,4 @@
-"""Relationships as they are changed: by one UPDATE each, and faded once a day.
-
-The arithmetic stands in the UPDATE, the value to count from in `affinity_base`: that at the last interaction, or
-at the last change that was no interaction, `base_days` after it. `affinity` is what was last written, for people who
-look at the table; nothing here takes it for the present value. Reading stands in `relationships.table_reading`.
-"""
+"""Relationships as they are changed: by one UPDATE each, and faded once a day."""
 
 from __future__ import annotations
 
@@ -88,11 +83,7 @@ def _within(value: Any, low: int, high: int) -> Any:
 
 @lru_cache(maxsize=16)
 def _update(moves: bool, touch: bool, names: tuple[str, ...]) -> Any:
-    """Return the UPDATE of one relationship.
-
-    MySQL sets columns one after the other and lets the later ones see the new values: what others are worked out from
-    comes after them. A change of trust alone leaves the base alone, so that many of them do not stop the fading.
-    """
+    """Return the UPDATE of one relationship."""
     changes: list[tuple[Any, Any]] = []
     if moves:
         moved = _within(_faded() + bindparam("by_affinity", type_=Integer()), LOWEST_AFFINITY, HIGHEST_AFFINITY)
@@ -120,14 +111,7 @@ def _statement(wanted: Change, now: datetime, decay_days: int) -> tuple[Any, dic
 
 
 def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str) -> Changed:
-    """Change the relationship of a person by one UPDATE, and make it where there is none.
-
-    Returns:
-        `stored` False with reason `privacy` where the person's level is not none, or `unchanged`.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Change the relationship of a person by one UPDATE, and make it where there is none."""
     done: list[Changed] = []
     """What the last try came to, before its answer was lost."""
     log_id = db.ids.one()
@@ -154,11 +138,7 @@ def count_interaction(
     decay_days: int,
     privacy_default: str,
 ) -> None:
-    """Count one interaction with whoever said something, in the transaction that stores it.
-
-    Nothing is counted of a person whose level is not none. It takes one statement where nothing is to fade, the name is
-    the one known, and the person has said nothing of privacy and has no other identity.
-    """
+    """Count one interaction with whoever said something, in the transaction that stores it."""
     now = {"persona": persona, "user": key, "new_username": username, "now": db.clock()}
     if privacy_default == "none" and _count(connection.dialect.name).run(connection, now).rowcount:
         return
@@ -259,14 +239,7 @@ def _log(connection: Connection, persona: str, points: Sequence[tuple[int, str, 
 
 
 def fade_all(db: Database, persona: str, *, decay_days: int, privacy_default: str) -> int:
-    """Write what absence has made of the affinities of a persona, and return how many have changed.
-
-    At most once a day (UTC) for each, so that whoever runs it again that day changes nothing. People whose level is not
-    none are left out: nothing is written about them, and reading gives the faded value all the same.
-
-    Raises:
-        StoreWriteError: not all of them could be written; another run goes on.
-    """
+    """Write what absence has made of the affinities of a persona, and return how many have changed."""
     total, after = 0, ""
     while True:
 

@@ -1,8 +1,4 @@
-"""Relationships as they are read: of one person, a list, the history, for a prompt.
-
-A person with several linked identities has one relationship: of the rows under their keys the one with the newest
-interaction. The others are kept as they are and count again when the identities part.
-"""
+"""Relationships as they are read: of one person, a list, the history, for a prompt."""
 
 from __future__ import annotations
 
@@ -85,11 +81,7 @@ def identities(found: Sequence[Any], key: str) -> tuple[str, list[str]]:
 
 
 def find(db: Database, persona: str, key: str) -> Row | None:
-    """Return the relationship of a person, None where there is none.
-
-    Raises:
-        StoreReadError: it could not be read.
-    """
+    """Return the relationship of a person, None where there is none."""
     with db.one_call():
         found = db.read(IDENTITIES, {"persona": persona, "user": key}, source=participants.name)
         _, keys = identities(found, key)
@@ -98,11 +90,7 @@ def find(db: Database, persona: str, key: str) -> Row | None:
 
 
 def read_recent(db: Database, persona: str, most: int) -> list[Row]:
-    """Return one relationship for each person, newest interaction first, ties by key; never met ones last.
-
-    Raises:
-        StoreReadError: they could not be read.
-    """
+    """Return one relationship for each person, newest interaction first, ties by key; never met ones last."""
     person = func.coalesce(participants.c.person_key, _U.user_id, type_=Key(255)).label("person")
     known = (participants.c.persona_id == _U.persona_id) & (participants.c.participant_key == _U.user_id)
     chosen = (
@@ -125,11 +113,7 @@ def read_recent(db: Database, persona: str, most: int) -> list[Row]:
 
 
 def read_history(db: Database, persona: str, key: str, most: int) -> list[Point]:
-    """Return the newest changes of a person's relationship, oldest first.
-
-    Raises:
-        StoreReadError: they could not be read.
-    """
+    """Return the newest changes of a person's relationship, oldest first."""
     with db.one_call():
         row = find(db, persona, key)
         if row is None:

@@ -1,7 +1,4 @@
-"""What a search asks for, as the ranking sees it: which words count, what each is worth, what the question tells.
-
-Called by `search.rounds` and `search.choice`.
-"""
+"""What a search asks for, as the ranking sees it: which words count, what each is worth, what the question tells."""
 
 from __future__ import annotations
 
@@ -24,12 +21,7 @@ from .terms import Search
 
 
 def build_asked(search: Search, question: Question, speakers: Iterable[str], by_meaning: float = 0.0) -> Asked:
-    """Return what a search asks for.
-
-    Args:
-        question: what the message asks, but for whom it names.
-        speakers: names of those who said the rows at hand; blank ones count for nobody.
-    """
+    """Return what a search asks for."""
     question = _with_people(question, search.query.text, speakers)
     languages = search.settings.languages
     forms: dict[str, int] = {}
@@ -121,10 +113,7 @@ def _docs(search: Search, groups: Sequence[int], count: int) -> tuple[list[int],
 
 
 def _without_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
-    """Take their worth from the names of speakers a question names, where it asks for something else too.
-
-    A name stands in what the others say to its bearer; whose turn it is tells more (`ranking.people.person_of`).
-    """
+    """Take their worth from the names of speakers a question names, where it asks for something else too."""
     if not question.people:
         return
     named = {groups[n] for n in name_texts(question.people, search.texts, search.settings.languages)}

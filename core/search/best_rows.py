@@ -33,13 +33,7 @@ def gather_best(
     depth: int,
     copies: Sequence[tuple[int, int]] = (),
 ) -> Gathered:
-    """Return the best of all rows that match.
-
-    Args:
-        numbers: of the sources asked.
-        depth: how often too few hits came out before.
-        copies: source and id of rows that others stand for, which are no candidates.
-    """
+    """Return the best of all rows that match."""
     names = set().union(*(one.view.names_in(search.query.text) for one in matches.audiences))
     asked = build_asked(search, question, names)
     by_words = not search.query.text

@@ -1,9 +1,4 @@
-"""Candidates of a search: from the search tables, and from the rows themselves where these are not indexed.
-
-Relevance mode ranks every row that matches and hands the best on (`search.best_rows`); recency mode takes the newest
-matching rows of each source (`search.newest_rows`). In later rounds more of them come. With SEARCH_INDEX 0 the rows
-themselves are asked, whatever the search tables hold.
-"""
+"""Candidates of a search: from the search tables, and from the rows themselves where these are not indexed."""
 
 from __future__ import annotations
 
@@ -41,16 +36,7 @@ def gather_candidates(
     copies: Sequence[tuple[int, int]] = (),
     use_index: bool = True,
 ) -> Gathered:
-    """Return the candidates; what is not indexed yet is asked by the plain predicates.
-
-    Args:
-        depth: how often too few hits came out before.
-        copies: source and id of rows that others stand for, which the search tables need not lead to.
-        use_index: False where the search tables could not be read before.
-
-    Raises:
-        StoreReadError: no source could be read.
-    """
+    """Return the candidates; what is not indexed yet is asked by the plain predicates."""
     viewer = search.viewer
     if not viewer.audiences:
         return Gathered()
@@ -128,13 +114,7 @@ def _plain(
 
 
 def gather_newest(search: Search, db: Database, depth: int) -> Gathered:
-    """Return the newest matching rows of each source by the plain predicates alone, in one statement.
-
-    Where it fails, the sources are asked one by one: what stands in the others is found.
-
-    Raises:
-        StoreReadError: no source could be read.
-    """
+    """Return the newest matching rows of each source by the plain predicates alone, in one statement."""
     asked = [ask_plainly(search.query, source, search.words, search.limits) for source in search.query.sources]
     pool = search.query.pool * 4**depth
     asked = [replace(one, audiences=search.viewer.audiences, pool=pool) for one in asked]
@@ -174,12 +154,7 @@ def _indexed(
     depth: int,
     copies: Sequence[tuple[int, int]],
 ) -> Gathered:
-    """Return the rows that the search tables lead to.
-
-    Raises:
-        StoreReadError: they could not be read.
-        ValueError: they are damaged.
-    """
+    """Return the rows that the search tables lead to."""
     from . import best_rows, matches, newest_rows  # noqa: PLC0415 - load numpy, which only a search needs
 
     recent = search.query.ranking == "recency"

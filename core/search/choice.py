@@ -77,12 +77,7 @@ def rows_wanted(
     extra: int = 0,
     depth: int = 0,
 ) -> RowsWanted:
-    """Return the rows to bring: those that can become hits and some more, and what stands around the best of them.
-
-    Args:
-        extra: how many rows the caller may leave out.
-        depth: how often too few hits came out before.
-    """
+    """Return the rows to bring: those that can become hits and some more, and what stands around the best of them."""
     chosen: Sequence[Candidate] = gathered.candidates
     is_all, around = True, list[int]()
     if search.query.ranking == "relevance":
@@ -151,11 +146,7 @@ def choose_hits(
     is_all: bool,
     drop: Drop | None = None,
 ) -> Choice:
-    """Return the hits among the rows that were brought, each with its rank among them.
-
-    Args:
-        is_all: every candidate was asked for.
-    """
+    """Return the hits among the rows that were brought, each with its rank among them."""
     left: list[tuple[Candidate, str]] = []
     recent, complete = search.query.ranking == "recency", gathered.complete and is_all
     asked: Asked | None = None
@@ -211,10 +202,7 @@ def rank_candidates(
     rows: Mapping[Place, FoundRow],
     meaning: Meaning | None,
 ) -> tuple[list[Pair], dict[Place, Row]]:
-    """Return the rows that may become hits, scored, and each as the ranking sees it.
-
-    Rows that match nothing and stand close to a matching row become candidates of their own, marked `context`.
-    """
+    """Return the rows that may become hits, scored, and each as the ranking sees it."""
     by_place = {(c.source, c.id): c for c in gathered.candidates}
     vectors = meaning.vectors(list(rows)) if meaning is not None else {}
     excluded = {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
@@ -266,11 +254,7 @@ def rank_candidates(
 
 
 def _number_runs(places: Iterable[int]) -> dict[int, int]:
-    """Return the number of the run that each place is in: between the places of one run all are there.
-
-    >>> _number_runs([8, 3, 4, 7])
-    {3: 3, 4: 3, 7: 5, 8: 5}
-    """
+    """Return the number of the run that each place is in: between the places of one run all are there."""
     # Places of a run grow as their order does.
     return {place: place - n for n, place in enumerate(sorted(places))}
 
@@ -322,10 +306,7 @@ def _ordered(
 def _folded(
     best: Sequence[Candidate], rows: Mapping[Place, FoundRow], limit: int
 ) -> tuple[list[Candidate], dict[Candidate, Candidate]]:
-    """Return the candidates with one of those that say nearly the same: the best of them keeps the place.
-
-    Among the first NEARLY_SAME places for each hit asked for: who stands further down takes no place anyway.
-    """
+    """Return the candidates with one of those that say nearly the same: the best of them keeps the place."""
     first = best[: NEARLY_SAME * limit]
     groups = group_near_duplicates([shown_text(rows[c.source, c.id]) for c in first])
     folded = {first[n]: first[group] for n, group in enumerate(groups) if group != n}
@@ -333,9 +314,8 @@ def _folded(
 
 
 def _pools(search: Search, pairs: Sequence[Pair], cut: Iterable[int]) -> tuple[list[Pair], bool]:
-    """Return the newest `pool` rows of each source that are there, and whether these are all there is to choose from.
-
-    More were asked for, since some may be gone. A short pool is all only where nothing was cut off.
+    """Return the newest `pool` rows of each source that are there, and whether these are all there is to
+    choose from.
     """
     counts: Counter[int] = Counter()
     kept = []

@@ -1,8 +1,4 @@
-"""The searches a model or a person asks for in words: free search, and the action memory_search.
-
-`synth_core_memory` is the door that hosts import both functions from. How words are found is `search`'s
-business; here stands what is particular: attempts with a time limit, one result for identical texts, random order.
-"""
+"""The searches a model or a person asks for in words: free search, and the action memory_search."""
 
 from __future__ import annotations
 
@@ -230,11 +226,7 @@ Found = tuple[list[searching.Chosen], dict[bytes, list[ranking.Candidate]]]
 
 
 def _search(asked: searching.Query, call: Call) -> Found:
-    """Search once.
-
-    Raises:
-        StoreReadError: no source could be read at all.
-    """
+    """Search once."""
     viewer = look_around(call, asked.request).viewer
     rows: dict[tuple[int, int], tuple[ranking.Candidate, FoundRow]] = {}
 
@@ -253,12 +245,7 @@ def _search(asked: searching.Query, call: Call) -> Found:
 
 
 def _attempted(work: Callable[[], T], most_seconds: float = float("inf")) -> T:
-    """Return what the work returns, tried again once after a pause when it fails or takes over 10 seconds.
-
-    Raises:
-        StoreReadError: the last attempt failed.
-        HookTimeout: the last attempt took too long, or `most_seconds` are over.
-    """
+    """Return what the work returns, tried again once after a pause when it fails or takes over 10 seconds."""
     end = time.monotonic() + most_seconds
     for left in reversed(range(ATTEMPTS)):
         seconds = min(ATTEMPT_SECONDS, end - time.monotonic())

@@ -1,7 +1,4 @@
-"""What a round of a search has gathered, and what its parts share: which rows match, and which are proved to.
-
-Called by the modules of `search` that bring candidates.
-"""
+"""What a round of a search has gathered, and what its parts share: which rows match, and which are proved to."""
 
 from __future__ import annotations
 
@@ -68,11 +65,7 @@ def pool_size(search: Search, number: int, depth: int) -> int:
 
 
 def note_matches(search: Search, c: Candidate, held: Mapping[tuple[int, str], int]) -> None:
-    """Note what a row holds by its words and tags; what these alone do not prove is found out from its text.
-
-    Args:
-        held: kind and text of words and tags, with how often.
-    """
+    """Note what a row holds by its words and tags; what these alone do not prove is found out from its text."""
     found = [
         (*place, times) for (kind, term), times in held.items() if kind == WORD for place in search.stands.get(term, ())
     ]

@@ -1,7 +1,4 @@
-"""The language of a message joins LANGUAGES for the search it starts: its stop words and its endings are known.
-
-Called by `search.query`, `search.terms` and `prompt.words`.
-"""
+"""The language of a message joins LANGUAGES for the search it starts: its stop words and its endings are known."""
 
 from __future__ import annotations
 
@@ -19,11 +16,7 @@ def _languages(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def spoken_in(text: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages a message is searched in: the one it is in, where that can be told, then LANGUAGES.
-
-    >>> spoken_in("Wo hat Anna die Igel gesehen?", ["en"]), spoken_in("hedgehogs", ["en"])
-    (('de', 'en'), ('en',))
-    """
+    """Return the languages a message is searched in: the one it is in, where that can be told, then LANGUAGES."""
     return _languages(text[:2_000], tuple(languages))
 
 

@@ -1,7 +1,4 @@
-"""What the search tables hold of what is asked, audience by audience, of rows that may be read.
-
-Called by `search.candidates`; what becomes of it is decided in `search.best_rows` and `search.newest_rows`.
-"""
+"""What the search tables hold of what is asked, audience by audience, of rows that may be read."""
 
 from __future__ import annotations
 
@@ -81,15 +78,7 @@ class Matches:
 
 
 def read_matches(search: Search, db: Database, numbers: Sequence[int]) -> Matches:
-    """Return what the index holds of what is asked.
-
-    Args:
-        numbers: of the sources asked.
-
-    Raises:
-        StoreReadError: it could not be read.
-        ValueError: it is damaged.
-    """
+    """Return what the index holds of what is asked."""
     words, left_aside = _words_wanted(search, numbers)
     tags = [c for c in search.known.tags if c.source in numbers and c.source != sources.CHAT.number]
     terms, made = Terms(search), list[AudienceMatches]()

@@ -1,12 +1,4 @@
-"""Rows by their meaning, where an embedder is configured (docs/embeddings.md): imported by no other search.
-
-Promise: all vectors of the audiences seen are compared with the message, however many these are; of them the nearest
-that the words did not find become candidates, after the conditions of every other reader. What the embedder cannot do
-is noted, and the words alone decide.
-
-How near two texts are depends on the model: one gives 0.1 to texts that have nothing in common, another 0.7. So it is
-not the likeness that counts but how far it stands above that of the other rows.
-"""
+"""Rows by their meaning, where an embedder is configured (docs/embeddings.md): imported by no other search."""
 
 from __future__ import annotations
 
@@ -132,16 +124,7 @@ class Meanings:
 def compare_rows(
     search: Search, db: Database, candidates: Sequence[Candidate], before: Meanings | None = None
 ) -> tuple[Meanings | None, Sequence[Candidate]]:
-    """Return how near rows are to the message, None where it says nothing or is not weighed, and all candidates.
-
-    Args:
-        candidates: what the words found; of the rows compared the nearest come to these.
-        before: what an earlier round found out, which has the vector of the message.
-
-    Raises:
-        EmbedderError: the embedder gave no vector of the message.
-        StoreReadError: the vectors could not be read.
-    """
+    """Return how near rows are to the message, None where it says nothing or is not weighed, and all candidates."""
     settings, embedder = search.settings, search.embedder
     if not search.query.text or not search.viewer.audiences or not settings.semantic_weight:
         return None, candidates
@@ -164,10 +147,7 @@ def compare_rows(
 
 
 def bring_neighbours(search: Search, gathered: Gathered, meanings: Meanings) -> Gathered:
-    """Return what was gathered with what stands around the candidates that are best by words and meaning together.
-
-    What turns mean is told with those around them, and the words know only what stands around the best by words.
-    """
+    """Return what was gathered with what stands around the candidates that are best by words and meaning together."""
     if gathered.stand_around is None:
         return gathered
     candidates = gathered.candidates
@@ -184,11 +164,7 @@ def bring_neighbours(search: Search, gathered: Gathered, meanings: Meanings) -> 
 
 
 def compare_neighbours(search: Search, db: Database, meanings: Meanings, rows: Iterable[Place]) -> None:
-    """Compare the rows that were brought, those too that came for their neighbours.
-
-    Raises:
-        StoreReadError: vectors that are not held could not be read.
-    """
+    """Compare the rows that were brought, those too that came for their neighbours."""
     unread = meanings.know(list(rows))
     if not unread:
         return
@@ -199,11 +175,7 @@ def compare_neighbours(search: Search, db: Database, meanings: Meanings, rows: I
 
 
 def ask_vector(embedder: Any, text: str, timeout_seconds: float) -> Any:
-    """Return the vector of a text, of length 1; None where the embedder knows nothing of it.
-
-    Raises:
-        EmbedderError: the embedder gave none.
-    """
+    """Return the vector of a text, of length 1; None where the embedder knows nothing of it."""
     with np.errstate(over="ignore"):  # a number too large for it is refused below
         made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
         length = float(np.linalg.norm(made))
@@ -213,21 +185,7 @@ def ask_vector(embedder: Any, text: str, timeout_seconds: float) -> Any:
 
 
 def find_usual(like: Sequence[Any]) -> tuple[float, float]:
-    """Return mean and spread of how near rows are to a message: what is usual, however many are what is looked for.
-
-    The nearest counts for nothing. Where much of what was said is near, it would make itself look usual; so mean and
-    spread go by the lower half where that lies much closer together than all.
-
-    Args:
-        like: the cosines of rows, in any number of arrays.
-
-    Source: docs/embeddings.md.
-
-    >>> usual, near = np.linspace(0.0, 0.2, 800), np.full(200, 0.8)
-    >>> mean, spread = find_usual([usual])
-    >>> round(mean, 2), round(spread, 2), [round(each, 2) for each in find_usual([usual, near])]
-    (0.1, 0.06, [0.12, 0.08])
-    """
+    """Return mean and spread of how near rows are to a message: what is usual, however many are what is looked for."""
     rows = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
     if not len(rows):
         return 0.0, USUAL_SPREAD

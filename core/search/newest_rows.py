@@ -20,12 +20,7 @@ _CHAT = sources.CHAT.number
 
 
 def find_newest(search: Search, db: Database, matches: Matches, number: int, depth: int) -> list[Candidate]:
-    """Return the newest matching rows of a source, tier 1 first, as far as their texts hold what is asked.
-
-    Args:
-        number: of the source.
-        depth: how often too few hits came out before.
-    """
+    """Return the newest matching rows of a source, tier 1 first, as far as their texts hold what is asked."""
     both, most = bool(search.query.tags and search.query.keywords), pool_size(search, number, depth)
     sides = _sides(search, matches.terms, number) if both else None
     asked = _asked_of(search, matches.terms, number)

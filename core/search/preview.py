@@ -1,8 +1,4 @@
-"""What a search sends to a database, and the plain predicates it stands for, without a database being asked.
-
-What is sent comes of the very functions that send it, on a handle that writes down instead. What only the database
-knows, such as the numbers of rows, stands in angle brackets.
-"""
+"""What a search sends to a database, and the plain predicates it stands for, without a database being asked."""
 
 from __future__ import annotations
 

@@ -101,10 +101,7 @@ class Query:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags.
-
-        Tags taken from a message are not looked for beside the keyword of the same word, which all their rows hold.
-        """
+        """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags."""
         if self.derived and self.ranking == "relevance":
             beside = (tag for tag in self.folded_tags if not any(word in tag for word in self.keywords))
             return tuple(dict.fromkeys((*self.keywords, *(beside if sources.CHAT in self.sources else ()))))
@@ -155,12 +152,7 @@ def prepare(
     until: object = None,
     settings: Settings,
 ) -> Query:
-    """Return the arguments of `search_memories`, checked and in normal form.
-
-    Raises:
-        TypeError: tags, keywords or exclusions are of a type that cannot be read.
-        ValueError: a limit, time, ranking or source is none of those there are.
-    """
+    """Return the arguments of `search_memories`, checked and in normal form."""
     wanted_tags, notes = read_tags(tags)
     wanted_words, more = read_keywords(keywords)
     notes = [*notes, *more]
@@ -206,11 +198,7 @@ def prepare(
 
 
 def pieces(text: str) -> list[Fragment]:
-    """Return the pieces of a folded text to look up among the known words: all, or of many the longest.
-
-    >>> [piece.text for piece in pieces("pizza night")]
-    ['pizza', 'night']
-    """
+    """Return the pieces of a folded text to look up among the known words: all, or of many the longest."""
     found = fragments(text)
     if len(found) <= MOST_PIECES:
         return found
@@ -236,10 +224,7 @@ def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Mino
 
 
 def nears(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Near, ...]:
-    """Return the keywords that may turn out to be misspelt, of many the longest, each with the word as it was said.
-
-    Only a message is misspelt: keywords that a caller gives are looked for as they are.
-    """
+    """Return the keywords that may turn out to be misspelt, of many the longest, each with the word as it was said."""
     if not text or not settings.keyword_fuzzy_score:
         return ()
     said: dict[str, str] = {}
@@ -261,10 +246,8 @@ def _beginning(form: str) -> str:
 
 
 def is_newest_first(settings: Settings) -> bool:
-    """Return whether the newest rows that match are the hits: MEMORY_RANKING says so, or there is no index to rank by.
-
-    >>> is_newest_first(Settings()), is_newest_first(Settings(search_index=False))
-    (False, True)
+    """Return whether the newest rows that match are the hits: MEMORY_RANKING says so, or there is no index
+    to rank by.
     """
     return settings.memory_ranking == "recency" or not settings.search_index
 

@@ -92,14 +92,7 @@ class Result:
 
 
 def gather(search: Search, db: Database, before: Result | None = None) -> Round:
-    """Return the candidates of the next round, from the search tables or by the plain predicates.
-
-    Args:
-        before: what the round before gave, too few hits.
-
-    Raises:
-        StoreReadError: no source could be read.
-    """
+    """Return the candidates of the next round, from the search tables or by the plain predicates."""
     if before is None:
         current, known = Round(search, question_of(search, db.clock())), None
     else:
@@ -128,11 +121,7 @@ def gather(search: Search, db: Database, before: Result | None = None) -> Round:
 
 
 def rows_wanted(current: Round, extra: int = 0) -> RowsWanted:
-    """Return the rows to bring, with as much of their texts as the search needs.
-
-    Args:
-        extra: how many rows the caller may leave out.
-    """
+    """Return the rows to bring, with as much of their texts as the search needs."""
     return choice.rows_wanted(
         current.search, current.gathered, current.question, current.meaning, extra=extra, depth=current.depth
     )
@@ -180,12 +169,7 @@ def finish(
     drop: Drop | None = None,
     errors: Mapping[int, StoreReadError] | None = None,
 ) -> Result:
-    """Return what a round found among the rows that were brought.
-
-    Args:
-        wanted: the rows that were asked for; None where none could be.
-        errors: sources whose rows could not be brought.
-    """
+    """Return what a round found among the rows that were brought."""
     gathered, is_all = current.gathered, wanted is None or wanted.is_all
     rows = {**gathered.rows, **rows} if gathered.rows else rows
     hits = choice.choose_hits(
@@ -206,14 +190,7 @@ def _without_meaning(current: Round, error: CoreError) -> Round:
 
 
 def run(search: Search, db: Database, drop: Drop | None = None, after: Result | None = None) -> Result:
-    """Gather, read and choose, deeper where fewer hits than the limit came out and more rows may match.
-
-    Args:
-        after: what a round gave, too few hits; the next one follows.
-
-    Raises:
-        StoreReadError: no source could be read.
-    """
+    """Gather, read and choose, deeper where fewer hits than the limit came out and more rows may match."""
     result = after
     while True:
         # 1. candidates, 2. their rows, 3. how near these are, 4. the hits among them

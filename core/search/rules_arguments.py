@@ -1,8 +1,4 @@
-"""Reading the arguments of a search: limit, tags, keywords, times and exclusions.
-
-Called by the search doors and by `search.rules_windows`. Lenient where the caller's wish is plain, and then with a
-note for the report; an error where it is not.
-"""
+"""Reading the arguments of a search: limit, tags, keywords, times and exclusions."""
 
 from __future__ import annotations
 
@@ -33,11 +29,7 @@ _SHOWN_NAMES = 20
 
 
 def shown(value: object) -> str:
-    """Return `repr` of a value, short enough for a sentence.
-
-    >>> shown("abc"), len(shown("a" * 1000))
-    ("'abc'", 64)
-    """
+    """Return `repr` of a value, short enough for a sentence."""
     if isinstance(value, str):
         return repr(value if len(value) <= _SHOWN_CHARS else value[: _SHOWN_CHARS - 1] + "...")
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
@@ -48,20 +40,7 @@ def shown(value: object) -> str:
 
 
 def read_limit(value: object, default: int = 5, low: int = 1, high: int = 200) -> tuple[int, str | None]:
-    """Return the limit as a whole number from `low` to `high`, and a note where what was given is no number.
-
-    Args:
-        value: None and 0 give the default; numbers and texts of numbers lose their fraction; below 0 gives `low`,
-            above `high` gives `high`; bool, NaN and everything else give the default with a note.
-        default: the limit of a caller who names none.
-        low: least limit.
-        high: greatest limit.
-
-    >>> read_limit("4"), read_limit(2.7), read_limit(-3), read_limit(None)
-    ((4, None), (2, None), (1, None), (5, None))
-    >>> read_limit("abc")
-    (5, "limit is 'abc', which is no number; it must be a whole number, 1 to 200; 5 is used")
-    """
+    """Return the limit as a whole number from `low` to `high`, and a note where what was given is no number."""
     if value is None:
         return default, None
     number = _number(value)
@@ -100,20 +79,7 @@ def _at_most(found: Mapping[str, str], name: str, notes: list[str]) -> list[str]
 
 
 def read_tags(value: object) -> tuple[list[str], list[str]]:
-    """Return the tags to look for in normal form, unique, in the order given, and notes on what was left out.
-
-    Args:
-        value: None, a list of texts, or one text, number or dict, whose text is one tag. Blanks and None are dropped.
-
-    Returns:
-        At most 48 tags; notes name the tags beyond, and the byte length of a tag no row can hold.
-
-    Raises:
-        TypeError: an element is itself a list; the message names it.
-
-    >>> read_tags([" Food", None, "food", ""]), read_tags("pizza night")
-    ((['food'], []), (['pizza night'], []))
-    """
+    """Return the tags to look for in normal form, unique, in the order given, and notes on what was left out."""
     notes: list[str] = []
     found: dict[str, str] = {}
     for item in tag_items(value):
@@ -127,20 +93,7 @@ def read_tags(value: object) -> tuple[list[str], list[str]]:
 
 
 def read_keywords(value: object) -> tuple[list[str], list[str]]:
-    """Return the keywords to look for, trimmed, unique after `fold`, in the order given, and notes on what was cut.
-
-    Args:
-        value: as for `read_tags`. Blanks and None are dropped, U+0000 is removed.
-
-    Returns:
-        At most 48 keywords of at most 400 characters each, as written; notes on those cut and those beyond.
-
-    Raises:
-        TypeError: an element is itself a list; the message names it.
-
-    >>> read_keywords(["50%", " Tofu ", "tofu", None, " "])
-    (['50%', 'Tofu'], [])
-    """
+    """Return the keywords to look for, trimmed, unique after `fold`, in the order given, and notes on what was cut."""
     notes: list[str] = []
     found: dict[str, str] = {}
     for item in tag_items(value, "keywords"):
@@ -155,18 +108,7 @@ def read_keywords(value: object) -> tuple[list[str], list[str]]:
 
 
 def read_time(value: object, field: str) -> datetime | None:
-    """Return the time as aware UTC, None when none was given.
-
-    Args:
-        value: None, ISO 8601 text (with `Z` too), a datetime or date, or seconds since 1970; naive means UTC.
-        field: the argument's name, for the error.
-
-    Raises:
-        ValueError: anything else; the message names the accepted forms.
-
-    >>> read_time("2026-03-10T13:00:00+01:00", "since") == read_time("2026-03-10 12:00", "since")
-    True
-    """
+    """Return the time as aware UTC, None when none was given."""
     if value is None:
         return None
     moment = parse_time(value)
@@ -189,20 +131,7 @@ class Exclude:
 
 
 def read_exclude(value: object) -> Exclude:
-    """Return the rows and conversations to leave out.
-
-    Args:
-        value: None, one item, or a list, tuple or set of items. An item is a `(source, id)` pair, a hit, or a
-            conversation key, which is taken as it is.
-
-    Raises:
-        TypeError: an item of another kind; the message names its place.
-        ValueError: a source that does not exist, or an id that is no whole number.
-
-    >>> found = read_exclude([("memories", 7), "discord/42"])
-    >>> found.rows == {("memories", 7)}, found.conversations == {"discord/42"}
-    (True, True)
-    """
+    """Return the rows and conversations to leave out."""
     if isinstance(value, Exclude):
         return value
     items = _exclude_items(value)

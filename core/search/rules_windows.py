@@ -40,23 +40,7 @@ _LONGEST_TEXT = 200
 
 
 def time_window(value: object, now: datetime, zone: tzinfo = UTC) -> Window:
-    """Return `(since, until)` in UTC: since is included, until is not; None where that side is open.
-
-    Spans reach a fifth further back than they say, since people round down. A date alone as end means the end of that
-    day, as start its beginning, both in `zone`.
-
-    Args:
-        value: None for no window, or one of WINDOW_FORMS.
-        now: aware; every window without an end of its own ends here.
-        zone: the zone of dates without a time.
-
-    Raises:
-        ValueError: no such form, a span of nothing, or a start after the end; the message names the accepted forms.
-
-    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> [side.isoformat() for side in time_window("3 days", noon)]
-    ['2026-03-06T21:36:00+00:00', '2026-03-10T12:00:00+00:00']
-    """
+    """Return `(since, until)` in UTC: since is included, until is not; None where that side is open."""
     if value is None:
         return None, None
     until = now.astimezone(UTC)
@@ -157,19 +141,7 @@ def _unknown(key: object, known: tuple[str, ...]) -> str:
 
 
 def check_action_payload(payload: object, now: datetime, zone: tzinfo = UTC) -> tuple[ActionRequest, list[str]]:
-    """Return the payload read, and every error in it at once; with errors the request holds defaults in their place.
-
-    Args:
-        payload: a mapping with any of `mode` (tags or free), `tags`, `keywords`, `query`, `max_results` (10, 1 to 50),
-            `time_window` and `random`. None stands for a missing value. Without mode it is free when there is a
-            query and neither tags nor keywords, else tags.
-        now: aware; where windows end.
-        zone: the zone of dates without a time.
-
-    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> len(check_action_payload({"mode": "x", "max_results": 0}, noon)[1])
-    2
-    """
+    """Return the payload read, and every error in it at once; with errors the request holds defaults in their place."""
     if not isinstance(payload, Mapping):
         return ActionRequest(), [f"the payload is {shown(payload)}; it must be an object"]
     errors = [f"unknown key {_unknown(key, _KEYS)}" for key in payload if key not in _KEYS]

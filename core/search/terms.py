@@ -1,7 +1,4 @@
-"""A search before any row is read: its texts joined with what is visible, and which known words hold them.
-
-Promise: nothing here changes while a search runs; what each step of `search.rounds` finds out is a value of its own.
-"""
+"""A search before any row is read: its texts joined with what is visible, and which known words hold them."""
 
 from __future__ import annotations
 
@@ -83,11 +80,8 @@ class Search:
 
 
 def resolve(query: Query, viewer: Viewer, settings: Settings, embedder: Any = None) -> Search:
-    """Return a search joined with what is visible: which known words hold its texts, as far as `viewer` brought these.
-
-    Args:
-        embedder: makes a vector of the message, where the host has one; without one that of the process,
-            or of EMBEDDER.
+    """Return a search joined with what is visible: which known words hold its texts, as far as `viewer`
+    brought these.
     """
     settings = with_languages_of(query.text, settings)
     words, known = _join(query, viewer, settings.languages)
@@ -118,10 +112,7 @@ def _join(query: Query, viewer: Viewer, languages: Sequence[str]) -> tuple[tuple
 
 
 def _minor(vocabulary: _Vocabulary, query: Query, asked: Sequence[Wanted], known: Known) -> list[Wanted]:
-    """Return the minor words that help a short question out: the rarest, none that stands in many of the rows.
-
-    Words that stand nowhere, or nearly everywhere as names do, are no help and do not count as asked for.
-    """
+    """Return the minor words that help a short question out: the rarest, none that stands in many of the rows."""
     counted = [(*vocabulary.minor(one), one) for one in query.minor]
     made = [w for w, docs, one in counted if one.of and docs]
     if len(made) == len(counted):
@@ -145,14 +136,7 @@ def _counts(found: Iterable[WordCount]) -> list[Count]:
 
 
 def is_form(term: str, text: str, languages: Sequence[str], form: str = "") -> bool:
-    """Return whether a word is a text looked for, or has its stem.
-
-    Args:
-        form: that stem, where it is known.
-
-    >>> is_form("cats", "cat", ["en"]), is_form("category", "cat", ["en"])
-    (True, False)
-    """
+    """Return whether a word is a text looked for, or has its stem."""
     word = term.strip("_")
     return word == text or stem(word, languages) in (form or stem(text, languages), text)
 
@@ -193,11 +177,7 @@ class _Vocabulary:
         return replace(plain, terms={t: True for t, is_whole in held.items() if is_whole}, whole_only=True)
 
     def respelt(self, near: Near, asked: Sequence[Wanted]) -> list[Wanted]:
-        """Return what is asked with a keyword that stands nowhere replaced by the known word that is meant.
-
-        A keyword that one row alone holds may be misspelt there too, as in the message itself where the host has stored
-        it, or just be rare: it stays, and what else may be meant is asked for beside it.
-        """
+        """Return what is asked with a keyword that stands nowhere replaced by the known word that is meant."""
         at = next((i for i, w in enumerate(asked) if w.text == near.keyword and not (w.walk or w.verify)), None)
         known: dict[str, int] = {}
         for half in near.pieces:

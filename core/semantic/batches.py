@@ -1,7 +1,4 @@
-"""Making vectors of rows, batch after batch: read, embedded outside of any transaction, written in one.
-
-Called by `semantic`, and by `semantic.handlers` in the background.
-"""
+"""Making vectors of rows, batch after batch: read, embedded outside of any transaction, written in one."""
 
 from __future__ import annotations
 
@@ -22,24 +19,13 @@ TEXTS = 64
 
 
 def read_next(call: Call, embedder: Any, after: Batch | None = None) -> Batch:
-    """Return the next rows of the call's persona without vectors.
-
-    Rows marked local_only are shown to an embedder only where texts stay on the machine, or go no further than it does
-    anyway.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the next rows of the call's persona without vectors."""
     local = client.is_local(embedder) or call.settings.prompt_destination == "local"
     return embeddings_writing.next_batch(call.db, call.persona, embedder.name, ROWS, local=local, after=after)
 
 
 def embed(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tuple[int, int], Sequence[bytes]]:
-    """Return the vectors of the pieces of each row; a row without any text, or whose vector is all nought, has none.
-
-    Raises:
-        EmbedderError: the embedder failed.
-    """
+    """Return the vectors of the pieces of each row; a row without any text, or whose vector is all nought, has none."""
     texts: list[str] = []
     whose: list[tuple[int, int]] = []
     for row in batch.rows:

@@ -1,8 +1,4 @@
-"""What a worker does for embeddings: the operation EMBED, one batch of rows each (docs/embeddings.md).
-
-`jobs` finds it by name and imports it when the first such operation is run, which a process without an embedder
-leaves to others. The vectors are stored in the transaction that marks the operation completed.
-"""
+"""What a worker does for embeddings: the operation EMBED, one batch of rows each (docs/embeddings.md)."""
 
 from __future__ import annotations
 
@@ -17,12 +13,7 @@ from . import batches
 
 
 def embed(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the vectors of a batch of a persona's rows, and queues the next one where there are more.
-
-    Raises:
-        EmbedderError: the embedder failed, and is asked again later.
-        StoreError: nothing could be read.
-    """
+    """Return what stores the vectors of a batch of a persona's rows, and queues the next one where there are more."""
     call = operation_call(operation, tools)
     embedder = resolve(None, call.settings)
     if embedder is None:

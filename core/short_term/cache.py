@@ -1,8 +1,4 @@
-"""Texts of short-term entries held in this process, and what has been counted of reading and writing them.
-
-The cache answers nothing on its own: every read has asked the table for the versions of what it wants, and takes from
-here only texts of exactly that version. A row that another process changed, moved or removed is therefore never served.
-"""
+"""Texts of short-term entries held in this process, and what has been counted of reading and writing them."""
 
 from __future__ import annotations
 

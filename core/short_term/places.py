@@ -1,7 +1,4 @@
-"""Whose entries of which channel are meant by what a host names, and how long they are read.
-
-Called by the doors of `short_term`, all of which take ids alone or as keys.
-"""
+"""Whose entries of which channel are meant by what a host names, and how long they are read."""
 
 from __future__ import annotations
 

@@ -221,13 +221,8 @@ def relative_age(
 
 
 def _read_seen(call: Call, lookups: Sequence[Lookup], narrow: table_reading.Narrow) -> tuple[Entry, ...]:
-    """Return the entries looked up that the call's scope sees, newest first; those met that have expired are removed.
-
-    Args:
-        narrow: says which of them are wanted, before their texts are read.
-
-    Raises:
-        StoreReadError: nothing could be read.
+    """Return the entries looked up that the call's scope sees, newest first; those met that have expired are
+    removed.
     """
     db, settings = call.db, call.settings
     life, most = places.read_life(settings), settings.short_term_cache_entries
@@ -263,11 +258,7 @@ def plan_user_lookups(user: str, channel: str, settings: Settings, most: int | N
 def plan_lookups(
     user: str | None, server: str, channel: str | None, settings: Settings, spare: int = 0
 ) -> list[Lookup]:
-    """Return what a context reads: the newest other channels of person and server, and the channel's own entries.
-
-    Args:
-        spare: entries read of each beyond the channels shown.
-    """
+    """Return what a context reads: the newest other channels of person and server, and the channel's own entries."""
     most = settings.short_term_max_channels + spare if settings.short_term_max_channels else 0
     lookups: list[Lookup] = []
     if user and most:
@@ -280,10 +271,7 @@ def plan_lookups(
 
 
 def keep_visible_lookups(viewer: Viewer, lookups: Sequence[Lookup]) -> list[Lookup]:
-    """Return the lookups that can bring something: other identities of a person meet in direct messages.
-
-    Elsewhere they are of another server, which is shown by its flag alone, and to the same person alone.
-    """
+    """Return the lookups that can bring something: other identities of a person meet in direct messages."""
     me = {viewer.scope.participant, viewer.person} - {None}
     wanted = [each if each.owner in me or not me else replace(each, elsewhere=False) for each in lookups]
     return [

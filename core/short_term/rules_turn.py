@@ -1,8 +1,4 @@
-"""Reads one turn as hosts hand it in: objects, dicts, any nesting of the two, names in snake or camel case.
-
-Nothing in here raises because of a host's value but an id that cannot be one. Only what the host says was said becomes
-a line: results of tools, memories, prompts and system lines are none.
-"""
+"""Reads one turn as hosts hand it in: objects, dicts, any nesting of the two, names in snake or camel case."""
 
 from __future__ import annotations
 
@@ -39,11 +35,7 @@ _PEOPLE = ("from_user", "sender", "author", "user", "from")
 
 
 def read_field(value: Any, *names: str) -> Any:
-    """Return the first of the named fields that is there and not None, each looked for in both cases.
-
-    >>> read_field({"personaId": 0}, "persona_id"), read_field({"isDMChannel": True}, "is_dm_channel")
-    (0, True)
-    """
+    """Return the first of the named fields that is there and not None, each looked for in both cases."""
     if type(value) is dict:  # ten messages of a turn, some twenty names each: most of what a capture costs
         return next((found for form in _forms(names) if (found := value.get(form)) is not None), None)
     return get(value, *_forms(names))
@@ -70,19 +62,7 @@ def _words(value: Any, *names: str) -> str:
 
 
 def qualify_id(value: Any, interface: str, field: str, limit_bytes: int) -> str | None:
-    """Return an id as the key `interface/id`; as it is where it has the interface already or none is known.
-
-    Args:
-        value: text or whole number; None and blank give None.
-
-    Raises:
-        MessageError: another type, too long, or with a NUL.
-
-    >>> qualify_id(0, "discord", "user", 255), qualify_id("discord/u1", "discord", "user", 255)
-    ('discord/0', 'discord/u1')
-    >>> qualify_id("u1", "", "user", 255)
-    'u1'
-    """
+    """Return an id as the key `interface/id`; as it is where it has the interface already or none is known."""
     if value is None:
         return None
     text = key_text(value, field, limit_bytes)
@@ -94,20 +74,7 @@ def qualify_id(value: Any, interface: str, field: str, limit_bytes: int) -> str 
 
 
 def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
-    """Return the turn in normal form.
-
-    Args:
-        context: the host's turn: who spoke where, the messages built, whether it was stopped.
-        result: what the personas answered: something with `persona_responses`, or a list of answers, or one text.
-        given: arguments of the door, which go before both.
-
-    Returns:
-        Ids as the host gave them; whoever stores the turn makes keys of them.
-
-    >>> turn = read_turn({"userDiscId": 0, "messages": [{"type": "user", "content": "hi"}]}, "hello", {})
-    >>> turn.user, [item.content for item in turn.messages], [each.item.content for each in turn.answers]
-    (0, ['hi'], ['hello'])
-    """
+    """Return the turn in normal form."""
 
     def said(name: str, *fields: str) -> Any:
         own = given.get(name)
@@ -176,11 +143,7 @@ UNKNOWN = "unknown"
 
 
 def read_level(said: object) -> str:
-    """Return a privacy level as hosts say it: its word, an enumeration, or 0 to 2; `unknown` for anything else.
-
-    >>> read_level(" Full "), read_level(2), read_level(0), read_level(7), read_level(True), read_level("complete")
-    ('full', 'full', 'none', 'unknown', 'unknown', 'unknown')
-    """
+    """Return a privacy level as hosts say it: its word, an enumeration, or 0 to 2; `unknown` for anything else."""
     if isinstance(said, Enum):
         words = [read_level(each) for each in (said.value, said.name)]
         return next((word for word in words if word != UNKNOWN), UNKNOWN)
@@ -210,16 +173,7 @@ def _listed(value: Any) -> Iterable[Any]:
 
 
 def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[Item | None, ...]:
-    """Return the messages of a turn as items, None in the place of what is no line.
-
-    Args:
-        messages: an iterable of dicts or objects; a text is what the person said.
-        user: id of the person whose turn it is; a person's line without an id counts as theirs.
-        user_name: name for their lines that have none.
-
-    >>> [item and item.role for item in read_messages([{"text": "a"}, {"role": "system", "text": "b"}, "c"])]
-    ['user', None, 'user']
-    """
+    """Return the messages of a turn as items, None in the place of what is no line."""
     return tuple(_item(each, user, user_name) for each in _listed(messages))
 
 
@@ -278,18 +232,7 @@ def _content(message: Any) -> str:
 
 
 def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
-    """Return what the personas said, in order, blank answers left out.
-
-    Args:
-        answers: an iterable of dicts, objects or texts.
-        user: id of the person they answer.
-
-    Raises:
-        MessageError: a persona id that cannot be one.
-
-    >>> [answer.persona for answer in read_answers([{"text": "a", "personaId": 0}, "b", {"text": " "}])]
-    ['0', None]
-    """
+    """Return what the personas said, in order, blank answers left out."""
     made = []
     for each in _listed(answers):
         content = _content(each)
@@ -306,11 +249,7 @@ def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
 
 
 def read_id(value: Any, field: str, limit_bytes: int) -> str | None:
-    """Return an id as text; None and blank are none, 0 is one.
-
-    >>> read_id(0, "persona", 64), read_id(" ", "persona", 64)
-    ('0', None)
-    """
+    """Return an id as text; None and blank are none, 0 is one."""
     if value is None:
         return None
     text = key_text(value, field, limit_bytes)
@@ -323,11 +262,7 @@ def read_lineage(value: Any) -> str:
 
 
 def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
-    """Return each persona that answered with its lineage, in order of its first answer.
-
-    >>> list_personas(read_answers([{"text": "x", "persona_id": p} for p in ("a", "b", "a", None)]), "default")
-    {'a': '', 'b': '', 'default': ''}
-    """
+    """Return each persona that answered with its lineage, in order of its first answer."""
     made: dict[str, str] = {}
     for answer in answers:
         name = default if answer.persona is None else answer.persona

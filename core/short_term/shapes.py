@@ -207,12 +207,7 @@ class _Told(NamedTuple):
 
 
 class TurnResult(_Told):
-    """What `write_turn` did: `(stored, reason)`, the number of entries written.
-
-    >>> result = TurnResult(0, "stop")
-    >>> result == (0, "stop"), result.summary_due
-    (True, False)
-    """
+    """What `write_turn` did: `(stored, reason)`, the number of entries written."""
 
     writes: tuple[WriteResult, ...]
     """One for each persona that answered."""

@@ -47,15 +47,7 @@ class Kept:
 
 
 def write_entries(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str) -> list[Kept]:
-    """Write what each persona keeps of a turn, all of it in one transaction, and say what became of each.
-
-    An entry takes the place of the former one of its owner and channel, whose summary stays while it lives; that
-    of a later turn stays. Lines of people whose level is full are left out, and where it is that of who is
-    speaking, everything.
-
-    Raises:
-        StoreWriteError: nothing was written.
-    """
+    """Write what each persona keeps of a turn, all of it in one transaction, and say what became of each."""
     order = sorted(range(len(entries)), key=lambda n: entries[n].scope.persona)
     begun = db.ids.one()
 
@@ -177,11 +169,7 @@ Judge = Callable[[str, int, bool], str]
 
 
 def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str) -> Kept:
-    """Write a summary to the user's and the server's entry of a channel; where there is none it is made.
-
-    Raises:
-        StoreWriteError: nothing was written.
-    """
+    """Write a summary to the user's and the server's entry of a channel; where there is none it is made."""
 
     def work(connection: Connection) -> Kept:
         own = inherit_privacy(connection, new)
@@ -230,12 +218,7 @@ def delete_entries(
     owner: tuple[OwnerKind, str] | None = None,
     channel: str | None = None,
 ) -> int:
-    """Remove the entries of an owner, a channel or both, and return how many there were.
-
-    Raises:
-        StoreWriteError: nothing was removed.
-        ValueError: neither is given.
-    """
+    """Remove the entries of an owner, a channel or both, and return how many there were."""
     if owner is None and channel is None:
         raise ValueError("Name an owner or a channel: there is no clearing of everything.")
     where = [_S.persona_id == persona]
@@ -258,23 +241,14 @@ _EXPIRED = (
 
 
 def delete_expired(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int:
-    """Remove those of these entries that are expired by now, and return how many this call has removed.
-
-    Raises:
-        StoreWriteError: nothing was removed.
-    """
+    """Remove those of these entries that are expired by now, and return how many this call has removed."""
     values = _times(db.clock(), life) | {"persona": persona, "ids": sorted(ids)}
     gone = delete(short_term_memories).where(*_by_id(db.family), _DEAD)
     return db.repeat(lambda connection: int(connection.execute(gone, values).rowcount), source=SOURCE)
 
 
 def delete_all_expired(db: Database, persona: str, *, life: Life) -> int:
-    """Remove every expired entry of a persona, a thousand in a transaction, and return how many there were.
-
-    Raises:
-        StoreReadError: nothing could be read.
-        StoreWriteError: the last thousand were not removed.
-    """
+    """Remove every expired entry of a persona, a thousand in a transaction, and return how many there were."""
     total = 0
     while True:
         values = _times(db.clock(), life) | {"persona": persona, "most": AT_ONCE}
@@ -289,9 +263,5 @@ _COUNT = select(func.count()).select_from(short_term_memories).where(_S.persona_
 
 
 def count_entries(db: Database, persona: str) -> int:
-    """Return how many entries of a persona are stored.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return how many entries of a persona are stored."""
     return int(db.read(_COUNT, {"persona": persona}, source=SOURCE)[0][0])

@@ -1,8 +1,4 @@
-"""What a writer of short-term entries holds until its transaction ends: conversation, people and entries, at once.
-
-So two turns of one channel never write at the same time, a person who sets their privacy to full waits for turns under
-way, and a conversation that turns private takes along every entry. One statement for each persona.
-"""
+"""What a writer of short-term entries holds until its transaction ends: conversation, people and entries, at once."""
 
 from __future__ import annotations
 
@@ -156,11 +152,7 @@ def inherit_privacy(connection: Connection, new: NewEntry) -> NewEntry:
 
 
 def read_level(db: Database, persona: str, participant: str | None, default: str) -> str:
-    """Return the privacy level of a person now, the strictest of all linked identities.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the privacy level of a person now, the strictest of all linked identities."""
     if not participant:
         return default
     with db.connection(source="participants") as connection:

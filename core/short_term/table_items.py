@@ -23,11 +23,7 @@ _S = short_term_memories.c
 
 
 def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
-    """Return items as they are stored; people stand in them by their mark alone.
-
-    >>> build_stored([Item("model", "hi", "Iris")])
-    [{'role': 'model', 'content': 'hi', 'speaker': 'Iris', 'timestamp': '', 'who': '', 'for': ''}]
-    """
+    """Return items as they are stored; people stand in them by their mark alone."""
     return [
         {
             "role": item.role,
@@ -42,11 +38,7 @@ def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
 
 
 def read_items(stored: Any) -> tuple[Item, ...]:
-    """Return the items of a row; what cannot be read is passed over.
-
-    >>> read_items('[{"role": "user", "content": "hi", "timestamp": "soon"}, 3]')
-    (Item(role='user', content='hi', speaker='', at=None, who='', answers=''),)
-    """
+    """Return the items of a row; what cannot be read is passed over."""
     return tuple(
         Item(
             role="model" if each.get("role") == "model" else "user",
@@ -77,16 +69,7 @@ def _read_list(stored: Any) -> list[Any]:
 
 
 def remove_person(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:
-    """Take everything of a person out of the entries; return how many entries are gone and how many changed.
-
-    Their own entries go. In those of servers and of other people their lines go, what the persona answered them, and
-    the summary, which may tell what they said; so does the summary of every channel they spoke in. An entry with
-    nothing left goes too.
-
-    Args:
-        keys: participant keys of all linked identities, whose rows of `participants` the caller holds: turns of theirs
-            under way have ended, later ones are not kept.
-    """
+    """Take everything of a person out of the entries; return how many entries are gone and how many changed."""
     if not keys:
         return 0, 0
     own = (_S.persona_id == persona, _S.owner_kind == "user", _S.owner_id.in_(sorted(keys)))
@@ -126,10 +109,7 @@ def reword_lines(connection: Connection, persona: str, channel: str, old: str, n
 
 
 def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> int:
-    """Take the summaries out of a channel's entries that were written since a moment; return how many.
-
-    The next turns bring another one.
-    """
+    """Take the summaries out of a channel's entries that were written since a moment; return how many."""
     told = (_S.persona_id == persona, _S.channel_id == channel, _S.summary.is_not(None))
     later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= bindparam("since", since, type_=Time()))
     ids = connection.execute(select(_S.id).where(*told, later)).scalars().all()
@@ -153,12 +133,7 @@ def _repeats(content: Any, text: str) -> bool:
 def _change_lines(
     connection: Connection, persona: str, ids: Sequence[int], each: Callable[[Any], Any], *, summary: bool
 ) -> tuple[int, int]:
-    """Change the lines of entries; return how many had nothing left and are gone, and how many say something else.
-
-    Args:
-        each: takes a stored line and gives what takes its place, None for nothing.
-        summary: the entry keeps it.
-    """
+    """Change the lines of entries; return how many had nothing left and are gone, and how many say something else."""
     held = (
         select(_S.id, _S.messages, _S.summary, _S.summary_updated_at)
         .where(_S.persona_id == persona, _S.id.in_(ids))

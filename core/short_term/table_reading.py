@@ -1,8 +1,5 @@
-"""Reading short-term entries by index: those of an owner newest first, those of people linked to them, one channel's.
-
-Two ways. The doors ask for versions first and then for the texts they do not hold (`read`); a prompt takes whole rows
-with its last statement (`section_parts_of`, `entry_of`). Both see what the viewer sees: rows of visible
-audiences, none that is local only for a remote prompt, and no thread of a channel that is hidden.
+"""Reading short-term entries by index: those of an owner newest first, those of people linked to them, one
+channel's.
 """
 
 from __future__ import annotations
@@ -216,15 +213,7 @@ def _build_values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> 
 def read_entries(
     db: Database, viewer: Viewer, lookups: Sequence[Lookup], *, life: Life, cached: int, narrow: Narrow = tuple
 ) -> Found:
-    """Return the entries looked up that live, in no order; texts held of the stored version are not read again.
-
-    Args:
-        cached: SHORT_TERM_CACHE_ENTRIES, texts held at most; 0 reads all of them.
-        narrow: says which of them are wanted, before texts are read.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the entries looked up that live, in no order; texts held of the stored version are not read again."""
     read = Found()
     for _ in range(TRIES):
         now = db.clock()

@@ -114,12 +114,7 @@ def write_turn(
 
 
 def _write_turn(call: Call, turn: Turn) -> TurnResult:
-    """Write what every persona that answered keeps of a turn, or say why nothing is kept.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreError: nothing was written.
-    """
+    """Write what every persona that answered keeps of a turn, or say why nothing is kept."""
     db, settings = call.db, call.settings
     place, _ = places.place_turn(turn, call.scope)
     if turn.level == UNKNOWN:
@@ -156,10 +151,7 @@ def _name_answer(answer: Answer, default: str) -> Answer:
 
 
 def _build_entry(turn: Turn, scope: Scope, settings: Settings, *, now: datetime, lineage: str = "") -> NewEntry | None:
-    """Return what the scope's persona keeps of a turn, None without user, channel or text.
-
-    What the host's screen flags is left out, since nothing here waits for an operator.
-    """
+    """Return what the scope's persona keeps of a turn, None without user, channel or text."""
     place, own = places.place_turn(turn, scope)
     if not place.user or not place.channel:
         logs.warning("short_term_without_place", user=bool(place.user), channel=bool(place.channel))
@@ -350,11 +342,7 @@ def update_short_term_memory(
 
 
 def _is_explicit(said: object, settings: Settings) -> bool:
-    """Return whether a person's message asks for lasting memory, which is not what a summary is for.
-
-    Raises:
-        MessageError: `said` is neither a text nor None.
-    """
+    """Return whether a person's message asks for lasting memory, which is not what a summary is for."""
     if said is None:
         return False
     if not isinstance(said, str):

@@ -1,8 +1,4 @@
-"""The call of a door of stories: what every call begins with, and the conversation or message that is meant.
-
-A conversation that the scope does not see is as if it were not there. A scope that names no conversation reads and
-changes the one asked for in that conversation's own right, as in `chat_history_cache`.
-"""
+"""The call of a door of stories: what every call begins with, and the conversation or message that is meant."""
 
 from __future__ import annotations
 
@@ -52,15 +48,7 @@ class StoryCall(Call):
 
 
 def open_conversation(call: Call, conversation: object) -> StoryCall:
-    """Return a call about a conversation.
-
-    Args:
-        conversation: its key; None is the scope's own.
-
-    Raises:
-        MessageError: no key is given and the scope names none, or the key cannot be one.
-        StoreReadError: nothing could be read.
-    """
+    """Return a call about a conversation."""
     if conversation is None:
         conversation = call.scope.conversation
     if conversation is None:
@@ -73,15 +61,7 @@ def open_conversation(call: Call, conversation: object) -> StoryCall:
 
 
 def open_message(call: Call, message: object, interface_path: object) -> StoryCall:
-    """Return a call about a message.
-
-    Args:
-        message: the row id that saving returned; with `interface_path` the platform's message id.
-
-    Raises:
-        MessageError: a value that can be neither.
-        StoreReadError: nothing could be read.
-    """
+    """Return a call about a message."""
     named = table_reading.find_named(call.db, call.persona, message, interface_path)
     if named is None:
         return StoryCall(call.db, call.settings, call.scope, call.viewer)

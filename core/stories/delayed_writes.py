@@ -1,10 +1,4 @@
-"""Changes that can be worked out again, kept back for a moment and written together.
-
-What is included, what is hidden and token counts change in bursts: each refresh may touch them. They are written once,
-SAVE_DEBOUNCE_SECONDS after the last change and at the latest 5 s after the first, when a prompt is about to be built
-(`Database.settle`), when the handle is closed, and at the end of the process. Until then every read of this process
-sees them through `Saver.pending`. What a person or a model wrote never comes here: it is written at once.
-"""
+"""Changes that can be worked out again, kept back for a moment and written together."""
 
 from __future__ import annotations
 
@@ -30,16 +24,7 @@ _making = threading.Lock()
 
 
 class Debounce:
-    """The time of the next write: a pause after the last change, at the latest MOST_SECONDS after the first.
-
-    Times are seconds of any clock that only rises.
-
-    >>> burst = Debounce()
-    >>> for n in range(50):
-    ...     burst.note(n * 0.018, 1.0)
-    >>> round(burst.due or 0, 3), burst.is_due(1.8), burst.is_due(1.9)
-    (1.882, False, True)
-    """
+    """The time of the next write: a pause after the last change, at the latest MOST_SECONDS after the first."""
 
     __slots__ = ("_first", "due")
 
@@ -49,12 +34,7 @@ class Debounce:
         """Time of the next write; None while nothing is to be written."""
 
     def note(self, now: float, pause_seconds: float) -> None:
-        """Take note of a change.
-
-        Args:
-            now: its time.
-            pause_seconds: SAVE_DEBOUNCE_SECONDS; a pause longer than MOST_SECONDS is kept.
-        """
+        """Take note of a change."""
         if self._first is None:
             self._first = now
         self.due = min(now + pause_seconds, self._first + max(MOST_SECONDS, pause_seconds))
@@ -114,13 +94,7 @@ _Key = tuple[str, str]
 
 
 class Saver:
-    """What one handle keeps back.
-
-    Args:
-        db: the handle.
-        clock: seconds that only rise.
-        timed: write by a thread of its own when it is time; False leaves that to `poll`.
-    """
+    """What one handle keeps back."""
 
     def __init__(self, db: Database, *, clock: Callable[[], float] = time.monotonic, timed: bool = True) -> None:
         self._db = db
@@ -179,11 +153,7 @@ class Saver:
         return is_due and self.flush()
 
     def flush(self) -> bool:
-        """Write everything in one transaction and return whether there was something.
-
-        A database that does not take it is told of in the log, and asked again later: nothing here raises, since it
-        may be called while a handle is closed.
-        """
+        """Write everything in one transaction and return whether there was something."""
         with self._db.held(self._writing) as held:
             if not held:
                 return False

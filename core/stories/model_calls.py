@@ -1,7 +1,4 @@
-"""Asking a model about stories: a template, the data in it as JSON, the answer; texts in pieces a model can take.
-
-An answer that must not take the place of a former text is kept for a person to see (`stories.refused`).
-"""
+"""Asking a model about stories: a template, the data in it as JSON, the answer; texts in pieces a model can take."""
 
 from __future__ import annotations
 
@@ -47,24 +44,13 @@ def build_renderer(settings: Settings) -> Renderer:
 
 
 def ask_model(tools: Tools, template: str, **values: Any) -> str:
-    """Return the model's answer to a template; lists and objects among the values are handed over as JSON.
-
-    Raises:
-        ModelError: the model failed.
-    """
+    """Return the model's answer to a template; lists and objects among the values are handed over as JSON."""
     given = {name: to_json(value) if isinstance(value, (list, dict)) else value for name, value in values.items()}
     return ask_text(tools, build_renderer(tools.settings).text(template, **given))
 
 
 def ask_text(tools: Tools, asked: str, begins_with: str = "") -> str:
-    """Return the model's answer to a text.
-
-    Args:
-        begins_with: the beginning of the answer, given to the model as its own; the answer goes on from there.
-
-    Raises:
-        ModelError: the model failed.
-    """
+    """Return the model's answer to a text."""
     messages = [{"role": "user", "content": asked}]
     if begins_with:
         messages.append({"role": "assistant", "content": begins_with})
@@ -78,21 +64,13 @@ def choose_tools(tools: Tools, place: StoryPlace) -> Tools:
 
 
 def read_open_lines(tools: Tools, persona: str, lines: Sequence[Line]) -> list[Line]:
-    """Return the messages a text may be made of and a model may be shown: not of people at level full.
-
-    Raises:
-        StoreReadError: the levels could not be read.
-    """
+    """Return the messages a text may be made of and a model may be shown: not of people at level full."""
     with tools.db.connection(source="participants") as connection:
         return table_lines.choose_open(connection, persona, lines, tools.settings.privacy_default)
 
 
 def read_text(reply: str, keys: Sequence[str]) -> str:
-    """Return the text a reply holds: under one of `keys` of its object, else the reply without think-blocks.
-
-    >>> read_text('<think>hm</think>{"recap": " She left. "}', ("recap",)), read_text("She left.", ("recap",))
-    ('She left.', 'She left.')
-    """
+    """Return the text a reply holds: under one of `keys` of its object, else the reply without think-blocks."""
     found = read_object(reply, keys, fits=lambda made: any(isinstance(made.get(key), str) for key in keys))
     if found is not None:
         return next(str(found[key]).strip() for key in keys if isinstance(found.get(key), str))
@@ -122,11 +100,7 @@ def keep_refused(
     target_id: int | None = None,
     data: dict[str, Any] | None = None,
 ) -> None:
-    """Keep a refused text in a transaction of its own: the operation it comes from is tried again.
-
-    Args:
-        while_there: whether all it was made of is still there; where it is not, nothing is kept.
-    """
+    """Keep a refused text in a transaction of its own: the operation it comes from is tried again."""
 
     def work(connection: Connection) -> None:
         table_conversations.find(connection, persona, conversation, lock=True)
@@ -144,11 +118,7 @@ def room_tokens(settings: Settings) -> int:
 
 
 def cut_pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:
-    """Return items in stretches that take at most `room` together; one that is larger alone stands alone.
-
-    >>> cut_pieces([3, 3, 3, 9, 1], lambda n: n, 6)
-    [[3, 3], [3], [9], [1]]
-    """
+    """Return items in stretches that take at most `room` together; one that is larger alone stands alone."""
     made: list[list[T]] = []
     used = 0
     for item in items:
@@ -162,11 +132,7 @@ def cut_pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[
 
 
 def cut_text(text: str, tokens: int, room: int) -> list[str]:
-    """Return a text in as many equal parts as it needs for each to take at most about `room` tokens.
-
-    >>> cut_text("abcdef", 30, 10), cut_text("abc", 3, 10)
-    (['ab', 'cd', 'ef'], ['abc'])
-    """
+    """Return a text in as many equal parts as it needs for each to take at most about `room` tokens."""
     parts = max(1, math.ceil(tokens / room))
     size = max(1, math.ceil(len(text) / parts))
     return [text[at : at + size] for at in range(0, len(text), size)] or [text]

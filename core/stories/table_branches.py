@@ -1,8 +1,4 @@
-"""A conversation taken over into another one: its messages up to a point, and all that lies on them.
-
-Everything happens on the connection handed in, which belongs to one transaction. Row ids are new; what refers to a
-message or scene that is not taken over is left out.
-"""
+"""A conversation taken over into another one: its messages up to a point, and all that lies on them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What lies beside the messages of a chat file: alternatives, recaps, scenes, the running recap.
-
-Written as the file has it, in the transaction of the messages themselves, and read again a page of messages at a time.
-One change of one of them is the work of the tables of `messages` and of `running.table`.
-"""
+"""What lies beside the messages of a chat file: alternatives, recaps, scenes, the running recap."""
 
 from __future__ import annotations
 
@@ -83,10 +79,7 @@ NOTHING = Beside()
 
 
 def insert_beside(connection: Connection, db: Database, persona: str, made: Sequence[tuple[int, str, Beside]]) -> None:
-    """Store what lies beside messages that were stored just now; each is `(row id, conversation, what)`.
-
-    The current alternative has a copy of the message's own recap.
-    """
+    """Store what lies beside messages that were stored just now; each is `(row id, conversation, what)`."""
     now = db.clock()
     texts, recaps, ends, versions = [], [], [], []
     ids = iter(db.ids.take(sum(what.scene is not None for _, _, what in made)))
@@ -164,13 +157,7 @@ def keep_conversation(
     versions: Sequence[Version] = (),
     current: int | None = None,
 ) -> int:
-    """Keep what a file says of a whole conversation, and return how many versions of its running recap are new.
-
-    Args:
-        metadata: of the conversation; None leaves what is there.
-        versions: those with a number that was given here before are left out.
-        current: the one that is current in the file; so it is here when a version is new.
-    """
+    """Keep what a file says of a whole conversation, and return how many versions of its running recap are new."""
     next_number = connection.execute(_NUMBERS, {"persona": persona, "conversation": conversation}).scalar()
     if next_number is None:
         return 0

@@ -33,11 +33,7 @@ class Counting:
 
 
 def choose_counter(counter: Counter | None, settings: Settings) -> Counting:
-    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate.
-
-    Raises:
-        TypeError: the counter cannot be called.
-    """
+    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate."""
     count, name = resolve_counter(counter, settings.llm_model or None)
     return Counting(count, name.encode("utf-8")[:_NAME_BYTES].decode("utf-8", "ignore"))
 

@@ -1,9 +1,4 @@
-"""The values kept beside a message, its recap first of all.
-
-What a person or a model wrote is written at once; `include` is worked out and therefore kept back for a moment.
-Each key of `recaps.rules_keys` lies where it belongs: those of a scene on the scene that ends with the message,
-`exclude` on the message itself, the others on its recap, of which each alternative has a copy of its own.
-"""
+"""The values kept beside a message, its recap first of all."""
 
 from __future__ import annotations
 
@@ -366,11 +361,7 @@ def _write_scene(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, key: str, value: Any
 ) -> bool:
     """Set one value within a transaction; False where it is so already, the message ends no scene, or there is no
-    such version.
-
-    `scene_break` makes the scene and takes it away with its recaps, the other keys need one. Another text under
-    `scene_recap_memory` is a new version, None takes all versions away.
-    """
+    such version."""
     if key == "scene_break":
         if value:
             return table_scenes.insert_scene(connection, db, persona, conversation, row_id)[1]
@@ -414,11 +405,7 @@ WORDING_CHARS = 10_000
 
 
 def _wording(text: object, field: str) -> str:
-    """Return a prompt or prefill as it is kept.
-
-    Raises:
-        MessageError: it is no text, or too long.
-    """
+    """Return a prompt or prefill as it is kept."""
     if not isinstance(text, str):
         raise MessageError.of_type(field, text, "a text")
     if len(text) > WORDING_CHARS:

@@ -1,7 +1,4 @@
-"""Tags: their normal form, finding known ones in a text, following their links.
-
-Called by the tagging doors and by every table module that stores tags. Reads no database: the vocabulary comes in.
-"""
+"""Tags: their normal form, finding known ones in a text, following their links."""
 
 from __future__ import annotations
 
@@ -39,15 +36,8 @@ _SPACES = re.compile(r"\s+")
 
 
 def normal(tag: str) -> str:
-    """Return the tag in small letters, without control characters, trimmed, inner white space one space; "" when blank.
-
-    Accents stay, as they were said: in texts a tag is looked for without them.
-
-    White space that is a control character, such as a line break, separates words like any other. Normal form of a
-    normal form is itself.
-
-    >>> normal("  Ｐizza  NIGHT\\n"), normal("   ")
-    ('pizza night', '')
+    """Return the tag in small letters, without control characters, trimmed, inner white space one space; ""
+    when blank.
     """
     # Control characters go first: one that goes between a letter and its accent lets the two join.
     text = fold_case(_CONTROLS.sub("", clean(tag)))
@@ -62,21 +52,7 @@ def normal(tag: str) -> str:
 
 
 def tag_items(value: object, name: str = "tags") -> list[str]:
-    """Return what was given as a list of texts: a list's elements without None, anything else as one text.
-
-    Args:
-        value: None, a list, tuple or set, a text, or something else, whose text counts.
-        name: the argument's name in the error.
-
-    Returns:
-        Texts as they are, in the order given; a set's in text order.
-
-    Raises:
-        TypeError: an element is itself a list, tuple or set; the message names it. Or it has no text.
-
-    >>> tag_items(["Food", None, 7]), tag_items("food"), tag_items(None)
-    (['Food', '7'], ['food'], [])
-    """
+    """Return what was given as a list of texts: a list's elements without None, anything else as one text."""
     if value is None:
         return []
     if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, (list, tuple, set, frozenset)):
@@ -118,21 +94,7 @@ def _json_list(text: str) -> list[object] | None:
 
 
 def stored_form(value: object) -> tuple[list[str], list[int]]:
-    """Return the tags to store, and the byte length of each tag that is too long to be stored.
-
-    Args:
-        value: None, a list, a text that is a JSON list, or any other text, which is one tag.
-
-    Returns:
-        `(tags, dropped)`: tags in normal form, unique, in first-seen order, each at most TAG_BYTES; `dropped` holds one
-        length for each distinct tag above that.
-
-    Raises:
-        TypeError: an element is itself a list.
-
-    >>> stored_form(["Food", "food ", " Café", 7]), stored_form('["a","b"]'), stored_form(["a" * 300])
-    ((['food', 'café', '7'], []), (['a', 'b'], []), ([], [300]))
-    """
+    """Return the tags to store, and the byte length of each tag that is too long to be stored."""
     parsed = _json_list(value) if isinstance(value, str) else None
     tags: list[str] = []
     dropped: list[int] = []
@@ -153,21 +115,7 @@ def extract(
     languages: Sequence[str],
     fuzzy_score: float,
 ) -> list[str]:
-    """Return the tags of a text, in order of appearance: its words, or the known tags among them.
-
-    Args:
-        text: as said; None and blank give nothing.
-        vocabulary: None gives every word worth looking for. With one, only its tags come back: stretches of one to
-            three words that are a tag or alias, then for words that are in none a tag of the same stem, then one
-            spelt nearly alike.
-        limit: most tags (TAGS_LIMIT).
-        languages: ISO 639-1 codes for the stems.
-        fuzzy_score: least `fuzz.ratio` of a near spelling, 0 to 100; 0 switches near spelling off.
-
-    >>> known = Vocabulary(tags={"pizza night": 1, "pizza": 1, "cat": 1}, aliases={"kitty": "cat"})
-    >>> extract("Kitty came to pizza night", vocabulary=known, limit=12, languages=["en"], fuzzy_score=0)
-    ['cat', 'pizza night', 'pizza']
-    """
+    """Return the tags of a text, in order of appearance: its words, or the known tags among them."""
     if not text or limit <= 0:
         return []
     if vocabulary is None:
@@ -177,20 +125,7 @@ def extract(
 
 
 def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int) -> list[str]:
-    """Return the tags, then those one link away, the heaviest link first.
-
-    Args:
-        tags: taken in normal form, unique, in the order given; blanks and None are dropped.
-        vocabulary: its links hold both directions; None adds nothing.
-        limit: most tags in all (EXPANDED_TAGS_LIMIT), originals first.
-
-    Returns:
-        Originals, then linked tags by weight descending (the largest where several links lead to one), then name.
-
-    >>> linked = Vocabulary(links={"cat": (("pet", 1.0),), "pet": (("cat", 1.0), ("dog", 0.5))})
-    >>> expand(["Cat", "cat"], linked, 24), expand(["pet"], linked, 24)
-    (['cat', 'pet'], ['pet', 'cat', 'dog'])
-    """
+    """Return the tags, then those one link away, the heaviest link first."""
     originals = dict.fromkeys(tag for tag in map(normal, tag_items(list(tags))) if tag)
     reached: dict[str, float] = {}
     for tag in originals if vocabulary else ():
@@ -212,15 +147,7 @@ def _checked(tag: object, name: str) -> str:
 
 
 def check_alias(alias: object, tag: object, vocabulary: Vocabulary) -> tuple[str, str]:
-    """Return alias and tag in normal form, fit to be stored together.
-
-    Raises:
-        ValueError: one of them blank or over TAG_BYTES, the alias is a tag already, the alias and the tag are one, or
-            the two would chain: the tag is itself an alias, or the alias is what another alias stands for.
-
-    >>> check_alias("Kitty", "cat", Vocabulary(tags={"cat": 1}))
-    ('kitty', 'cat')
-    """
+    """Return alias and tag in normal form, fit to be stored together."""
     other, known = _checked(alias, "alias"), _checked(tag, "tag")
     if other == known:
         raise ValueError(f"alias {other!r} is the tag itself. An alias must be another spelling.")
@@ -236,14 +163,7 @@ def check_alias(alias: object, tag: object, vocabulary: Vocabulary) -> tuple[str
 
 
 def check_link(a: object, b: object, weight: object = 1.0) -> tuple[str, str, float]:
-    """Return both tags in normal form and the weight as a number, fit to be stored as a link.
-
-    Raises:
-        ValueError: a tag blank or over TAG_BYTES, both tags the same, or the weight no number above 0 and at most 10.
-
-    >>> check_link("Cat", "pet", 2)
-    ('cat', 'pet', 2.0)
-    """
+    """Return both tags in normal form and the weight as a number, fit to be stored as a link."""
     first, second = _checked(a, "a"), _checked(b, "b")
     if first == second:
         raise ValueError(f"a and b are both {first!r}. A link joins two different tags.")

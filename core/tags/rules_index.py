@@ -1,7 +1,4 @@
-"""A vocabulary made ready for finding its tags in texts; `tags.rules` is the way in.
-
-Built once for each vocabulary: 50,000 tags take a few tenths of a second, a message afterwards about a millisecond.
-"""
+"""A vocabulary made ready for finding its tags in texts; `tags.rules` is the way in."""
 
 from __future__ import annotations
 
@@ -68,10 +65,7 @@ def _tokens(plain: str) -> Iterator[_Token]:
 
 
 class TagIndex:
-    """The known tags and aliases of one vocabulary, by words, by stem and by first letter and length.
-
-    Safe to share between threads: what is built late is built from the vocabulary alone, at worst twice.
-    """
+    """The known tags and aliases of one vocabulary, by words, by stem and by first letter and length."""
 
     def __init__(self, vocabulary: Vocabulary, languages: Sequence[str]) -> None:
         self.vocabulary = vocabulary
@@ -109,12 +103,7 @@ class TagIndex:
             self._spelt.setdefault(tuple(token.text for token in tokens), []).append((plain, tokens[0].start, tag))
 
     def find(self, text: str, fuzzy_score: float) -> Iterator[str]:
-        """Yield the tags of the text, unique, in order of appearance.
-
-        Args:
-            text: as said.
-            fuzzy_score: least `fuzz.ratio`, 0 to 100; 0 is off.
-        """
+        """Yield the tags of the text, unique, in order of appearance."""
         seen: set[str] = set()
         for tag in self._appearing(_plain(text), fuzzy_score):
             if tag not in seen:
@@ -153,11 +142,7 @@ class TagIndex:
         return found
 
     def _inside(self, plain: str, token: _Token) -> list[tuple[int, str]]:
-        """Return `(end, tag)` for tags with characters of a script without spaces that begin in this token.
-
-        They are looked for at every character of such a run; at a word only where it begins. Beside a word of another
-        script they end where the word ends.
-        """
+        """Return `(end, tag)` for tags with characters of a script without spaces that begin in this token."""
         if not self._within:
             return []
         found = []
@@ -252,11 +237,7 @@ class _NearSpelling:
         return best[1][1] if best else None
 
     def _comparable(self, word: str) -> Iterator[list[str]]:
-        """Yield the names whose length alone does not rule out the score.
-
-        A ratio is 200 times what is common over both lengths; at most the shorter one is common, and of two different
-        words of one length at most all but one character.
-        """
+        """Yield the names whose length alone does not rule out the score."""
         length = len(word)
         for size, names in self._index.by_letter.get(word[0], {}).items():
             common = min(length, size) - (length == size)
@@ -269,10 +250,7 @@ _lock = threading.Lock()
 
 
 def index_of(vocabulary: Vocabulary, languages: Sequence[str]) -> TagIndex:
-    """Return the index of this vocabulary object, built at most once while it is among the last KEPT used.
-
-    The index holds the vocabulary, so the object's identity cannot pass to another one meanwhile.
-    """
+    """Return the index of this vocabulary object, built at most once while it is among the last KEPT used."""
     key = (id(vocabulary), tuple(languages))
     with _lock:
         index = _kept.get(key)

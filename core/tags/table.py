@@ -1,8 +1,4 @@
-"""The tag vocabulary of a persona: tags with their uses, aliases, links.
-
-`counters` holds under `tag_vocabulary` a number that rises whenever a tag, alias or link appears or goes; who keeps a
-vocabulary compares it. A change of `uses` alone does not raise it: it only decides between equally near spellings.
-"""
+"""The tag vocabulary of a persona: tags with their uses, aliases, links."""
 
 from __future__ import annotations
 
@@ -40,10 +36,7 @@ _MOST_CACHED = 64
 
 
 def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:
-    """Count tags of rows that are stored; new ones become part of the vocabulary.
-
-    Call it last in a transaction: the rows it writes are shared by many writers.
-    """
+    """Count tags of rows that are stored; new ones become part of the vocabulary."""
     if not uses:
         return
     wanted = sorted(uses)
@@ -109,10 +102,7 @@ def add(db: Database, persona: str, tag: object) -> WriteResult:
 
 
 def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteResult:
-    """Make another spelling of a tag known; the tag becomes known too.
-
-    Refused, with the sentence in `notes`: the alias is a tag already, would chain, or is blank.
-    """
+    """Make another spelling of a tag known; the tag becomes known too."""
 
     def work(connection: Connection) -> WriteResult:
         raise_version(connection, db, persona)  # first: it keeps a second change from being checked meanwhile
@@ -127,10 +117,7 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
 
 
 def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0) -> WriteResult:
-    """Link two tags, or give their link another weight; both become known.
-
-    Refused, with the sentence in `notes`: a tag with itself, a weight that is not above 0 and at most 10.
-    """
+    """Link two tags, or give their link another weight; both become known."""
     try:
         one, other, number = _checked(lambda: rules.check_link(a, b, weight))
     except UndoError as refused:
@@ -210,11 +197,7 @@ def _read(connection: Connection, persona: str) -> Vocabulary:
 
 
 def load(db: Database, persona: str) -> Vocabulary:
-    """Return the vocabulary of one persona, links in both directions, read in one round trip.
-
-    Raises:
-        StoreReadError: it could not be read.
-    """
+    """Return the vocabulary of one persona, links in both directions, read in one round trip."""
     return _vocabulary(db.read(_ALL, {"persona": persona}, source="tags"))
 
 

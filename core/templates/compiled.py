@@ -1,7 +1,4 @@
-"""Compiles and runs one template and checks what it makes; everything that needs jinja2 at hand.
-
-Only `templates.render` imports this module, at its first rendering.
-"""
+"""Compiles and runs one template and checks what it makes; everything that needs jinja2 at hand."""
 
 from __future__ import annotations
 
@@ -52,11 +49,7 @@ def compiled(room: Room, name: str) -> Template:
 
 
 def run(room: Room, name: str, values: Mapping[str, Any], steps: int) -> Any:
-    """Return what the template makes.
-
-    Raises:
-        TemplateError: whatever went wrong, with template and line.
-    """
+    """Return what the template makes."""
     template = compiled(room, name)
     meter = Meter(steps)
     token = METER.set(meter)

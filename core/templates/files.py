@@ -1,8 +1,4 @@
-"""Where templates lie, what their headers say, and the error that names them.
-
-Used by `templates.render` alone. A name is that of a file below `prompts/` or the overlay; no name leads out of
-them.
-"""
+"""Where templates lie, what their headers say, and the error that names them."""
 
 from __future__ import annotations
 
@@ -31,10 +27,7 @@ TYPES: dict[str, tuple[tuple[type, ...], Any, Any]] = {
 
 
 class TemplateError(ConfigError):
-    """A template cannot be used.
-
-    Message and attributes name file and line, and where a variable is unknown, it and the nearest known one.
-    """
+    """A template cannot be used."""
 
     def __init__(
         self,
@@ -77,11 +70,7 @@ def source_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable
 
 
 def find(name: str, folders: list[Path]) -> Path:
-    """Return the first file of this name.
-
-    Raises:
-        TemplateError: no file, or a name that is not one of a file below the folders (`..`, absolute).
-    """
+    """Return the first file of this name."""
     if not _NAMES.fullmatch(name) or ".." in name:
         raise TemplateError(name[:100], "this is no name of a template below prompts/")
     for folder in folders:

@@ -1,8 +1,4 @@
-"""What a template costs: steps counted while it runs, and functions that count what they do.
-
-Whatever a template can do takes a time that is counted before it is done, so that none takes long.
-`templates.sandbox` puts these functions where templates reach them.
-"""
+"""What a template costs: steps counted while it runs, and functions that count what they do."""
 
 from __future__ import annotations
 
@@ -49,11 +45,7 @@ class Meter:
         self.values: list[Any] = []
 
     def charge(self, steps: int) -> None:
-        """Count steps.
-
-        Raises:
-            TooManyStepsError: more than the limit in all.
-        """
+        """Count steps."""
         self.used += steps
         if self.used > self.limit:
             raise TooManyStepsError(f"it takes more than {self.limit} steps (TEMPLATE_STEPS)")
@@ -77,10 +69,7 @@ def counted(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def measure(value: Any, chars_per_step: int = CHARS_PER_STEP, times: int = 1) -> None:
-    """Count what it costs to write a value out, or to compare it, with all that is in it.
-
-    A list that holds another one twice, which holds another one twice, is small in memory and endless written out.
-    """
+    """Count what it costs to write a value out, or to compare it, with all that is in it."""
     waiting: list[Any] = [value]
     values = chars = 0
     while waiting:

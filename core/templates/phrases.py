@@ -1,8 +1,4 @@
-"""The phrases that say something is worth remembering: shipped by language, replaced group by group.
-
-They lie in `prompts/remember/<language>.yaml`; the flag REMEMBER_PHRASES replaces groups. How they are matched is
-decided in `text.remember_phrases`.
-"""
+"""The phrases that say something is worth remembering: shipped by language, replaced group by group."""
 
 from __future__ import annotations
 
@@ -34,21 +30,7 @@ def _texts(value: object) -> tuple[str, ...]:
 def load_phrases(
     languages: Iterable[str], overlay: Phrases | None = None, templates_dir: str | Path | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the phrases of all five groups for these languages, the overlay's groups in place of the shipped ones.
-
-    Args:
-        languages: ISO 639-1 codes; one without a file in `prompts/remember` adds nothing.
-        overlay: REMEMBER_PHRASES, group to phrases. A group it names replaces that group, an empty list empties it; a
-            group that does not exist is logged and passed over.
-        templates_dir: TEMPLATES_DIR; a file `remember/<language>.yaml` there takes the place of the shipped one.
-
-    Raises:
-        FileNotFoundError: the installation has no `prompts`.
-        ValueError: a file is no mapping.
-
-    >>> load_phrases(["en"], {"explicit": ["mark my words"]})["explicit"]
-    ('mark my words',)
-    """
+    """Return the phrases of all five groups for these languages, the overlay's groups in place of the shipped ones."""
     found: dict[str, tuple[str, ...]] = dict.fromkeys(GROUPS, ())
     for language in dict.fromkeys(code.lower() for code in languages):
         for group, phrases in (read_words("remember", language, _read, templates_dir) or {}).items():

@@ -1,7 +1,4 @@
-"""The beginnings of texts that are an error or a refusal and no answer, from `prompts/refused.yaml`.
-
-How they are matched is decided in `text.refusals`.
-"""
+"""The beginnings of texts that are an error or a refusal and no answer, from `prompts/refused.yaml`."""
 
 from __future__ import annotations
 
@@ -16,18 +13,7 @@ FILE = "refused.yaml"
 
 
 def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]:
-    """Return the patterns that `text.refusals.refusal` takes.
-
-    Args:
-        templates_dir: a file `refused.yaml` there takes the place of the shipped one. One that cannot be read does not,
-            and an entry that is no regular expression is passed over; each is logged once.
-
-    Raises:
-        FileNotFoundError: the installation has no `prompts`.
-
-    >>> len(refused_patterns()) > 50
-    True
-    """
+    """Return the patterns that `text.refusals.refusal` takes."""
     own = Path(templates_dir) / FILE if templates_dir else None
     for path in (own, resources.find("prompts") / FILE):
         if path is None:

@@ -1,14 +1,4 @@
-"""Renders the templates of `prompts/`, overlaid by single files of TEMPLATES_DIR.
-
-A broken overlay never costs a prompt: the shipped file takes its place, with one warning and a note. What a shipped
-template is given, and what a JSON template must make, stands on top of the file, where whoever overlays it sees it:
-
-    {# variables: line: text; tone: text #}
-    {# result: context: object; input: object; [extra: text] #}
-
-Types are text, number (or null), switch, list and object; brackets mark what may be absent. jinja2 is loaded at the
-first rendering.
-"""
+"""Renders the templates of `prompts/`, overlaid by single files of TEMPLATES_DIR."""
 
 from __future__ import annotations
 
@@ -32,16 +22,7 @@ _warned: set[str] = set()
 
 
 class Renderer:
-    """Renders templates for one call; made at its start, thrown away at its end.
-
-    Args:
-        templates_dir: folder whose files take the place of shipped ones of the same name; None for none.
-        steps: most steps one rendering may take (TEMPLATE_STEPS).
-        on_note: called with each note at once, beside `notes`.
-
-    >>> Renderer().text("lines/language.txt.j2", language="it")
-    'Answer in this language: it.'
-    """
+    """Renders templates for one call; made at its start, thrown away at its end."""
 
     def __init__(
         self,
@@ -59,22 +40,11 @@ class Renderer:
             self._overlay = None
 
     def text(self, name: str, /, **values: Any) -> str:
-        """Return the text of a `*.txt.j2` template; None among the values is shown as nothing.
-
-        Raises:
-            TemplateError: the shipped template fails too.
-        """
+        """Return the text of a `*.txt.j2` template; None among the values is shown as nothing."""
         return str(self._render("text", name, values))
 
     def json(self, name: str, /, **values: Any) -> Any:
-        """Return what a `*.json.j2` template makes, parsed; its keys and types are those of its `result` header.
-
-        No value is ever part of the text that is parsed: an expression stands for its value, which comes back as the
-        very object handed in. So no text can add, remove or move a key.
-
-        Raises:
-            TemplateError: the shipped template fails too.
-        """
+        """Return what a `*.json.j2` template makes, parsed; its keys and types are those of its `result` header."""
         return self._render("json", name, values)
 
     def _render(self, kind: Kind, name: str, values: Mapping[str, Any]) -> Any:
@@ -105,10 +75,7 @@ class Renderer:
 
 
 def check_templates(templates_dir: str | Path | None) -> list[TemplateError]:
-    """Return every problem of an overlay, or with None of the shipped templates; empty when all is well.
-
-    Each file is compiled; one whose shipped version says what it is given is rendered with filled and empty samples.
-    """
+    """Return every problem of an overlay, or with None of the shipped templates; empty when all is well."""
     folder = Path(templates_dir) if templates_dir else resources.find("prompts")
     if not folder.is_dir():
         return [TemplateError(str(folder), "TEMPLATES_DIR is no folder", file=str(folder))]
@@ -128,11 +95,7 @@ def check_templates(templates_dir: str | Path | None) -> list[TemplateError]:
 
 
 def _try_out(name: str, overlay: str | None) -> None:
-    """Compile one template, and render it where what it is given is known.
-
-    Raises:
-        TemplateError: what is wrong with it.
-    """
+    """Compile one template, and render it where what it is given is known."""
     runner = _runner()
     room = runner.room(overlay, "json" if name.endswith(".json.j2") else "text")
     runner.compiled(room, name)

@@ -1,12 +1,4 @@
-"""The closed room templates run in: expressions, counted loops, known filters, nothing outside.
-
-Only `templates.render` imports this module, at its first rendering, because jinja2 takes a while to load. Two
-kinds of environment are made here: `text` renders leaf text; in `json` every output expression leaves a mark in the
-text and its value in `Meter.values`, so that a value never becomes part of what is parsed.
-
-What a template may hold is a list of syntax nodes, filters and methods; whatever is on no list is refused with its line
-when the template is compiled. That keeps new features of the template language out until somebody has looked at them.
-"""
+"""The closed room templates run in: expressions, counted loops, known filters, nothing outside."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Files of words by language below `prompts/`: one of TEMPLATES_DIR takes the place of the shipped one.
-
-Called by `templates.phrases` and `wishes.recognition`.
-"""
+"""Files of words by language below `prompts/`: one of TEMPLATES_DIR takes the place of the shipped one."""
 
 from __future__ import annotations
 
@@ -19,20 +16,7 @@ Words = TypeVar("Words")
 def read_words(
     folder: str, language: str, read: Callable[[str, int], Words], templates_dir: str | Path | None = None
 ) -> Words | None:
-    """Return what a file of words holds, None where the language has none.
-
-    Args:
-        folder: its folder below `prompts/`, such as `remember`.
-        language: ISO 639-1 code; what is no word names no file.
-        read: gives what a file holds, by its path and the time it was changed at; raises OSError or ValueError where
-            it is of no use.
-        templates_dir: TEMPLATES_DIR. A file there that is of no use does not take the place of the shipped one, and is
-            logged once.
-
-    Raises:
-        FileNotFoundError: the installation has no `prompts`.
-        ValueError: the shipped file is of no use.
-    """
+    """Return what a file of words holds, None where the language has none."""
     if not language.isalpha():  # a code is a word, never a way out of the folder
         return None
     name = f"{folder}/{language}.yaml"

@@ -1,8 +1,4 @@
-"""How ten languages name days, months and spans of time: the table that `search.question.days` reads by.
-
-Words stand without accents and folded (`text.languages.bare`), the forms of one thing side by side. Japanese and
-Chinese, written without spaces, have patterns of their own in `search.question.days`.
-"""
+"""How ten languages name days, months and spans of time: the table that `search.question.days` reads by."""
 
 from __future__ import annotations
 
@@ -244,11 +240,7 @@ def _set(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=32)
 def calendar(language: str) -> Calendar | None:
-    """Return the words of a language, None for one that is not known.
-
-    >>> calendar("de").months["marz"], calendar("en").units["weeks"], calendar("xx")
-    (3, 'week', None)
-    """
+    """Return the words of a language, None for one that is not known."""
     words = CALENDARS.get(language)
     if words is None:
         return None

@@ -1,8 +1,4 @@
-"""How many tokens a text takes: the host's counter, tiktoken where its data is on this machine, an estimate.
-
-Nothing is ever fetched: tiktoken downloads what it does not find, so it is asked only once its file has been seen and
-checked. Called by `prompt_engine`.
-"""
+"""How many tokens a text takes: the host's counter, tiktoken where its data is on this machine, an estimate."""
 
 from __future__ import annotations
 
@@ -37,23 +33,7 @@ CHUNK_CHARS = 100_000
 
 
 def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[Counter, str]:
-    """Return the counter to use and its name for the report.
-
-    Args:
-        counter: the host's `text -> int`; None for the built-in one.
-        model: name of the configured model, with or without a provider before a slash.
-
-    Returns:
-        `(counter, name)`. The name is the host's function's own (`custom` for a lambda), the encoding's
-        (`o200k_base`), or `estimate` where the model or its data is not known here.
-
-    Raises:
-        TypeError: the counter cannot be called.
-
-    >>> counter, name = resolve_counter(lambda text: len(text.split()))
-    >>> counter("a b c"), name
-    (3, 'custom')
-    """
+    """Return the counter to use and its name for the report."""
     if counter is not None:
         if not callable(counter):
             raise TypeError(f"counter is of type {type(counter).__name__}. Pass a function from text to a number.")
@@ -128,15 +108,7 @@ _ASCII = re.compile(r"[\x00-\x7f]+")
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text takes, by script, without any data.
-
-    Made to err high: English comes out some 10 to 40 per cent above cl100k_base and o200k_base, other scripts between
-    the two. A character of a script not listed counts half its UTF-8 bytes, and no encoding of bytes can give more than
-    twice that. Short strings of letters at random, without digits or capitals, may come out below half.
-
-    >>> estimate_tokens("tiktoken is great!"), estimate_tokens(""), estimate_tokens("お誕生日おめでとう")
-    (5, 0, 9)
-    """
+    """Return about how many tokens a text takes, by script, without any data."""
     pieces = len(_PIECES.findall(text))
     if text.isascii():
         return pieces

@@ -1,7 +1,4 @@
-"""Days, weeks, months and years as spans of the calendar, counted from today.
-
-Called by `search.question.days` and `search.question.days_cjk`.
-"""
+"""Days, weeks, months and years as spans of the calendar, counted from today."""
 
 from __future__ import annotations
 
@@ -36,21 +33,13 @@ def days_of(year: int, month: int | None = None, day: int | None = None) -> Iter
 
 
 def yearless(today: date, month: int, day: int | None = None) -> Iterator[Days]:
-    """Yield a day or month of each of the last years, the newest first, none that is still to come.
-
-    >>> [start.isoformat() for start, _ in yearless(date(2026, 3, 10), 5, 7)][:2]
-    ['2025-05-07', '2024-05-07']
-    """
+    """Yield a day or month of each of the last years, the newest first, none that is still to come."""
     for year in range(today.year, today.year - YEARLESS, -1):
         yield from (days for days in days_of(year, month, day) if days[0] <= today)
 
 
 def span(unit: Unit, today: date, steps: int) -> Iterator[Days]:
-    """Yield the week, weekend, month, year or day that lies `steps` before (negative: after) that of today.
-
-    >>> [day.isoformat() for day in next(span("month", date(2026, 3, 10), 1))]
-    ['2026-02-01', '2026-03-01']
-    """
+    """Yield the week, weekend, month, year or day that lies `steps` before (negative: after) that of today."""
     try:
         if unit == "year":
             yield from days_of(today.year - steps)
@@ -82,10 +71,6 @@ def count_back(count: int, unit: Unit, today: date) -> Iterator[Days]:
 
 
 def month_span(year: int, first: int, months: int) -> Days:
-    """Return so many months from the first of one on.
-
-    >>> [day.isoformat() for day in month_span(2025, 12, 3)]
-    ['2025-12-01', '2026-03-01']
-    """
+    """Return so many months from the first of one on."""
     at = year * 12 + first - 1 + months
     return date(year, first, 1), date(at // 12, at % 12 + 1, 1)

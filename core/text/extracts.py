@@ -1,8 +1,4 @@
-"""Sentences and words chosen from what was said, where no model can sum it up.
-
-An extract is the source's own words, spelled as said; it is never called a summary. The same texts always give the same
-extract.
-"""
+"""Sentences and words chosen from what was said, where no model can sum it up."""
 
 from __future__ import annotations
 
@@ -67,29 +63,7 @@ class _Sentence:
 def build_extract(
     texts: Sequence[str], *, speakers: Sequence[str] = (), most_sentences: int = 3, most_chars: int = 600
 ) -> str:
-    """Return the sentences that say most, in the order they were said; blank where nothing is of use.
-
-    Sentences of rare words win, those in the first person, with names or numbers before others, questions last; a
-    sentence adds what those chosen before have not said. A sentence said twice counts once. Greetings and other
-    sentences of stop words alone are of no use.
-
-    Args:
-        texts: what was said, one message each, in any language.
-        speakers: who said each text, where several people speak; what they said then begins with their name, wherever
-            it is another one than before.
-        most_sentences: 1 or more.
-        most_chars: longest extract; the best sentence is cut at a word's end when it alone is longer.
-
-    Returns:
-        One line in the source's spelling, each sentence ending as said, else with a full stop.
-
-    >>> build_extract(["hi!", "ada moved to rome", "really?", "The cat is called Tofu."])
-    'ada moved to rome. The cat is called Tofu.'
-    >>> build_extract(["I moved to Rome", "I did not.", "It is warm there."], speakers=["Ada", "Bob", "Bob"])
-    'Ada: I moved to Rome. Bob: I did not. It is warm there.'
-    >>> build_extract(["hi", "👍", " "])
-    ''
-    """
+    """Return the sentences that say most, in the order they were said; blank where nothing is of use."""
     found: dict[str, str] = {}
     who: dict[str, str] = {}
     for at, text in enumerate(texts):
@@ -131,14 +105,7 @@ def _length(sentence: str, who: Mapping[str, str]) -> int:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text, trimmed, each on one line, with the marks they end with.
-
-    They end at full stops, question and exclamation marks of any script and at line breaks, not at the points of
-    numbers, initials and common abbreviations. Marks of lists, headings and bold print are left out.
-
-    >>> list(sentences("Dr. No has 3.5 cats... Really?! 猫がいる。元気。"))
-    ['Dr. No has 3.5 cats...', 'Really?!', '猫がいる。', '元気。']
-    """
+    """Yield the sentences of a text, trimmed, each on one line, with the marks they end with."""
     start = 0
     known = clean(text)
     for stop in _STOP.finditer(known):
@@ -158,11 +125,7 @@ def _one_line(text: str) -> Iterator[str]:
 
 
 def _paired(sentence: str) -> str:
-    """Return the sentence without half a pair of quotation marks: the other half stayed with the sentence beside it.
-
-    >>> _paired('"Two coins.'), _paired('I look for Brask."'), _paired('She says: "Go.'), _paired('"Go," she says.')
-    ('Two coins.', 'I look for Brask.', 'She says: "Go."', '"Go," she says.')
-    """
+    """Return the sentence without half a pair of quotation marks: the other half stayed with the sentence beside it."""
     for opening, closing in _QUOTES:
         opened = sentence.count(opening) - (0 if opening == closing else sentence.count(closing))
         if (opened % 2 == 0) if opening == closing else (opened == 0):
@@ -252,20 +215,7 @@ def _cut(text: str, most_chars: int) -> str:
 
 
 def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
-    """Return the words of some texts that stand in the fewest of others, for a title, in the order they were said.
-
-    Args:
-        texts: whose words are taken, without stop words.
-        among: what rarity is counted in: texts that hold the word. Of equally rare words the earlier stays.
-        most: longest list, 0 or more.
-
-    Returns:
-        Words spelled as said, each once; of scripts without spaces the stretches that hold the rarest pairs of
-        characters. Empty where there are only stop words.
-
-    >>> rarest_words(["I booked the flight to Rome"], ["I booked the flight to Rome", "which flight?"], 2)
-    ['booked', 'Rome']
-    """
+    """Return the words of some texts that stand in the fewest of others, for a title, in the order they were said."""
     stops = _stops(texts)
     first: dict[str, _Piece] = {}
     for piece in _pieces("\n".join(texts)):

@@ -77,34 +77,19 @@ _PARTS = re.compile(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
 
 
 def clean(text: str) -> str:
-    """Return the text without U+0000 and with lone surrogates replaced by U+FFFD.
-
-    >>> clean("a\\x00b"), clean("\\ud800x")
-    ('ab', '\ufffdx')
-    """
+    """Return the text without U+0000 and with lone surrogates replaced by U+FFFD."""
     if "\x00" in text:
         text = text.replace("\x00", "")
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:
-    """Return the text without line breaks, each run of them as one space, cleaned.
-
-    >>> one_line("a\\r\\nb\\u2028c\\x00")
-    'a b c'
-    """
+    """Return the text without line breaks, each run of them as one space, cleaned."""
     return _BREAKS.sub(" ", clean(text))
 
 
 def fold(text: str) -> str:
-    """Return NFKC, then case folding, then no accents on Latin and Greek letters.
-
-    What texts, tags, keywords and phrases are compared by, never ids. Marks of other scripts make other letters, and
-    stay.
-
-    >>> fold("ＡＢＣ Straße"), fold("ﬁn"), fold("Café") == fold("cafe"), fold("й") == fold("и")
-    ('abc strasse', 'fin', True, False)
-    """
+    """Return NFKC, then case folding, then no accents on Latin and Greek letters."""
     if text.isascii():
         return text.lower()
     folded = fold_case(text)
@@ -114,11 +99,7 @@ def fold(text: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Return NFKC, then case folding: as `fold`, with accents.
-
-    >>> fold_case("CAFÉ")
-    'café'
-    """
+    """Return NFKC, then case folding: as `fold`, with accents."""
     if text.isascii():
         return text.lower()
     if _MANY_MARKS.search(text):
@@ -140,11 +121,7 @@ def _plain_letters() -> dict[int, str]:
 
 
 def collapsed(text: str) -> str:
-    """Return the folded text with white space runs as one space, trimmed: texts that are equal so are one text.
-
-    >>> collapsed("Jay  likes\\ntea ")
-    'jay likes tea'
-    """
+    """Return the folded text with white space runs as one space, trimmed: texts that are equal so are one text."""
     return " ".join(fold(text).split())
 
 
@@ -154,22 +131,12 @@ def is_word_char(char: str) -> bool:
 
 
 def word_runs(folded: str) -> list[str]:
-    """Return the longest stretches of word characters, in order, of whatever scripts.
-
-    >>> word_runs("tea is due_2, ok")
-    ['tea', 'is', 'due_2', 'ok']
-    """
+    """Return the longest stretches of word characters, in order, of whatever scripts."""
     return _WORDS.findall(folded)
 
 
 def runs(folded: str) -> Iterator[tuple[str, bool]]:
-    """Yield `(run, spaceless)`: the longest stretches of word characters of one kind of script, in order.
-
-    `spaceless` runs are of scripts written without spaces. Characters that are no word characters separate runs.
-
-    >>> list(runs("数学の宿題 is due_2, ok"))
-    [('数学の宿題', True), ('is', False), ('due_2', False), ('ok', False)]
-    """
+    """Yield `(run, spaceless)`: the longest stretches of word characters of one kind of script, in order."""
     for match in _WORDS.finditer(folded):
         word = match.group()
         if word.isascii() or not _SPACELESS_CHAR.search(word):

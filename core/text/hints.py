@@ -6,11 +6,7 @@ from collections.abc import Iterable
 
 
 def find_nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like `name`, whatever its letter case; None where none is like it.
-
-    >>> find_nearest("keyfact", ["Events", "KeyFacts"]), find_nearest("colour", ["limit"]), find_nearest(5, ["5"])
-    ('KeyFacts', None, None)
-    """
+    """Return the known name that is most like `name`, whatever its letter case; None where none is like it."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
     forms = {each.casefold(): each for each in known}
@@ -19,10 +15,6 @@ def find_nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def hint_name(name: object, known: Iterable[str]) -> str:
-    """Return the name that may have been meant, as a sentence with a blank before it; "" where none is near.
-
-    >>> hint_name("limt", ["limit", "offset"]), hint_name("colour", ["limit"])
-    (" Did you mean 'limit'?", '')
-    """
+    """Return the name that may have been meant, as a sentence with a blank before it; "" where none is near."""
     near = find_nearest(name, known)
     return f" Did you mean {near!r}?" if near else ""

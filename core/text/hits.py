@@ -1,8 +1,4 @@
-"""Found rows: their snippets, their order, which of them say the same, and what a match is.
-
-Called by the search doors and by the table modules that make hits. `matches_tag` and `matches_keyword` are the meaning
-of a search in plain Python; what an index answers is compared with them.
-"""
+"""Found rows: their snippets, their order, which of them say the same, and what a match is."""
 
 from __future__ import annotations
 
@@ -44,26 +40,12 @@ Row = TypeVar("Row")
 
 
 def snippet(text: str, chars: int) -> str:
-    """Return the text, or its first `chars` characters and `...` where it is longer.
-
-    >>> snippet("abcdef", 6), snippet("abcdefg", 6)
-    ('abcdef', 'abcdef...')
-    """
+    """Return the text, or its first `chars` characters and `...` where it is longer."""
     return text if len(text) <= chars else text[:chars] + ELLIPSIS
 
 
 def snippet_around(text: str, at: int, length: int, chars: int) -> str:
-    """Return `chars` characters of the text with the match in their middle, `...` on each side that was cut.
-
-    Args:
-        text: as stored.
-        at: where the match begins.
-        length: how long it is; a match longer than `chars` is shown from its beginning.
-        chars: SNIPPET_CHARS. A text no longer than that comes back whole.
-
-    >>> snippet_around("a" * 50 + "cat" + "b" * 50, 50, 3, 9)
-    '...aaacatbbb...'
-    """
+    """Return `chars` characters of the text with the match in their middle, `...` on each side that was cut."""
     if len(text) <= chars:
         return text
     start = at if length >= chars else at - (chars - length) // 2
@@ -93,19 +75,7 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
 
 
 def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
-    """Return `(at, length)` of the first place in the text where one of the keywords matches, None where none does.
-
-    Args:
-        text: as stored.
-        keywords: as asked; compared after `fold`. Of two at one place the longer counts.
-
-    Returns:
-        Place and length in the text itself, which folding may have made longer or shorter: `ß` is one character of the
-        text and matches `ss`. Where the match begins or ends inside such a piece, the whole piece is in it.
-
-    >>> find_match("Die Straße", ["STRASSE"]), find_match("tea", ["coffee"])
-    ((4, 6), None)
-    """
+    """Return `(at, length)` of the first place in the text where one of the keywords matches, None where none does."""
     folded = fold(text)
     best: tuple[int, int] | None = None
     for keyword in keywords:
@@ -122,11 +92,7 @@ def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
 
 
 def snippet_of_match(columns: Iterable[str | None], keywords: Sequence[str], chars: int) -> str | None:
-    """Return the snippet around the first match of the first column that holds one, None where no column does.
-
-    >>> snippet_of_match([None, "tea", "a cat"], ["cat"], 400)
-    'a cat'
-    """
+    """Return the snippet around the first match of the first column that holds one, None where no column does."""
     for text in columns:
         place = find_match(text, keywords) if text else None
         if text and place:
@@ -137,11 +103,7 @@ def snippet_of_match(columns: Iterable[str | None], keywords: Sequence[str], cha
 def diary_snippet_text(
     content: str | None, interaction_summary: str | None, user_message: str | None, personal_thought: str | None
 ) -> str:
-    """Return the text a diary hit shows: the first of the four that is not blank, "" when all are.
-
-    >>> diary_snippet_text("  ", None, "hello", "thought")
-    'hello'
-    """
+    """Return the text a diary hit shows: the first of the four that is not blank, "" when all are."""
     for text in (content, interaction_summary, user_message, personal_thought):
         if text and not text.isspace():
             return text
@@ -149,11 +111,7 @@ def diary_snippet_text(
 
 
 def stored_tags(value: object) -> list[str]:
-    """Return the tags of a row as it was read: a JSON array of texts, or that array itself; anything else gives [].
-
-    >>> stored_tags('["food"]'), stored_tags('{"a": 1}'), stored_tags('["a", 7]'), stored_tags("[broken")
-    (['food'], [], [], [])
-    """
+    """Return the tags of a row as it was read: a JSON array of texts, or that array itself; anything else gives []."""
     if isinstance(value, (str, bytes, bytearray)):
         if value in ("[]", b"[]"):
             return []
@@ -167,21 +125,13 @@ def stored_tags(value: object) -> list[str]:
 
 
 def iso_time(value: object) -> str:
-    """Return a stored time as ISO 8601 text in UTC, "" when it cannot be read.
-
-    >>> iso_time("2026-03-10 12:00:00"), iso_time("0000-00-00 00:00:00")
-    ('2026-03-10T12:00:00+00:00', '')
-    """
+    """Return a stored time as ISO 8601 text in UTC, "" when it cannot be read."""
     moment = parse_time(value)
     return moment.isoformat() if moment else ""
 
 
 def known_name(*names: str) -> str:
-    """Return the first name that is not blank, in one line and at most NAME_CHARS long, blank where there is none.
-
-    >>> known_name(" ", 'Bob "B"'), known_name("")
-    ("Bob 'B'", '')
-    """
+    """Return the first name that is not blank, in one line and at most NAME_CHARS long, blank where there is none."""
     for name in names:
         shown = one_line(name).replace('"', "'") if name else ""
         if shown.strip():
@@ -190,10 +140,8 @@ def known_name(*names: str) -> str:
 
 
 def name_persona(persona: str) -> str:
-    """Return what a persona is called whose lines do not say it: its id, which is a name unless it is the default one.
-
-    >>> name_persona("iris"), name_persona("default")
-    ('iris', 'self')
+    """Return what a persona is called whose lines do not say it: its id, which is a name unless it is the
+    default one.
     """
     return PERSONA_SENDER if persona in ("", DEFAULT_PERSONA) else persona
 
@@ -206,19 +154,7 @@ def hit(
     tags: object,
     speaker: str = "",
 ) -> Hit:
-    """Return the row in normal form, whatever state its time and tags are in.
-
-    Args:
-        source: memories, ai_diary or chat_history; chat has no tags.
-        id: the row's id.
-        timestamp: as it was read; a time that cannot be read gives "".
-        snippet: the text to show.
-        tags: as they were read; anything but an array of texts gives [].
-        speaker: who said it; blank where nobody knows, and then the hit has no such key.
-
-    >>> hit("memories", 7, "2026-03-10T13:00:00+01:00", "tea", '["food"]')["timestamp"]
-    '2026-03-10T12:00:00+00:00'
-    """
+    """Return the row in normal form, whatever state its time and tags are in."""
     made: Hit = {
         "source": source,
         "id": int(id),
@@ -230,10 +166,8 @@ def hit(
 
 
 def sort_key(found: Hit) -> tuple[bool, int, int, int]:
-    """Return what `sorted` puts hits in order by: newest first, then source, then the greater id; unreadable time last.
-
-    >>> sort_key(hit("memories", 9, "2026-03-10", "", [])) < sort_key(hit("memories", 3, "2026-03-10", "", []))
-    True
+    """Return what `sorted` puts hits in order by: newest first, then source, then the greater id; unreadable
+    time last.
     """
     moment = parse_time(found["timestamp"])
     age = 0 if moment is None else -((moment - _EPOCH) // _MICROSECOND)
@@ -241,49 +175,29 @@ def sort_key(found: Hit) -> tuple[bool, int, int, int]:
 
 
 def newest_first(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits newest first, of one instant by source, then the higher id; as a new list.
-
-    >>> [found["id"] for found in newest_first([hit("memories", n, "2026-03-10", "", []) for n in (3, 9)])]
-    [9, 3]
-    """
+    """Return the hits newest first, of one instant by source, then the higher id; as a new list."""
     return sorted(hits, key=sort_key)
 
 
 def compared_text(entry: HistoryEntry) -> str:
-    """Return what the text of an entry is compared by, folded once: several lists ask, and lines may have megabytes.
-
-    >>> compared_text(HistoryEntry("tg/1", "Jay  likes TEA"))
-    'jay likes tea'
-    """
+    """Return what the text of an entry is compared by, folded once: several lists ask, and lines may have megabytes."""
     if not entry.compared:
         entry.compared.append(collapsed(clean(entry.text)))
     return entry.compared[0]
 
 
 def entry_digest(entry: HistoryEntry) -> bytes:
-    """Return the `content_digest` of the text of an entry.
-
-    >>> entry_digest(HistoryEntry("tg/1", "Jay  likes TEA")) == content_digest("jay likes tea")
-    True
-    """
+    """Return the `content_digest` of the text of an entry."""
     return hashlib.sha256(compared_text(entry).encode("utf-8")).digest()
 
 
 def content_digest(text: str) -> bytes:
-    """Return 32 bytes that are the same for texts that are equal once folded, white space collapsed.
-
-    >>> content_digest("Jay  likes tea") == content_digest("jay likes TEA"), len(content_digest(""))
-    (True, 32)
-    """
+    """Return 32 bytes that are the same for texts that are equal once folded, white space collapsed."""
     return digest_folded(fold(clean(text)))
 
 
 def digest_folded(folded: str) -> bytes:
-    """Return `content_digest` of a cleaned text that is folded already.
-
-    >>> digest_folded("jay likes tea") == content_digest("Jay  likes tea")
-    True
-    """
+    """Return `content_digest` of a cleaned text that is folded already."""
     return hashlib.sha256(" ".join(folded.split()).encode("utf-8")).digest()
 
 
@@ -293,17 +207,7 @@ def dedupe(
     identity: Callable[[Row], tuple[str, int, str]],
     content: Callable[[Row], str | bytes | None],
 ) -> list[Row]:
-    """Return the rows without those that say again what an earlier one said; what stays keeps its order.
-
-    Args:
-        rows: newest first, so that the newest stays.
-        identity: `(source, id, snippet)`; the snippet counts by its first 80 characters.
-        content: the full text, or its `content_digest`; None where it is not known, and then identity alone counts.
-
-    >>> rows = [("memories", 1691, "jay likes tea"), ("memories", 1690, "Jay  likes tea"), ("ai_diary", 1690, "x")]
-    >>> [row[:2] for row in dedupe(rows, identity=lambda row: row, content=lambda row: row[2])]
-    [('memories', 1691), ('ai_diary', 1690)]
-    """
+    """Return the rows without those that say again what an earlier one said; what stays keeps its order."""
     kept: list[Row] = []
     seen: set[object] = set()
     for row in rows:
@@ -322,22 +226,10 @@ def dedupe(
 
 
 def matches_tag(stored: object, tag: str) -> bool:
-    """Return whether the row's tag array holds the tag as a whole element, code point by code point.
-
-    Args:
-        stored: the row's `tags` or `context_tags` as read; anything but an array of texts matches nothing.
-        tag: in normal form.
-
-    >>> matches_tag('["cat","pet"]', "cat"), matches_tag('["category"]', "cat"), matches_tag('["cat"]', '["cat"]')
-    (True, False, False)
-    """
+    """Return whether the row's tag array holds the tag as a whole element, code point by code point."""
     return tag in stored_tags(stored)
 
 
 def matches_keyword(folded_text: str, keyword: str) -> bool:
-    """Return whether a folded text holds the keyword, folded, code point by code point; no character is a wildcard.
-
-    >>> matches_keyword(fold("100% sure"), "100%"), matches_keyword("1000 people", "100%")
-    (True, False)
-    """
+    """Return whether a folded text holds the keyword, folded, code point by code point; no character is a wildcard."""
     return fold(clean(keyword)) in folded_text

@@ -1,7 +1,4 @@
-"""The one reader of what hosts hand in: objects, dicts and any nesting of the two.
-
-Nothing in here raises because of a host's value; what cannot be read counts as absent.
-"""
+"""The one reader of what hosts hand in: objects, dicts and any nesting of the two."""
 
 from __future__ import annotations
 
@@ -19,11 +16,7 @@ _PLAIN = (str, bytes, bytearray, memoryview, int, float, complex, list, tuple, s
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether the value is a text, number, bare sequence, set or None; a named tuple has fields.
-
-    >>> is_plain("hi"), is_plain([1]), is_plain({"text": "hi"})
-    (True, True, False)
-    """
+    """Return whether the value is a text, number, bare sequence, set or None; a named tuple has fields."""
     return isinstance(value, _PLAIN) and not hasattr(type(value), "_fields")
 
 
@@ -38,26 +31,12 @@ def _field(value: Any, name: str) -> Any:
 
 
 def has(value: Any, name: str) -> bool:
-    """Return whether the name exists, whatever its value; an attribute that raises does not.
-
-    >>> has({"date": None}, "date"), has({}, "date"), has("text", "title")
-    (True, False, False)
-    """
+    """Return whether the name exists, whatever its value; an attribute that raises does not."""
     return _field(value, name) is not _ABSENT
 
 
 def get(value: Any, *names: str, default: Any = None) -> Any:
-    """Return the first of the named items or attributes that is there and not None, else `default`.
-
-    Args:
-        value: a mapping (its keys are read, never its attributes) or any other object (its attributes are read).
-            Texts, numbers, lists and None have no fields.
-        names: tried in order.
-        default: what comes back when none is there.
-
-    >>> get({"username": None, "sender_id": 7}, "username", "sender_id"), get("text", "title", default="-")
-    (7, '-')
-    """
+    """Return the first of the named items or attributes that is there and not None, else `default`."""
     for name in names:
         found = _field(value, name)
         if found is not _ABSENT and found is not None:
@@ -66,14 +45,7 @@ def get(value: Any, *names: str, default: Any = None) -> Any:
 
 
 def as_text(value: Any) -> tuple[str | None, str]:
-    """Return `(text, note)`: the value as clean text, None when it is no text; the note is blank when all is well.
-
-    Numbers become their text, bytes are read as UTF-8 with replacement and noted, None is None without a note. The note
-    starts with a verb, so that the caller can put the field's name in front.
-
-    >>> as_text(5), as_text(b"a\\xff"), as_text(None)
-    (('5', ''), ('a\ufffd', 'was bytes and is read as UTF-8'), (None, ''))
-    """
+    """Return `(text, note)`: the value as clean text, None when it is no text; the note is blank when all is well."""
     if value is None:
         return None, ""
     if isinstance(value, str):
@@ -89,11 +61,7 @@ def as_text(value: Any) -> tuple[str | None, str]:
 
 
 def text_at(value: Any, *names: str) -> str:
-    """Return the first named field that is a text with something in it, cleaned; blank when there is none.
-
-    >>> text_at({"text": " ", "caption": "a cat"}, "text", "caption")
-    'a cat'
-    """
+    """Return the first named field that is a text with something in it, cleaned; blank when there is none."""
     for name in names:
         text, _note = as_text(get(value, name))
         if text is not None and text.strip():
@@ -102,11 +70,7 @@ def text_at(value: Any, *names: str) -> str:
 
 
 def number_at(value: Any, *names: str) -> int | float | None:
-    """Return the first named field as a finite number, a time span as its seconds; None when it is neither.
-
-    >>> number_at({"duration": timedelta(seconds=3)}, "duration"), number_at({"duration": "3"}, "duration")
-    (3.0, None)
-    """
+    """Return the first named field as a finite number, a time span as its seconds; None when it is neither."""
     found = get(value, *names)
     if isinstance(found, timedelta):
         return found.total_seconds()
@@ -119,11 +83,7 @@ def number_at(value: Any, *names: str) -> int | float | None:
 
 
 def word_at(value: Any, name: str) -> str:
-    """Return a word of a closed set, lower case: a text, or an enum's text value, else an enum's name; else blank.
-
-    >>> word_at({"type": "Private "}, "type")
-    'private'
-    """
+    """Return a word of a closed set, lower case: a text, or an enum's text value, else an enum's name; else blank."""
     found = get(value, name)
     if isinstance(found, Enum):
         found = found.value if isinstance(found.value, str) else found.name

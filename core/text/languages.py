@@ -1,8 +1,4 @@
-"""Which language a text is in, from its script and its commonest words.
-
-Called by `search.question.question`, `wishes.rules` and `text.stems`. Reads no file: the tables stand
-here, and small, since the first message of a process should not wait for the stop words of fifty languages.
-"""
+"""Which language a text is in, from its script and its commonest words."""
 
 from __future__ import annotations
 
@@ -108,20 +104,12 @@ def _known() -> Mapping[str, Mapping[str, float]]:
 
 
 def common_words(language: str) -> frozenset[str]:
-    """Return the commonest words of a language in Latin letters, bare; none for another.
-
-    >>> "the" in common_words("en"), common_words("ja")
-    (True, frozenset())
-    """
+    """Return the commonest words of a language in Latin letters, bare; none for another."""
     return frozenset(_FUNCTION_WORDS.get(language, "").split())
 
 
 def bare(text: str) -> str:
-    """Return the folded text without accents: what people leave out when they type in a hurry.
-
-    >>> bare("Février"), bare("MÄRZ"), bare("há")
-    ('fevrier', 'marz', 'ha')
-    """
+    """Return the folded text without accents: what people leave out when they type in a hurry."""
     folded = fold(text)
     if folded.isascii():
         return folded
@@ -130,20 +118,7 @@ def bare(text: str) -> str:
 
 
 def language_of(text: str, enough: float = ENOUGH) -> str:
-    """Return the ISO 639-1 code of the language a text is in, "" where it cannot be told.
-
-    A script that one language is written in decides alone; in Latin letters the commonest words of 18 languages are
-    counted, and the language must be ahead of the next.
-
-    Args:
-        text: as said; the first LOOKED_AT characters count.
-        enough: least evidence for a language in Latin letters, in words that are its own.
-
-    >>> language_of("Wann war das?"), language_of("когда это было"), language_of("when was it"), language_of("tofu")
-    ('de', 'ru', 'en', '')
-    >>> language_of("数学の宿題"), language_of("你好"), language_of("")
-    ('ja', 'zh', '')
-    """
+    """Return the ISO 639-1 code of the language a text is in, "" where it cannot be told."""
     said = text[:LOOKED_AT]
     return _by_script(said) or _latin(_scores(bare(said)), enough)
 
@@ -189,11 +164,7 @@ LIKELY = 3
 
 
 def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the languages a text may be in, the likeliest first; those given come last where nothing is sure.
-
-    >>> likely_languages("nenne mich Jo", ["en"]), likely_languages("what is this about", ["de"])
-    (('de', 'en'), ('en',))
-    """
+    """Return the languages a text may be in, the likeliest first; those given come last where nothing is sure."""
     said = text[:LOOKED_AT]
     found = _by_script(said)
     if found:
@@ -208,11 +179,7 @@ def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...
 
 
 def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the languages a text may be in: the one found, then those given; those given alone where none is found.
-
-    >>> languages_of("Wann war das?", ["en"]), languages_of("tofu", ["en"])
-    (('de', 'en'), ('en',))
-    """
+    """Return the languages a text may be in: the one found, then those given; those given alone where none is found."""
     found = language_of(text)
     given = (code.lower() for code in languages)
     return tuple(dict.fromkeys([*([found] if found else []), *given]))

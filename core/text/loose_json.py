@@ -1,8 +1,4 @@
-"""Objects that are nearly JSON: trailing commas, single quotes, NaN, comments, bare words, cut off.
-
-Called by `text.replies` when no object of a reply is JSON. Reading takes time by the length of the text,
-whatever the text: every character is looked at a bounded number of times.
-"""
+"""Objects that are nearly JSON: trailing commas, single quotes, NaN, comments, bare words, cut off."""
 
 from __future__ import annotations
 
@@ -44,17 +40,7 @@ class TooDeepError(ValueError):
 
 
 def iter_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield what can be read of each object of the text, in order; objects inside of these are not yielded apart.
-
-    NaN and infinities are None, a member without a value is left out, a text that is cut off ends where it was cut.
-    Braces that begin no member are passed over.
-
-    Raises:
-        TooDeepError: while reading, when brackets stand more than MAX_DEPTH deep.
-
-    >>> list(iter_objects("so {'title': 'it's on', n: NaN, // two\\n} or {\\"title\\": \\"cut o"))
-    [{'title': "it's on", 'n': None}, {'title': 'cut o'}]
-    """
+    """Yield what can be read of each object of the text, in order; objects inside of these are not yielded apart."""
     at = text.find("{")
     while at >= 0:
         reader = _Reader(text, at)
@@ -182,11 +168,7 @@ def _is_escaped(text: str, at: int, start: int) -> bool:
 
 
 def _unescaped(raw: str) -> str:
-    """Return the text that was written with escapes.
-
-    >>> _unescaped(r"a\\nb\\"c\\u0041\\q")
-    'a\\nb"cAq'
-    """
+    """Return the text that was written with escapes."""
     return _ESCAPE.sub(_character, raw) if "\\" in raw else raw
 
 

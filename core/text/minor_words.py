@@ -1,7 +1,4 @@
-"""Stop words that tell what a message is about, where it says little else.
-
-Called by `search`.
-"""
+"""Stop words that tell what a message is about, where it says little else."""
 
 from __future__ import annotations
 
@@ -37,18 +34,7 @@ _TELLS_NOTHING = frozenset(_TELLING_NOTHING.split())
 
 
 def minor_words(text: str, languages: Sequence[str], taken: Collection[str], limit: int) -> list[str]:
-    """Return words of a message that are stop words, yet none of the commonest of their language.
-
-    Lists of stop words are long: the English one holds `home`, `group` and `research`. Such words are not looked for by
-    themselves, but where a message says little else they tell what it is about.
-
-    Args:
-        taken: words that are looked for already, or are not to be.
-        limit: most words, in first-seen order.
-
-    >>> minor_words("What did she research at home?", ["en"], [], 5)
-    ['research', 'home']
-    """
+    """Return words of a message that are stop words, yet none of the commonest of their language."""
     common = frozenset().union(*(common_words(language) for language in languages))
     stops = [stop_words(language) for language in languages]
     found = (

@@ -1,8 +1,4 @@
-"""Texts that say nearly the same: with a slip of the pen, another ending, a greeting more, other punctuation.
-
-Called by the ranking of a search, so that they share one place. Two texts are *not* nearly the same where what differs
-matters: a number, a negation, whose it is, or a word that carries meaning, as in `green tea` and `black tea`.
-"""
+"""Texts that say nearly the same: with a slip of the pen, another ending, a greeting more, other punctuation."""
 
 from __future__ import annotations
 
@@ -105,17 +101,7 @@ class _Said:
 
 
 def group_near_duplicates(texts: Sequence[str]) -> list[int]:
-    """Return, for each text, the place of the first text that says nearly the same; its own where none does.
-
-    Args:
-        texts: as said, best first; of more than MOST_TEXTS the rest is not compared.
-
-    Returns:
-        One number for each text, at most its own place; two texts of one group have the same number.
-
-    >>> group_near_duplicates(["I like green tea!", "I like black tea", "i realy like green tea", "Tea at 5"])
-    [0, 1, 0, 3]
-    """
+    """Return, for each text, the place of the first text that says nearly the same; its own where none does."""
     groups = list(range(len(texts)))
     known = [_read(text) for text in texts[:MOST_TEXTS]]
     leaders: list[int] = []
@@ -142,11 +128,7 @@ def _likely(known: Sequence[_Said], leaders: Iterable[int], said: _Said) -> list
 
 
 def are_near_duplicates(text: str, other: str) -> bool:
-    """Return whether two texts say nearly the same.
-
-    >>> are_near_duplicates("Ich mag grünen Tee", "ich mag den grünen tee."), are_near_duplicates("I go", "I do not go")
-    (True, False)
-    """
+    """Return whether two texts say nearly the same."""
     return _are_near(_read(text), _read(other))
 
 
@@ -218,10 +200,7 @@ def _must_agree(word: str) -> bool:
 
 
 def _both_say_more(first: _Said, second: _Said) -> bool:
-    """Return whether each of the two has a word of meaning that is no spelling or ending of any word of the other.
-
-    Most texts that are compared do, and a word of each tells: all of them are joined in pairs only where none is left.
-    """
+    """Return whether each of the two has a word of meaning that is no spelling or ending of any word of the other."""
     left, right = first.telling, second.telling
     return any(_is_apart(word, second.words, _same_word) for word in left if word not in second.words) and any(
         _is_apart(word, first.words, _same_as_word) for word in right if word not in first.words

@@ -1,8 +1,4 @@
-"""Misspelt words: which known words are looked at for one that found nothing, and which of them is meant.
-
-Called by `search`. A slip of the pen is in one half of a word or in the other, so that the other half is right:
-known words that begin, or end, as the word does hold the one that was meant, and are few.
-"""
+"""Misspelt words: which known words are looked at for one that found nothing, and which of them is meant."""
 
 from __future__ import annotations
 
@@ -23,38 +19,21 @@ WITHOUT = frozenset({"ko", "he", "ar"})
 
 
 def may_be_misspelt(word: str) -> bool:
-    """Return whether a word that found nothing is worth a second look.
-
-    >>> may_be_misspelt("recipie"), may_be_misspelt("cat"), may_be_misspelt("b2b99"), may_be_misspelt("数学の宿題")
-    (True, False, False, False)
-    """
+    """Return whether a word that found nothing is worth a second look."""
     if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or SPACELESS_PATTERN.search(word):
         return False
     return script_language(word) not in WITHOUT
 
 
 def split_halves(word: str) -> tuple[Fragment, Fragment]:
-    """Return the pieces by which the known words are found that may be meant; asked only where nothing has the word.
-
-    >>> [(half.text, half.at_start, half.at_end) for half in split_halves("recipie")]
-    [('reci', False, True), ('pie', True, False)]
-    """
+    """Return the pieces by which the known words are found that may be meant; asked only where nothing has the word."""
     middle = min((len(word) + 1) // 2, len(word) - SHORTEST_ENDING)
     first = Fragment(word[:middle], "word", at_start=False, at_end=True, unless=word)
     return first, Fragment(word[middle:], "word", at_start=True, at_end=False, unless=word)
 
 
 def choose_nearest(word: str, known: Mapping[str, int], score: float) -> str:
-    """Return the known word that is meant by a misspelt one, "" where none is near enough.
-
-    Args:
-        word: folded.
-        known: words with the rows they stand in; of two as near the one in more rows is meant.
-        score: KEYWORD_FUZZY_SCORE, least `fuzz.ratio`; 0 finds nothing.
-
-    >>> choose_nearest("recipie", {"recipe": 3, "reciprocal": 9}, 82), choose_nearest("recipie", {"retire": 1}, 82)
-    ('recipe', '')
-    """
+    """Return the known word that is meant by a misspelt one, "" where none is near enough."""
     if score <= 0 or not may_be_misspelt(word):
         return ""
     from rapidfuzz import fuzz  # noqa: PLC0415 - only where a word found nothing

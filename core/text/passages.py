@@ -1,8 +1,4 @@
-"""Where in a text a word stands, and how a long text is cut into passages.
-
-A long turn is as good as its best passage: the words of a question close together say more than the same words spread
-over pages. Called by `search`; reads no database.
-"""
+"""Where in a text a word stands, and how a long text is cut into passages."""
 
 from __future__ import annotations
 
@@ -25,36 +21,18 @@ Place = tuple[int, bool]
 
 
 def rough_words(folded: str) -> int:
-    """Return about how many words a text has: what is between spaces, and every character of scripts without spaces.
-
-    Counting words exactly takes ten times as long, and a length need not be exact.
-
-    >>> rough_words("my cat sat"), rough_words("数学の宿題"), rough_words("")
-    (3, 6, 1)
-    """
+    """Return about how many words a text has: what is between spaces, and every character of scripts without spaces."""
     count = folded.count(" ") + 1
     return count if folded.isascii() else count + len(_SPACELESS_CHAR.findall(folded))
 
 
 def is_spaceless(text: str) -> bool:
-    """Return whether a text holds characters of a script without spaces, where no word is around a word.
-
-    >>> is_spaceless("宿題"), is_spaceless("cat")
-    (True, False)
-    """
+    """Return whether a text holds characters of a script without spaces, where no word is around a word."""
     return not text.isascii() and _SPACELESS_CHAR.search(text) is not None
 
 
 def find_places(folded: str, text: str, terms: Mapping[str, bool], *, always_whole: bool = False) -> list[Place]:
-    """Return where a text looked for stands in a folded text, at most MOST_PLACES places.
-
-    Args:
-        terms: known words that hold it, each with whether it is the whole word by its stem.
-        always_whole: it is of a script without spaces or more than one word, so that no word is around it.
-
-    >>> find_places("my cats and a category", "cat", {"cats": True, "category": False})
-    [(3, True), (14, False)]
-    """
+    """Return where a text looked for stands in a folded text, at most MOST_PLACES places."""
     found: list[Place] = []
     at = folded.find(text) if text else -1
     while at >= 0 and len(found) < MOST_PLACES:
@@ -73,34 +51,17 @@ def find_places(folded: str, text: str, terms: Mapping[str, bool], *, always_who
 
 
 def is_part(char: str) -> bool:
-    """Return whether a character goes on with the word before it.
-
-    >>> is_part("a"), is_part(" "), is_part("é")
-    (True, False, True)
-    """
+    """Return whether a character goes on with the word before it."""
     return char.isalnum() or (char == "_" if char.isascii() else is_word_char(char))
 
 
 def parts_of(words: int) -> int:
-    """Return how many passages a text of so many words is cut into.
-
-    >>> parts_of(20), parts_of(100), parts_of(600)
-    (1, 2, 10)
-    """
+    """Return how many passages a text of so many words is cut into."""
     return 1 if words <= WHOLE else round(words / PASSAGE)
 
 
 def by_passage(places: Mapping[int, Sequence[Place]], chars: int, parts: int, inside: float) -> list[dict[int, float]]:
-    """Return for each of `parts` equal passages how often each text stands in it.
-
-    Args:
-        places: number of a text to its places.
-        chars: length of the text they are places of.
-        inside: what the same letters inside another word count.
-
-    >>> by_passage({0: [(3, True), (90, True)], 1: [(95, False)]}, 100, 2, 0.25)
-    [{0: 1.0}, {0: 1.0, 1: 0.25}]
-    """
+    """Return for each of `parts` equal passages how often each text stands in it."""
     if parts == 1:
         return [{n: sum([1.0 if whole else inside for _, whole in found]) for n, found in places.items()}]
     made: list[dict[int, float]] = [{} for _ in range(parts)]

@@ -1,8 +1,4 @@
-"""How languages ask: whether a message asks something, for a time or a number, and how they say `I` and `you`.
-
-Called by the search. Words stand without accents and folded (`text.languages.bare`); `_` is a
-space. Languages of `WITHOUT_SPACES` are looked for anywhere in a text, the others as whole words.
-"""
+"""How languages ask: whether a message asks something, for a time or a number, and how they say `I` and `you`."""
 
 from __future__ import annotations
 
@@ -178,17 +174,7 @@ def _opening(language: str) -> frozenset[str]:
 
 
 def is_question(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a message asks something.
-
-    Args:
-        text: the message as said; its first 2,000 characters count.
-        languages: whose question words open a question without a mark.
-
-    >>> is_question("Which agency was it?", ["en"]), is_question("I went home.", ["en"])
-    (True, False)
-    >>> is_question("what did ada say", ["en"]), is_question("agency", ["en"]), is_question("誰が来た", ["ja"])
-    (True, False, True)
-    """
+    """Return whether a message asks something."""
     said = text[:2_000]
     if MARKS.intersection(said):
         return True

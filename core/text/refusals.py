@@ -24,24 +24,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def judge_refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio: float) -> Refusal:
-    """Return why a new text must not replace the current one; blank when it may.
-
-    Args:
-        new: the text that came, without thoughts (`text.replies.without_thoughts`).
-        current: the text it would replace; blank where there is none.
-        patterns: those of `templates.refused.refused_patterns`; none for a text written by hand.
-        min_ratio: RECAP_MIN_RATIO, 0 to 1: shortest share of a current text of at least 200 characters.
-
-    Returns:
-        `empty`, `error_like`, `shorter`, the first that holds; else blank. Lengths are without outer white space.
-
-    >>> judge_refusal(" ", "", patterns=(), min_ratio=0.3)
-    'empty'
-    >>> judge_refusal("Error 429", "", patterns=["error"], min_ratio=0.3)
-    'error_like'
-    >>> [judge_refusal("x" * chars, "y" * 1000, patterns=(), min_ratio=0.3) for chars in (299, 300)]
-    ['shorter', '']
-    """
+    """Return why a new text must not replace the current one; blank when it may."""
     if _BLANK.match(clean(new)):
         return "empty"
     head = beginning(new)
@@ -54,11 +37,7 @@ def judge_refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio:
 
 
 def beginning(text: str) -> str:
-    """Return the beginning of a text as patterns see it: without marks in front, one kind of space and apostrophe.
-
-    >>> beginning("**I\u2019m   sorry**")
-    "I'm sorry**"
-    """
+    """Return the beginning of a text as patterns see it: without marks in front, one kind of space and apostrophe."""
     known = unicodedata.normalize("NFKC", clean(text[: 2 * LOOKED_AT_CHARS])).replace("’", "'").replace("＇", "'")
     marks = _MARKS.match(known)
     return _SPACES.sub(" ", known[marks.end() if marks else 0 :])[:LOOKED_AT_CHARS].strip()

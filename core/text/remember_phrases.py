@@ -1,8 +1,4 @@
-"""Whether something said is worth remembering: phrases by group and language.
-
-Which phrases there are is read by `templates.phrases`. The saving door asks for all, the
-memory tool for explicit alone; the importance of an item and extracts ask which groups a text holds.
-"""
+"""Whether something said is worth remembering: phrases by group and language."""
 
 from __future__ import annotations
 
@@ -27,11 +23,7 @@ _SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
 
 
 def phrase_form(text: str) -> str:
-    """Return the text as phrases are compared: folded, white space collapsed, every apostrophe straight.
-
-    >>> phrase_form("Don\u2019t   FORGET")
-    "don't forget"
-    """
+    """Return the text as phrases are compared: folded, white space collapsed, every apostrophe straight."""
     # Before folding: NFKC makes a space and a combining accent of the acute accent that many type as apostrophe.
     return " ".join(fold(clean(text).translate(_APOSTROPHES)).split())
 
@@ -44,10 +36,7 @@ def _joined(left: str, right: str) -> bool:
 
 
 def _stands_in(phrase: str, text: str) -> bool:
-    """Return whether the phrase stands in the text on word boundaries; both in `phrase_form`.
-
-    In scripts without spaces every place is a boundary.
-    """
+    """Return whether the phrase stands in the text on word boundaries; both in `phrase_form`."""
     at = text.find(phrase)
     while at >= 0:
         end = at + len(phrase)
@@ -68,25 +57,13 @@ def _holds(form: str, phrases: Sequence[str]) -> bool:
 
 
 def holds_phrase(text: str | None, phrases: Sequence[str]) -> bool:
-    """Return whether the text holds one of the phrases on word boundaries.
-
-    >>> holds_phrase("Note  that I moved", ["note that"]), holds_phrase("a notebook that", ["note that"])
-    (True, False)
-    """
+    """Return whether the text holds one of the phrases on word boundaries."""
     form = phrase_form(text or "")
     return bool(form) and _holds(form, phrases)
 
 
 def groups_in(text: str | None, phrases: Phrases) -> frozenset[str]:
-    """Return the groups, refusals too, of which the text holds a phrase.
-
-    Args:
-        text: one text; None counts as blank.
-        phrases: group to phrases, as `load_phrases` gives them.
-
-    >>> groups_in("My name is Jonas", {"facts": ["my name is"], "feelings": ["i feel"]})
-    frozenset({'facts'})
-    """
+    """Return the groups, refusals too, of which the text holds a phrase."""
     form = phrase_form(text or "")
     if not form:
         return frozenset()
@@ -94,27 +71,13 @@ def groups_in(text: str | None, phrases: Phrases) -> frozenset[str]:
 
 
 def is_explicit_wish(text: str | None, phrases: Phrases) -> bool:
-    """Return whether the text asks to remember: a phrase of the group explicit, and none of refusals.
-
-    >>> is_explicit_wish("Please remember that I like tea", {"explicit": ["remember that"]})
-    True
-    """
+    """Return whether the text asks to remember: a phrase of the group explicit, and none of refusals."""
     found = groups_in(text, phrases)
     return "explicit" in found and REFUSALS not in found
 
 
 def should_remember(user_text: str | None, response_text: str | None, phrases: Phrases) -> bool:
-    """Return whether an exchange is worth storing: a phrase of a wanted group in either text, no refusal in either.
-
-    Args:
-        user_text: what the person said; None counts as blank.
-        response_text: what the persona answered; None counts as blank.
-        phrases: group to phrases, as `load_phrases` gives them. All groups empty: never.
-
-    >>> phrases = {"explicit": ["remember that"], "refusals": ["don't remember that"]}
-    >>> should_remember("Remember that I moved", None, phrases), should_remember("Don't remember that!", "ok", phrases)
-    (True, False)
-    """
+    """Return whether an exchange is worth storing: a phrase of a wanted group in either text, no refusal in either."""
     forms = [form for form in map(phrase_form, (user_text or "", response_text or "")) if form]
     if any(_holds(form, phrases.get(REFUSALS, ())) for form in forms):
         return False

@@ -1,8 +1,4 @@
-"""Reading what a model answered: thoughts dropped, then the object that was asked for.
-
-Called by whatever asks a model for more than words. A reply is data and may be hostile: reading takes time by its
-length, and what is too long or too deep is no answer.
-"""
+"""Reading what a model answered: thoughts dropped, then the object that was asked for."""
 
 from __future__ import annotations
 
@@ -33,26 +29,12 @@ _OPENING = re.compile(r'\{\s*+["}]')
 
 
 def is_unreadable(text: str) -> bool:
-    """Return whether a text is no answer in words: too long, or an object or fence that was not what was asked for.
-
-    Args:
-        text: a reply without thoughts.
-
-    >>> [is_unreadable(text) for text in ('{"a": 1}', '[{"a": 1}]', "```", "[Rome] They met.", "x" * 1_000_001)]
-    [True, True, True, False, True]
-    """
+    """Return whether a text is no answer in words: too long, or an object or fence that was not what was asked for."""
     return len(text) > MAX_CHARS or text.startswith(("{", _FENCE)) or bool(_LIST.match(text))
 
 
 def without_thoughts(reply: str) -> str:
-    """Return the reply without its think-blocks, trimmed.
-
-    A block goes from `<think>`, `<thinking>` or `<reasoning>` to the first end tag of its name, or to the end of the
-    reply. An end tag without a start tag ends a block that began with the reply, or where the block before ended.
-
-    >>> [without_thoughts(said) for said in ("<think>Hm, {}</think> Yes.", "Hm.</think>Yes.", "<think>I")]
-    ['Yes.', 'Yes.', '']
-    """
+    """Return the reply without its think-blocks, trimmed."""
     kept: list[str] = []
     inside = ""
     at = 0
@@ -72,26 +54,7 @@ def without_thoughts(reply: str) -> str:
 
 
 def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) -> dict[str, Any] | None:
-    """Return the object that a reply holds, wherever and however it stands there; None where it holds none.
-
-    The first of these wins: the first fenced block; the first JSON object that fits, also inside another; the first
-    object that fits once mended. Mended are trailing or missing commas, single or missing quotes, quotes inside of
-    texts, comments, NaN and infinities, line breaks in texts, and what is cut off. The raw text is up to the caller.
-
-    Args:
-        reply: as the model gave it, think-blocks included; they are not read.
-        keys: an object fits when it has at least one of these; with none, every object fits.
-        fits: a further condition, asked with the object as it would come back.
-
-    Returns:
-        The object, its values plain JSON: NaN and infinities are None, texts hold neither NUL nor lone surrogates.
-        None also for more than 1,000,000 characters or brackets more than 100 deep.
-
-    >>> read_object('Sure! {"note": 1} {"title": "Trip", "n": NaN}', ("title",))
-    {'title': 'Trip', 'n': None}
-    >>> read_object("```\\n{'title': 'Trip',}\\n```", ("title",)), read_object("A trip.", ("title",))
-    ({'title': 'Trip'}, None)
-    """
+    """Return the object that a reply holds, wherever and however it stands there; None where it holds none."""
     if not isinstance(reply, str) or len(reply) > MAX_CHARS:
         return None
     wanted = _Wanted((keys,) if isinstance(keys, str) else tuple(keys), fits)
@@ -139,13 +102,7 @@ class _Wanted:
 
 
 def _first_fence(text: str) -> str:
-    """Return what stands in the first fenced block, without its language word; blank without one.
-
-    A block that is not closed goes to the end.
-
-    >>> _first_fence("Here:\\n```json\\n{}\\n```\\nDone."), _first_fence("``` {} ```"), _first_fence("none")
-    ('{}', '{}', '')
-    """
+    """Return what stands in the first fenced block, without its language word; blank without one."""
     start = text.find(_FENCE)
     if start < 0:
         return ""

@@ -1,9 +1,4 @@
-"""How large a prompt is, and how it is written as JSON.
-
-Everything that measures a prompt measures here: the field `__pre_reduction_size`, reduction, the report. The size of a
-whole is the sum of its members and the separators between them, exact to the character, wherever the way of sending is
-written like JSON; `Measure.additive` says whether it is.
-"""
+"""How large a prompt is, and how it is written as JSON."""
 
 from __future__ import annotations
 
@@ -48,17 +43,7 @@ def to_json(value: Any, dumps: Dumps | None = None) -> str:
 
 
 def size(prompt: Any, dumps: Dumps | None = None) -> int:
-    """Return the characters of the prompt as it is sent, base64 text of media left out.
-
-    Args:
-        prompt: JSON values.
-        dumps: another way of sending; where it gives bytes, bytes are counted.
-
-    >>> size({"text": 'é"😀'})
-    16
-    >>> size({"image": {"data": "A" * 5000}}) == size({"image": {"data": ""}})
-    True
-    """
+    """Return the characters of the prompt as it is sent, base64 text of media left out."""
     try:
         bare = without_base64(prompt)
     except RecursionError:
@@ -75,14 +60,7 @@ def _written(value: Any, dumps: Dumps | None) -> str | bytes:
 
 
 def without_base64(value: Any, *, _in_media: bool = False) -> Any:
-    """Return the value with each base64 text replaced by an empty one; parts without any are the same objects.
-
-    A base64 text is a string of more than 1,024 characters under a key of `BASE64_KEYS`, anywhere inside a key of
-    `MEDIA_KEYS`.
-
-    >>> without_base64({"images": [{"base64": "A" * 2000, "name": "a.png"}]})
-    {'images': [{'base64': '', 'name': 'a.png'}]}
-    """
+    """Return the value with each base64 text replaced by an empty one; parts without any are the same objects."""
     if isinstance(value, dict):
         changed: dict[Any, Any] = {}
         for key, item in value.items():
@@ -107,12 +85,7 @@ def without_base64(value: Any, *, _in_media: bool = False) -> Any:
 
 
 class Measure:
-    """Sizes of values and members for one way of sending.
-
-    `members(a) + members(b) + comma` is the size of the members of an object holding both, so a whole is added up
-    from parts that were written once each. That holds when `additive` is true: always for the project's own way of
-    sending, and for another one where a few small values prove it (an indented way fails, for instance).
-    """
+    """Sizes of values and members for one way of sending."""
 
     def __init__(self, dumps: Dumps | None = None) -> None:
         self.dumps = dumps

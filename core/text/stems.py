@@ -1,10 +1,4 @@
-"""Stems of words by Snowball, and of Hebrew and Korean, which it has not, one language after the other.
-
-Beside the languages asked for, a word in a script of its own is known by that script: LANGUAGES only adds.
-
-Called by `text.words` and `tags.rules`. A stemmer of PyStemmer may not be used by two threads at once, so
-each thread has its own.
-"""
+"""Stems of words by Snowball, and of Hebrew and Korean, which it has not, one language after the other."""
 
 from __future__ import annotations
 
@@ -28,23 +22,15 @@ _SCRIPTS = (
 
 
 def script_language(word: str) -> str:
-    """Return the language that the script of a word speaks for, "" for Latin letters and scripts without stems.
-
-    LANGUAGES need not name it: nobody writes Greek words in another language.
-
-    >>> script_language("γάτες"), script_language("cats"), script_language("猫")
-    ('el', '', '')
-    """
+    """Return the language that the script of a word speaks for, "" for Latin letters and scripts without stems."""
     if word.isascii():
         return ""
     return next((language for language, letters in _SCRIPTS if letters.search(word)), "")
 
 
 class Hebrew:
-    """Takes off the prefixes of `and`, `the`, `in`, `to`, `from`, `that`, `as`, and the endings of plural and gender.
-
-    >>> Hebrew().stemWord("והקיפודים"), Hebrew().stemWord("קיפוד")
-    ('קיפוד', 'קיפוד')
+    """Takes off the prefixes of `and`, `the`, `in`, `to`, `from`, `that`, `as`, and the endings of plural
+    and gender.
     """
 
     shortest = 3
@@ -71,11 +57,7 @@ _PARTICLES = (
 
 
 class Korean:
-    """Takes off particles: a noun and its particle are written as one word.
-
-    >>> Korean().stemWord("고양이에게는"), Korean().stemWord("고양이")
-    ('고양이', '고양이')
-    """
+    """Takes off particles: a noun and its particle are written as one word."""
 
     shortest = 2
     _particles = tuple(sorted(_PARTICLES.split(), key=len, reverse=True))
@@ -175,16 +157,7 @@ def _stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the word's stem in each language, unique, in the order of the languages; the word itself where none is.
-
-    Args:
-        word: a folded word. Over LONGEST_WORD characters, or with a lone surrogate, it is its own stem.
-        languages: ISO 639-1 codes; one without a stemmer is passed over. The language of the word's script, where it is
-            not Latin, comes last.
-
-    >>> stems("cats", ["en"]), stems("gatti", ["en", "it"]), stems("cats", ["xx"]), stems("γάτες", ["en"])
-    (('cat',), ('gatti', 'gatt'), ('cats',), ('γάτες', 'γατ'))
-    """
+    """Return the word's stem in each language, unique, in the order of the languages; the word itself where none is."""
     if len(word) > LONGEST_WORD:
         return (word,)
     own = script_language(word)
@@ -196,11 +169,7 @@ def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
 
 
 def stem(word: str, languages: Sequence[str]) -> str:
-    """Return the stem of the first language that shortens or changes the word, else the word itself.
-
-    >>> stem("recipes", ["en"]), stem("gatti", ["en", "it"]), stem("retrodeck", ["en"])
-    ('recip', 'gatt', 'retrodeck')
-    """
+    """Return the stem of the first language that shortens or changes the word, else the word itself."""
     return next((form for form in stems(word, languages) if form != word), word)
 
 

@@ -1,7 +1,4 @@
-"""Any value as strict JSON: what hosts and hooks hand in becomes plain JSON values, each change noted.
-
-Called where foreign values enter a prompt or report, and where one has to be written that turns out not to be JSON.
-"""
+"""Any value as strict JSON: what hosts and hooks hand in becomes plain JSON values, each change noted."""
 
 from __future__ import annotations
 
@@ -28,23 +25,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 
 
 def make_strict(value: Any) -> tuple[Any, list[str]]:
-    """Return the value as plain JSON values, and a note for each thing that was changed.
-
-    Dates become ISO text (a naive time is UTC), sets sorted lists, NaN and infinities null, `Decimal` a number, keys
-    text, bytes and other objects the name of their type; so do containers nested more than 100 deep and containers
-    that hold themselves. Texts lose NUL and lone surrogates. Tuples are lists. The argument is left as it is and
-    shares no container with the result.
-
-    Args:
-        value: anything.
-
-    Returns:
-        `(value, notes)`; a note says where and what, and holds no text of the value. Keys that do not look like names
-        are shown as `?`, since they may be what somebody said.
-
-    >>> make_strict({"x": float("nan"), "d": date(2026, 3, 10)})
-    ({'x': None, 'd': '2026-03-10'}, ['x: nan became null', 'd: date became text'])
-    """
+    """Return the value as plain JSON values, and a note for each thing that was changed."""
     reader = _Reader()
     return reader.read(value, ""), reader.all_notes()
 

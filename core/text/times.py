@@ -26,20 +26,7 @@ _DAY_PARTS = ((4, "night"), (7, "early_morning"), (12, "morning"), (18, "afterno
 
 
 def read_time(value: Any) -> tuple[datetime | None, bool]:
-    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None when the value is no time.
-
-    Args:
-        value: an aware or naive (UTC) datetime, a date (its midnight), ISO 8601 text with or without `Z`, or seconds
-            since 1970 as a number or a text of at least nine digits.
-
-    Returns:
-        The moment, and whether it had to be moved into the range.
-
-    >>> read_time("2026-03-10T13:00:00+01:00")[0] == read_time("2026-03-10 12:00")[0]
-    True
-    >>> read_time(1e18) == (LATEST, True), read_time("soon"), read_time(True)
-    (True, (None, False), (None, False))
-    """
+    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None when the value is no time."""
     if isinstance(value, bool):
         return None, False
     if isinstance(value, (int, float)):
@@ -58,20 +45,12 @@ def read_time(value: Any) -> tuple[datetime | None, bool]:
 
 
 def iso_text(moment: datetime | None) -> str:
-    """Return a time as ISO 8601 text, blank for None.
-
-    >>> iso_text(datetime(2026, 3, 10, 12, tzinfo=UTC)), iso_text(None)
-    ('2026-03-10T12:00:00+00:00', '')
-    """
+    """Return a time as ISO 8601 text, blank for None."""
     return moment.isoformat() if moment is not None else ""
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return the moment as aware UTC, moved into 1970 to 9998, or None when the value is no time.
-
-    >>> parse_time("2026-03-10T12:00:00Z")
-    datetime.datetime(2026, 3, 10, 12, 0, tzinfo=datetime.timezone.utc)
-    """
+    """Return the moment as aware UTC, moved into 1970 to 9998, or None when the value is no time."""
     return read_time(value)[0]
 
 
@@ -104,11 +83,7 @@ def _clamped(moment: datetime) -> tuple[datetime, bool]:
 
 @lru_cache(maxsize=256)
 def zone(name: str) -> tzinfo | None:
-    """Return the zone of an IANA name, None when there is no such zone; blank is UTC.
-
-    >>> zone("Nowhere/Else") is None, zone("UTC") is UTC
-    (True, True)
-    """
+    """Return the zone of an IANA name, None when there is no such zone; blank is UTC."""
     if name in ("", "UTC"):
         return UTC
     if len(name) > ZONE_CHARS:  # each slash is one more package to import, and hundreds are a RecursionError
@@ -120,16 +95,7 @@ def zone(name: str) -> tzinfo | None:
 
 
 def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | None]:
-    """Return `({local_time, local_hour, time_of_day}, note)` of an aware moment in a zone.
-
-    Args:
-        moment: aware.
-        zone_name: IANA name; None and blank are UTC. One that is unknown, or no text, is UTC with a note.
-
-    >>> from datetime import datetime, UTC
-    >>> local_time(datetime(2026, 1, 10, 3, 15, tzinfo=UTC), "Europe/Rome")
-    ({'local_time': '04:15', 'local_hour': 4, 'time_of_day': 'early_morning'}, None)
-    """
+    """Return `({local_time, local_hour, time_of_day}, note)` of an aware moment in a zone."""
     note = None
     found = zone(zone_name or "") if zone_name is None or isinstance(zone_name, str) else None
     if found is None:

@@ -1,7 +1,4 @@
-"""Words of a text, the ones worth looking for, and the terms the search index holds of it.
-
-Called by `tags.rules`, the tagging and search doors and `index.table`. Reads no database.
-"""
+"""Words of a text, the ones worth looking for, and the terms the search index holds of it."""
 
 from __future__ import annotations
 
@@ -47,11 +44,7 @@ _OTHER = re.compile(r"[^\x00-\x7f\w]")
 
 
 def pairs(run: str) -> Iterator[str]:
-    """Yield the overlapping pairs of characters of a run, a single character itself.
-
-    >>> list(pairs("数学の宿題")), list(pairs("猫"))
-    (['数学', '学の', 'の宿', '宿題'], ['猫'])
-    """
+    """Yield the overlapping pairs of characters of a run, a single character itself."""
     if len(run) == 1:
         yield run
     for at in range(len(run) - 1):
@@ -91,18 +84,7 @@ def iter_words(text: str, min_chars: int = MIN_CHARS) -> Iterator[str]:
 
 
 def words(text: str, min_chars: int = MIN_CHARS) -> list[str]:
-    """Return the folded words of a text, unique, in first-seen order.
-
-    Args:
-        text: as said; may be blank.
-        min_chars: shortest word; scripts without spaces give pairs of characters instead, Hangul words at least 2.
-
-    Returns:
-        Words of letters, marks, digits and underscores, stripped of outer underscores, none all digits. Not limited.
-
-    >>> words("Hi Jay, 2024 jay RETRODECK a_b"), words("O'Brien"), words("猫")
-    (['jay', 'retrodeck', 'a_b'], ['brien'], ['猫'])
-    """
+    """Return the folded words of a text, unique, in first-seen order."""
     return list(iter_words(text, min_chars))
 
 
@@ -120,13 +102,7 @@ def _read_stop_words(language: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
-    """Return the folded stop words of a language, empty for one without.
-
-    A stop word written with an apostrophe adds its parts, since words are split there: `needn't` adds `needn`.
-
-    >>> "needn" in stop_words("en"), "retrodeck" in stop_words("en"), stop_words("xx")
-    (True, False, frozenset())
-    """
+    """Return the folded stop words of a language, empty for one without."""
     found: set[str] = set()
     for entry in _read_stop_words(language.lower()):
         folded = fold(entry)
@@ -137,16 +113,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def salient_words(text: str, languages: Sequence[str], limit: int | None = None) -> list[str]:
-    """Return the words worth looking for that are no stop words of the languages, in first-seen order.
-
-    Args:
-        text: as said.
-        languages: ISO 639-1 codes.
-        limit: most words; None for all, for a caller that keeps the rarest.
-
-    >>> salient_words("you and the retrodeck", ["en"], 24), salient_words("the and you", ["en"], 24)
-    (['retrodeck'], [])
-    """
+    """Return the words worth looking for that are no stop words of the languages, in first-seen order."""
     stops = [stop_words(language) for language in languages]
     return list(
         islice(
@@ -157,16 +124,7 @@ def salient_words(text: str, languages: Sequence[str], limit: int | None = None)
 
 
 def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int], limit: int) -> list[str]:
-    """Return at most `limit` words: the rarest, words in no row only when room is left; in the order given.
-
-    Args:
-        words_in_order: words as they came.
-        rows_by_word: number of rows holding the word; a missing word is in none.
-        limit: most words, 0 or more. Of equally rare words the earlier stays.
-
-    >>> choose_rarest(["a", "b", "c", "d"], {"a": 9, "c": 1, "d": 4}, 2)
-    ['c', 'd']
-    """
+    """Return at most `limit` words: the rarest, words in no row only when room is left; in the order given."""
     if len(words_in_order) <= limit:
         return list(words_in_order)
 
@@ -185,21 +143,7 @@ def drop_common(
     share: float,
     min_rows: int,
 ) -> list[str]:
-    """Return the words that are in no more than `share` of the visible rows; never nothing, where there was a word.
-
-    Args:
-        words_in_order: words as they came; the order stays.
-        rows_by_word: number of visible rows holding the word, a missing word is in none; None when the count failed.
-        visible_rows: visible chat rows in all. Below `min_rows` every word stays.
-        share: COMMON_WORD_SHARE, 0.05 to 1.
-        min_rows: COMMON_WORD_MIN_ROWS.
-
-    Returns:
-        The words that stay. If all would go, the rarest, the earlier of equals.
-
-    >>> drop_common(["so", "tofu"], {"so": 2700, "tofu": 3}, 3000, 0.5, 100)
-    ['tofu']
-    """
+    """Return the words that are in no more than `share` of the visible rows; never nothing, where there was a word."""
     if not words_in_order or rows_by_word is None or visible_rows < min_rows:
         return list(words_in_order)
     rows = {word: rows_by_word.get(word, 0) for word in words_in_order}
@@ -208,14 +152,7 @@ def drop_common(
 
 
 def index_terms(folded: str) -> dict[str, int]:
-    """Return the terms the search index holds of a folded text, each with how often it stands there.
-
-    Terms are the runs of `text.folding.runs` as they are, pairs of characters for runs of scripts without spaces
-    (a single character itself), and each symbol (category So, such as emoji) by itself.
-
-    >>> index_terms("tofu, a_b 数学の tofu ❤")
-    {'tofu': 2, 'a_b': 1, '数学': 1, '学の': 1, '❤': 1}
-    """
+    """Return the terms the search index holds of a folded text, each with how often it stands there."""
     if folded.isascii():
         return dict(Counter(word_runs(folded)))
     terms: Counter[str] = Counter()
@@ -236,11 +173,7 @@ very many words. A letter of other scripts may be a syllable."""
 
 
 def endings(term: str) -> list[str]:
-    """Return the endings by which a word is known besides itself, the longest first.
-
-    >>> endings("tofu"), endings("x42"), endings("한국")
-    (['ofu'], ['42', '2'], ['국'])
-    """
+    """Return the endings by which a word is known besides itself, the longest first."""
     every = (term[at:] for at in range(1, len(term)))
     return [ending for ending in every if len(ending) >= SHORTEST_ENDING or not _is_plain(ending)]
 
@@ -271,19 +204,11 @@ class Fragment:
 
     @property
     def may_be_unlisted(self) -> bool:
-        """Whether a word may hold it further in, and not be listed by the ending it stands in (`endings`).
-
-        >>> Fragment("no", "word", True, True).may_be_unlisted, Fragment("42", "word", True, True).may_be_unlisted
-        (True, False)
-        """
+        """Whether a word may hold it further in, and not be listed by the ending it stands in (`endings`)."""
         return self.at_start and len(self.text) < SHORTEST_ENDING and _is_plain(self.text)
 
     def fits(self, term: str) -> bool:
-        """Return whether the index term may be the one that holds this piece.
-
-        >>> Fragment("cat", "word", True, False).fits("bobcat"), Fragment("cat", "word", False, True).fits("bobcat")
-        (True, False)
-        """
+        """Return whether the index term may be the one that holds this piece."""
         if self.at_start and self.at_end:
             return self.text in term
         if self.at_start:
@@ -301,19 +226,7 @@ def _of_run(run: str, spaceless: bool, opens: bool, ends: bool) -> Iterable[Frag
 
 
 def fragments(folded_keyword: str) -> list[Fragment]:
-    """Return the index terms a keyword is made of, when it is looked for as a part of folded texts.
-
-    Promise: whenever the keyword stands in a folded text, each fragment `fits` one of the text's `index_terms`.
-
-    Args:
-        folded_keyword: the keyword after `fold`.
-
-    Returns:
-        Fragments, unique, in the order they stand in; empty for a keyword of punctuation and white space alone.
-
-    >>> [(piece.text, piece.at_start, piece.at_end) for piece in fragments("izza night ou")]
-    [('izza', True, False), ('night', False, False), ('ou', False, True)]
-    """
+    """Return the index terms a keyword is made of, when it is looked for as a part of folded texts."""
     found: dict[Fragment, None] = {}
     at = 0
     end = len(folded_keyword)
@@ -337,13 +250,7 @@ MOST_LETTERS = 3
 
 
 def is_short_word(text: str) -> bool:
-    """Return whether a text is a word of so few letters that it is looked for as a whole word alone.
-
-    Of alphabets with capitals: elsewhere a letter is a syllable, or words are written together with others.
-
-    >>> is_short_word("eat"), is_short_word("eats"), is_short_word("10%"), is_short_word("宿題"), is_short_word("한국")
-    (True, False, False, False, False)
-    """
+    """Return whether a text is a word of so few letters that it is looked for as a whole word alone."""
     return len(text) <= MOST_LETTERS and text.isalpha() and all(c.upper() != c.lower() for c in text)
 
 
@@ -365,16 +272,7 @@ _FEELING = re.compile(
 
 
 def search_form(word: str, languages: Sequence[str]) -> str:
-    """Return the part of a word that is looked for: its stem where that stands in it, else the word itself.
-
-    In Latin letters the stem must begin the word and have at least 3 characters. In other scripts, where articles and
-    prepositions grow onto words, it may stand further in, and accents that the stem has lost do not count.
-
-    >>> [search_form(word, ["en"]) for word in ("recipes", "running", "studies", "retrodeck")]
-    ['recip', 'run', 'studi', 'retrodeck']
-    >>> [search_form(word, ["en"]) for word in ("القلادة", "βερικοκιά", "고양이는", "ежи")]
-    ['قلاد', 'βερικοκ', '고양이', 'ежи']
-    """
+    """Return the part of a word that is looked for: its stem where that stands in it, else the word itself."""
     form = stem(word, languages)
     own = script_language(word)
     if len(form) < (SHORTEST_HANGUL if own == "ko" else SHORTEST_STEM):
@@ -386,20 +284,7 @@ def search_form(word: str, languages: Sequence[str]) -> str:
 
 
 def shared_beginning(word: str, form: str, languages: Sequence[str]) -> str:
-    """Return what a word and all other words of its stem begin with, as far as that can be told.
-
-    That is the stem without what changes: `hik` of hike and hiking, `backenz` of Backenzahn and Backenzähne.
-
-    Args:
-        word: folded.
-        form: its stem.
-
-    Returns:
-        At least 2 characters; the word where nothing shorter is known of it.
-
-    >>> shared_beginning("hiking", "hike", ["en"]), shared_beginning("backenzahn", "backenzahn", ["de"])
-    ('hik', 'backenz')
-    """
+    """Return what a word and all other words of its stem begin with, as far as that can be told."""
     size = 0
     for own, other in zip(word, form, strict=False):
         if own != other:
@@ -417,12 +302,8 @@ def shared_beginning(word: str, form: str, languages: Sequence[str]) -> str:
 
 
 def telling_symbols(text: str, limit: int) -> list[str]:
-    """Return the symbols of a text that name a thing, such as a hedgehog or a key: what a message without words says.
-
-    Faces, hands and hearts are the stop words among symbols: a laugh must not bring back all that was laughed about.
-
-    >>> telling_symbols("😂🦔🦔🔑👍❤", 5)
-    ['🦔', '🔑']
+    """Return the symbols of a text that name a thing, such as a hedgehog or a key: what a message without
+    words says.
     """
     found = (char for char in fold(clean(text)) if _NO_WORD.match(char) and unicodedata.category(char) == "So")
     return list(islice(dict.fromkeys(char for char in found if not _FEELING.match(char)), limit))

@@ -30,17 +30,8 @@ class AccessToken:
 
     @property
     def scope(self) -> Scope:
-        """Return the scope the token stands for: of a host token the persona's, to be narrowed by what the host says.
-
-        A scope token that names neither conversation nor server speaks to the persona directly, in the conversation
-        whose key is the participant's own.
-
-        Raises:
-            ScopeError: an admin token has none.
-
-        >>> scope = AccessToken(7, "scope", "iris", "web/ann").scope
-        >>> scope.participant, scope.conversation, scope.privacy
-        ('web/ann', 'web/ann', 'direct')
+        """Return the scope the token stands for: of a host token the persona's, to be narrowed by what the
+        host says.
         """
         if self.kind == "admin":
             raise ScopeError("An admin token stands for no persona. Use a host token or a scope token.")

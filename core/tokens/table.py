@@ -1,7 +1,4 @@
-"""The rows of tokens (table access_tokens). Those of operators belong to the persona that cannot be: the blank one.
-
-Whoever shows a token says by it whose they are, so one statement goes by the id alone; all others name the persona.
-"""
+"""The rows of tokens (table access_tokens)."""
 
 from __future__ import annotations
 
@@ -33,11 +30,7 @@ _REVOKED = (
 
 
 def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedToken:
-    """Store a token's row and return it as it is listed.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Store a token's row and return it as it is listed."""
     now = db.clock()
     row = {
         "id": token.id,
@@ -62,11 +55,7 @@ def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedT
 
 
 def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
-    """Return a token that holds and the hash that is stored of it, None where there is none, or it was revoked.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return a token that holds and the hash that is stored of it, None where there is none, or it was revoked."""
     for row in db.read(_BY_ID, {"id": token_id}, source=_SOURCE):
         if row.revoked_at is None:
             found = AccessToken(
@@ -77,20 +66,12 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
 
 
 def read_tokens(db: Database, persona: str) -> list[ListedToken]:
-    """Return every token of a persona, the oldest first.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return every token of a persona, the oldest first."""
     return [_build_listed(row._mapping) for row in db.read(_LISTED, {"persona": persona}, source=_SOURCE)]
 
 
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:
-    """Let a token hold no more, and return whether it did until now.
-
-    Raises:
-        StoreWriteError: nothing was changed.
-    """
+    """Let a token hold no more, and return whether it did until now."""
     values = {"persona": persona, "token": token_id, "at": db.clock()}
 
     def work(connection: Connection) -> bool:

@@ -1,8 +1,4 @@
-"""What a list of messages, as a front end sends it with every request, says beside the lines that are stored. Pure.
-
-The promise: a line that is stored is never stored again, whatever part of the conversation the list holds; a line is
-taken for a changed one only where its neighbours say so; what is left over is new.
-"""
+"""What a list of messages, as a front end sends it with every request, says beside the lines that are stored."""
 
 from __future__ import annotations
 
@@ -30,22 +26,7 @@ class Comparison(NamedTuple):
 
 
 def compare_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> Comparison:
-    """Return which lines are stored, which of them with another text, and which are new.
-
-    Equal lines are paired in order, as many as can be, the latest stored ones first. A line that is not paired is a
-    changed one where the line before it is paired with the stored line before one of the same role (or both are the
-    first), and either the line after it is likewise, or no other line of that role is stored later.
-
-    Args:
-        lines: of the list, oldest first, the last one said now.
-        stored: the newest stored lines of the conversation, oldest first.
-
-    >>> hi, hello, tea = Spoken("user", "hi"), Spoken("persona", "hello"), Spoken("user", "tea?")
-    >>> compare_lines([hi, hello, tea], [hi, hello]).matches
-    (0, 1, None)
-    >>> compare_lines([hi, hello, tea], [hi, hello, Spoken("user", "te?"), Spoken("persona", "What?")])
-    Comparison(matches=(0, 1, 2), changed=frozenset({2}))
-    """
+    """Return which lines are stored, which of them with another text, and which are new."""
     matches = _pair_equal(lines, stored)
     if lines and matches[-1] is not None and not _is_repeated(lines, matches, stored):
         matches[-1] = None
@@ -83,11 +64,7 @@ def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored:
 
 
 def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return the longest pairing of equal lines in order; of several the one with the latest stored lines.
-
-    What both begin with and what both end with is paired at once, so that the table below is small where a list is
-    what was stored and a line more, which it nearly always is.
-    """
+    """Return the longest pairing of equal lines in order; of several the one with the latest stored lines."""
     matches: list[int | None] = [None] * len(lines)
     low, high, end = 0, len(lines), len(stored)
     while high and end and lines[high - 1] == stored[end - 1]:
@@ -120,11 +97,5 @@ def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int |
 
 
 def make_message_id(before: str, role: str, text: str) -> str:
-    """Return the id of a new line: the same for whoever finds it new after the same line, so that it is stored once.
-
-    >>> make_message_id("7", "user", "hi") == make_message_id("7", "user", "hi")
-    True
-    >>> make_message_id("7", "user", "hi") == make_message_id("8", "user", "hi")
-    False
-    """
+    """Return the id of a new line: the same for whoever finds it new after the same line, so that it is stored once."""
     return "list-" + hashlib.sha256(f"{before}\x00{role}\x00{text}".encode("utf-8", "replace")).hexdigest()[:40]

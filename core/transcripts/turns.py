@@ -23,11 +23,7 @@ def save_answer(
     settings: GivenSettings = None,
     scope: Scope,
 ) -> WriteResult:
-    """Store what the persona said in the scope's conversation, as `save_chat_message` does.
-
-    Args:
-        name: it goes by; without one that by which its memories call it.
-    """
+    """Store what the persona said in the scope's conversation, as `save_chat_message` does."""
     called = name or name_persona(scope.persona)
     return save_chat_message(
         scope.conversation, text, called, PERSONA_SENDER, at, message_id=message_id, db=db, settings=settings,
@@ -47,25 +43,7 @@ def finish_turn(
     settings: GivenSettings = None,
     scope: Scope,
 ) -> WriteResult:
-    """Store the answer to a line, and what of both counts as said a moment ago; a turn sent again counts once.
-
-    Args:
-        said: what became of the line.
-        text: of the line.
-        name, at, message_id: of the answer, as for `save_answer`.
-        scope: with conversation and participant.
-
-    Raises:
-        MessageError, StoreWriteError: as `save_chat_message` and `write_turn`.
-
-    >>> from prompt_engine import Scope, open_database, save_message
-    >>> from prompt_engine.transcripts.turns import finish_turn
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "web/7", "web/ann")
-    >>> said = save_message({"text": "Tea?", "interface_path": "web/7"}, db=db, scope=scope)
-    >>> finish_turn(said, "Tea?", "Green tea.", db=db, scope=scope).stored
-    True
-    >>> db.close()
-    """
+    """Store the answer to a line, and what of both counts as said a moment ago; a turn sent again counts once."""
     asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
     done = save_answer(answer, name=name, at=at, message_id=message_id, **asking)
     if (said.stored or done.stored) and scope.participant and text.strip():

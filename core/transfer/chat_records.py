@@ -25,11 +25,7 @@ _FIELDS = frozenset({"conversation", "session", "id", "timestamp", "speaker", "t
 
 
 def fits(value: dict[str, Any]) -> bool:
-    """Return whether an object is one of this format.
-
-    >>> fits({"speaker": "Ann", "text": "hi"}), fits({"name": "Ann", "mes": "hi"})
-    (True, False)
-    """
+    """Return whether an object is one of this format."""
     return "text" in value and bool(value.keys() & {"speaker", "conversation", "timestamp"})
 
 

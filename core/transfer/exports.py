@@ -156,11 +156,7 @@ def _open_file(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
 
 
 def check_path(path: Path) -> None:
-    """Refuse a path that no file can have.
-
-    Raises:
-        TransferError: as it says.
-    """
+    """Refuse a path that no file can have."""
     try:
         path.is_dir()
         path.stat()
@@ -249,11 +245,7 @@ def _new_header(call: StoryCall) -> dict[str, Any]:
 
 
 def _human(at: datetime | None) -> str:
-    """Return a time as SillyTavern writes it in headers and file names; blank for none.
-
-    >>> _human(datetime(2026, 3, 10, 12, 5, 7, 25000))
-    '2026-3-10 @12h 05m 07s 25ms'
-    """
+    """Return a time as SillyTavern writes it in headers and file names; blank for none."""
     if at is None:
         return ""
     return f"{at.year}-{at.month}-{at.day} @{at:%H}h {at:%M}m {at:%S}s {at.microsecond // 1000}ms"

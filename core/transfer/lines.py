@@ -1,7 +1,4 @@
-"""A file of JSON lines, plain or gzip, read one line at a time; what is no such file is refused.
-
-Nothing here holds more than one line. Called by `transfer.imports`, once to look and once to store.
-"""
+"""A file of JSON lines, plain or gzip, read one line at a time; what is no such file is refused."""
 
 from __future__ import annotations
 
@@ -49,11 +46,7 @@ class BadJson(NamedTuple):
 
 
 def size_of(path: Path) -> int:
-    """Return the size of the file in bytes.
-
-    Raises:
-        TransferError: not there, not a regular file, not to be read.
-    """
+    """Return the size of the file in bytes."""
     try:
         if not path.is_file():
             what = (
@@ -66,16 +59,7 @@ def size_of(path: Path) -> int:
 
 
 def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Line]:
-    """Yield the lines of a file that are not blank, in order; gzip is told by its first bytes, not by its name.
-
-    Args:
-        path: the file.
-        max_bytes: most bytes, unpacked.
-
-    Raises:
-        TransferError: not to be read, not UTF-8, larger than allowed, a line longer than allowed, packed data that is
-            broken, cut off, or unpacks to over 200 times its size.
-    """
+    """Yield the lines of a file that are not blank, in order; gzip is told by its first bytes, not by its name."""
     check_bytes(max_bytes)
     size = size_of(path)
     try:
@@ -96,10 +80,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Line]:
 
 
 def _read_document(stream: BinaryIO, max_bytes: int) -> list[Any] | None:
-    """Return the lines of a chat that is one document, {"chat_metadata": ..., "messages": [...]}, else None.
-
-    The first of them is what stands beside the messages. A document is no larger than a line may be.
-    """
+    """Return the lines of a chat that is one document, {"chat_metadata": ..., "messages": [...]}, else None."""
     head = stream.read(_LOOKED_AT).removeprefix(_BOM).lstrip()
     first = head.partition(b"\n")[0]
     is_row = b"\n" in head and isinstance(_value(first.decode(errors="replace")), dict)

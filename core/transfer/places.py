@@ -18,34 +18,20 @@ class Places:
 
     @classmethod
     def of(cls, stored: Iterable[tuple[int, int]], order: Iterable[int]) -> Places:
-        """Return where messages stand that were stored from a file.
-
-        Args:
-            stored: (index in the file, row id) of each.
-            order: row ids of the conversation.
-
-        >>> Places.of([(0, 70), (2, 71)], [9, 70, 71])
-        Places(lines=[0, 2], own=[1, 2])
-        """
+        """Return where messages stand that were stored from a file."""
         at = {row_id: index for index, row_id in enumerate(order)}
         found = sorted((line, at[row_id]) for line, row_id in stored if row_id in at)
         return cls([line for line, _ in found], [index for _, index in found])
 
     def to_own(self, index: int) -> int:
         """Return the index in the conversation of the newest message that stands at an index of the file or before it;
-        -1 where none does.
-
-        >>> [Places((0, 2), (1, 2)).to_own(index) for index in (-1, 0, 1, 2, 9)]
-        [-1, 1, 1, 2, 2]
-        """
+        -1 where none does."""
         at = bisect_right(self.lines, index) - 1
         return -1 if at < 0 else self.own[at]
 
     def to_file(self, index: int) -> int:
-        """Return the index in the file of a message of the conversation; those outside stay as far outside as they are.
-
-        >>> [Places((0, 2), (0, 1)).to_file(index) for index in (-1, 0, 1, 5)], Places().to_file(3)
-        ([-1, 0, 2, 6], 3)
+        """Return the index in the file of a message of the conversation; those outside stay as far outside
+        as they are.
         """
         at = bisect_right(self.own, index) - 1
         return index if at < 0 else self.lines[at] + index - self.own[at]

@@ -97,11 +97,7 @@ class Reader(Protocol):
 
 
 class Ids:
-    """Makes message ids for files that have none: the same row of the same file gets the same id every time.
-
-    Rows that are alike in everything are told apart by their order; they follow each other, since their time is one.
-    In a file whose times may go back and forth they need not: with `anywhere` all rows are remembered.
-    """
+    """Makes message ids for files that have none: the same row of the same file gets the same id every time."""
 
     def __init__(self, *, anywhere: bool = False) -> None:
         self._anywhere = anywhere
@@ -109,13 +105,7 @@ class Ids:
         self._seen: dict[str, int] = {}
 
     def make(self, time: datetime, *parts: str) -> str:
-        """Return the id of a message said at `time`; `parts` are what it is known by.
-
-        >>> from datetime import UTC, datetime
-        >>> ids, noon = Ids(), datetime(2026, 3, 10, 12, tzinfo=UTC)
-        >>> ids.make(noon, "Ann", "yes") == ids.make(noon, "Ann", "yes"), Ids().make(noon, "Ann", "yes")[:4]
-        (False, 'row-')
-        """
+        """Return the id of a message said at `time`; `parts` are what it is known by."""
         if time != self._time and not self._anywhere:
             self._time, self._seen = time, {}
         text = "\x1f".join((time.isoformat(), *parts))
@@ -129,14 +119,7 @@ class RefusedError(ValueError):
 
 
 def text_of(value: Any, name: str) -> str:
-    """Return a message's text.
-
-    Raises:
-        RefusedError: no text, or larger than can be stored.
-
-    >>> text_of("a\\x00b", "text")
-    'ab'
-    """
+    """Return a message's text."""
     if not isinstance(value, str):
         raise RefusedError(f"{name} is {said_type(value)}, it must be a text")
     made = clean(value)
@@ -146,14 +129,7 @@ def text_of(value: Any, name: str) -> str:
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
-    """Return an id or a name as it stands in the file; None is blank, a number is written in decimal.
-
-    Raises:
-        RefusedError: another type, too long, NUL or a lone surrogate inside.
-
-    >>> key_of(7, "id", 191), key_of(None, "session", 191)
-    ('7', '')
-    """
+    """Return an id or a name as it stands in the file; None is blank, a number is written in decimal."""
     if value is None:
         value = ""
     try:
@@ -163,11 +139,7 @@ def key_of(value: Any, name: str, limit_bytes: int) -> str:
 
 
 def said_type(value: Any) -> str:
-    """Return the JSON name of a value's type, for people.
-
-    >>> said_type(None), said_type([]), said_type(1.5), said_type(True)
-    ('missing', 'a list', 'a number', 'true or false')
-    """
+    """Return the JSON name of a value's type, for people."""
     names = {
         bool: "true or false",
         int: "a number",

@@ -69,11 +69,7 @@ class Plan(NamedTuple):
 
 
 def _stem(path: Path) -> str:
-    """Return the file's name without its endings `.gz` and `.jsonl`.
-
-    >>> _stem(Path("chats/Iris - 2024.jsonl.gz"))
-    'Iris - 2024'
-    """
+    """Return the file's name without its endings `.gz` and `.jsonl`."""
     name = path.name.removesuffix(".gz")
     return name.rsplit(".", 1)[0] or name
 
@@ -121,11 +117,7 @@ class _Ready(NamedTuple):
 
 
 def store_messages(call: Call, plan: Plan, progress: Progress | None, should_stop: Callable[[], bool]) -> Outcome:
-    """Store the messages of a file, and return what became of them.
-
-    Raises:
-        TransferError: the database failed; names the row after which to go on.
-    """
+    """Store the messages of a file, and return what became of them."""
     outcome, row, newest = Outcome(), 0, None
     privacy, total, in_order = plan.privacy(), lines.size_of(plan.path), plan.survey.keeps_order
     reader = reader_of(plan.survey.format, plan.zone)
@@ -210,13 +202,7 @@ def _read_message(
 
 
 def _put_in_order(call: Call, batch: Sequence[_Ready], newest: datetime | None) -> tuple[list[_Ready], datetime | None]:
-    """Return a batch in which no message is older than the one before it, and the time of the last.
-
-    What is stored already stays as it is: a file that has grown goes on behind it.
-
-    Args:
-        newest: time of the message before the batch.
-    """
+    """Return a batch in which no message is older than the one before it, and the time of the last."""
     conversation = batch[0].message.conversation
     ids = [each.message.message_id for each in batch if each.message.message_id is not None]
     stored = table_imported.read_times(readers.of(call.db, "chat_history_cache"), call.persona, conversation, ids)

@@ -1,7 +1,4 @@
-"""The first look at a file: which format it has, how many rows can be taken, who speaks. Nothing is stored.
-
-The whole file is read once, so that one that cannot be taken as a whole is refused before its first row is stored.
-"""
+"""The first look at a file: which format it has, how many rows can be taken, who speaks."""
 
 from __future__ import annotations
 
@@ -85,11 +82,7 @@ class Survey:
 
 
 def recognise(path: Path, *, max_bytes: int = lines.MAX_BYTES) -> str:
-    """Return the format of a file.
-
-    Raises:
-        TransferError: none of the formats, or as `lines.read`.
-    """
+    """Return the format of a file."""
     looked = list(islice(lines.read(path, max_bytes=max_bytes), _LOOKED_AT))
     for line in looked:
         for name, (fits, _) in FORMATS.items():
@@ -128,18 +121,7 @@ def look(
     progress: Callable[[int, int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Survey:
-    """Return what a whole file holds.
-
-    Args:
-        path: the file.
-        zone: where times without an offset were written.
-        max_bytes: most bytes, unpacked.
-        progress: called with bytes read and the file's size.
-        should_stop: asked now and then; True ends the look early.
-
-    Raises:
-        TransferError: the file cannot be taken as a whole.
-    """
+    """Return what a whole file holds."""
     total = lines.size_of(path)
     reader = reader_of(recognise(path, max_bytes=max_bytes), zone)
     survey = Survey(reader.format, reader.keeps_order)

@@ -1,8 +1,4 @@
-"""Values under names out of a database and into one: a LangGraph store, the files of a memory tool.
-
-A file holds one object, `{"stored_values": [...]}`, so that an import knows it by its beginning. Whose the values are
-stands in no file: out come those of a scope, and in they go to the scope of the call.
-"""
+"""Values under names out of a database and into one: a LangGraph store, the files of a memory tool."""
 
 from __future__ import annotations
 
@@ -102,14 +98,7 @@ def export_values(
 
 
 def read_values(source: Source) -> list[Any] | None:
-    """Return the values a file holds; None where it is no file of values.
-
-    Args:
-        source: a path, bytes or a binary stream, packed with gzip or not.
-
-    Raises:
-        TransferError: it begins as one and cannot be read, or holds no list.
-    """
+    """Return the values a file holds; None where it is no file of values."""
     file = File(source, MOST_BYTES)
     try:
         with file.text() as stream:
@@ -238,11 +227,7 @@ class _Importing:
 
 
 def _read_value(given: Any) -> tuple[Kind, NewValue]:
-    """Return a value that can be stored.
-
-    Raises:
-        MessageError, ValueError, TypeError: it cannot, and why.
-    """
+    """Return a value that can be stored."""
     if not isinstance(given, Mapping):
         raise MessageError.of_type("a value", given, "an object with namespace, name and value")
     kind = given.get("kind", "entry")

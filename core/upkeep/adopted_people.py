@@ -1,7 +1,4 @@
-"""Who and where, for adopted rows: the audiences, conversations and participants that the original did not have.
-
-Called by `upkeep.adoption` for every range of rows, inside its transaction, and once when all tables are adopted.
-"""
+"""Who and where, for adopted rows: the audiences, conversations and participants that the original did not have."""
 
 from __future__ import annotations
 
@@ -40,11 +37,7 @@ _COLUMN = {"interface": 64, "chat_id": 255, "thread_id": 255}
 
 
 class Places:
-    """Finds or makes the audience of each row.
-
-    A conversation in which somebody wrote under the chat's own id is a direct message with them, as when a host's
-    message says nothing else; every other one is public, server "".
-    """
+    """Finds or makes the audience of each row."""
 
     def __init__(self, persona: str) -> None:
         self.persona = persona
@@ -149,10 +142,7 @@ class Places:
 
 
 def finish_people(db: Database, persona: str) -> None:
-    """Bring what is worked out from all rows to the present: newest message of each conversation, uses of each tag.
-
-    Safe to run again: everything is set to what the rows give, nothing is added to what was there.
-    """
+    """Bring what is worked out from all rows to the present: newest message of each conversation, uses of each tag."""
     _last_messages(db, persona)
     _tag_uses(db, persona)
     _index_is_behind(db)

@@ -1,7 +1,5 @@
-"""How a row of the original application becomes a row of ours: every value read, mended where it is broken, and listed.
-
-Pure: values in, values out. Called by `upkeep.adoption`, and by `upkeep.migration` for columns dropped by
-hand.
+"""How a row of the original application becomes a row of ours: every value read, mended where it is broken,
+and listed.
 """
 
 from __future__ import annotations
@@ -56,14 +54,7 @@ def text_of(value: Any) -> str:
 
 
 def json_of(value: Any, *, as_list: bool) -> Any:
-    """Return a stored JSON value as Python's; blank and None are `[]` for a list, None for an object.
-
-    Raises:
-        ValueError: no JSON.
-
-    >>> json_of('["caf\\\\u00e9"]', as_list=True), json_of("", as_list=True), json_of(None, as_list=False)
-    (['café'], [], None)
-    """
+    """Return a stored JSON value as Python's; blank and None are `[]` for a list, None for an object."""
     text = text_of(value).strip()
     if not text or text == "null":
         return [] if as_list else None
@@ -136,12 +127,7 @@ def _reader(column: Column[Any]) -> Callable[[Any], Any]:
 
 
 class Reader:
-    """Reads rows of one table.
-
-    Args:
-        table: the table as it is to be.
-        present: names of the columns the original has; those that `table` lacks are carried over as they are.
-    """
+    """Reads rows of one table."""
 
     def __init__(self, table: Table, present: list[str]) -> None:
         self._readers = {c.name: _reader(c) for c in table.columns if c.name in present}
@@ -167,12 +153,7 @@ class Reader:
 
 
 def default_of(column: Column[Any]) -> Any:
-    """Return the value a column has when nobody gives one.
-
-    >>> from prompt_engine.database.schema import memories
-    >>> default_of(memories.c.tier), default_of(memories.c.importance), default_of(memories.c.content)
-    ('long_term', 0.5, '')
-    """
+    """Return the value a column has when nobody gives one."""
     default = getattr(getattr(column.server_default, "arg", None), "text", None)
     is_number = isinstance(column.type, (Integer, Numeric))
     if default is None:
@@ -182,11 +163,7 @@ def default_of(column: Column[Any]) -> Any:
 
 
 def conversation_of(table: str, values: Mapping[str, Any]) -> str:
-    """Return the conversation key of a row, blank for a row that came from none.
-
-    >>> conversation_of("ai_diary", {"interface": "telegram_bot", "chat_id": "42", "thread_id": ""})
-    'telegram_bot/42'
-    """
+    """Return the conversation key of a row, blank for a row that came from none."""
     if table == "chat_history_cache":
         return str(values.get("interface_path") or "")
     if table == "ai_diary":
@@ -196,11 +173,7 @@ def conversation_of(table: str, values: Mapping[str, Any]) -> str:
 
 
 def folded_of(table: str, values: Mapping[str, Any]) -> tuple[str, bytes] | None:
-    """Return `(text_folded, content_hash)` of a row of a source, None for other tables.
-
-    >>> folded_of("ai_diary", {"content": "A", "user_message": "B"})[0]
-    'a\\x1f\\x1f\\x1fb'
-    """
+    """Return `(text_folded, content_hash)` of a row of a source, None for other tables."""
     if table == "ai_diary":
         texts = [text_of(values.get(name)) for name in DIARY_TEXTS]
         return fold_texts(texts), content_digest(texts[0])

@@ -1,10 +1,4 @@
-"""Adoption of the original application's database: its tables become ours, its rows keep ids, texts and times.
-
-A table in the original's form is read in ranges into a new one beside it, then the two change names. Every range is one
-transaction that goes on after the last row copied, so an interrupted adoption continues; the original's table goes only
-when the new one holds as many rows. Nothing else may write the original's tables meanwhile: stop that application.
-Called by `upkeep.migration`, under its lease.
-"""
+"""Adoption of the original application's database: its tables become ours, its rows keep ids, texts and times."""
 
 from __future__ import annotations
 
@@ -67,14 +61,7 @@ def is_unfinished(found: Mapping[str, FoundTable]) -> bool:
 def adopt_tables(
     db: Database, found: Mapping[str, FoundTable], progress: Progress, keep_lease: Callable[[], None]
 ) -> dict[str, Adopted]:
-    """Adopt every table in the original's form. The tables of ours that are missing must have been made.
-
-    Returns:
-        What was adopted, by table.
-
-    Raises:
-        StoreError: something stands in the way that only the operator can decide; nothing was changed.
-    """
+    """Adopt every table in the original's form."""
     names = original_tables(found)
     for name in names:
         _check(db, found[name])

@@ -1,7 +1,4 @@
-"""What is wrong with a database and what mends it: server, rights, tables, index, rows. Changes nothing.
-
-Called by `db check`, `db stats` and `db migrate --check`.
-"""
+"""What is wrong with a database and what mends it: server, rights, tables, index, rows."""
 
 from __future__ import annotations
 
@@ -61,11 +58,7 @@ class Finding:
 
 
 def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
-    """Return product and version number of what a server says of itself.
-
-    >>> product_of("10.11.19-MariaDB-0+deb12u1"), product_of("8.0.11-TiDB-v7.5.1"), product_of("8.4.3")
-    (('MariaDB', (10, 11, 19)), ('TiDB', (7, 5, 1)), ('MySQL', (8, 4, 3)))
-    """
+    """Return product and version number of what a server says of itself."""
     both = f"{version} {comment}"
     name = next((n for n in ("MariaDB", "OceanBase", "TiDB") if n.lower() in both.lower()), "MySQL")
     if name == "MariaDB":
@@ -79,15 +72,7 @@ def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
 def check_server(
     db: Database, *, texts: bool = False, search_index: bool = True, progress: Progress | None = None
 ) -> list[Finding]:
-    """Return everything that is missing or differs, errors first; an empty list is a database in good order.
-
-    Args:
-        texts: read every text, for those that somebody changed by SQL.
-        search_index: SEARCH_INDEX, as it is set here.
-
-    Raises:
-        StoreReadError: the database cannot be reached or not be looked at.
-    """
+    """Return everything that is missing or differs, errors first; an empty list is a database in good order."""
     found = inspection.read_tables(db)
     listed = _sqlite(db) if db.family == "sqlite" else _server(db)
     listed += _migrations(db, found)
@@ -115,11 +100,7 @@ def _sqlite(db: Database) -> list[Finding]:
 
 
 def check_version(product: str, version: tuple[int, ...]) -> list[Finding]:
-    """Return a finding when a product is older than its oldest supported version.
-
-    >>> [str(one) for one in check_version("MySQL", (5, 7, 44))]
-    ['error: version: MySQL 5.7.44; needed: MySQL 8.0 or later. Upgrade the server.']
-    """
+    """Return a finding when a product is older than its oldest supported version."""
     least = MINIMUM.get(product)
     if least is None or version[: len(least)] >= least:
         return []
@@ -151,10 +132,7 @@ def check_packet(size: int) -> list[Finding]:
 
 
 def check_rights(grants: Iterable[str], database: str, user: str) -> list[Finding]:
-    """Return the rights on the database that the grants do not give, with the GRANT that does.
-
-    Rights that come through a role are not listed in the grants; a user with a role is taken to have what it needs.
-    """
+    """Return the rights on the database that the grants do not give, with the GRANT that does."""
     held: set[str] = set()
     for line in grants:
         match = re.match(r"GRANT (.+?) ON (\S+) TO ", line, re.IGNORECASE)

@@ -12,11 +12,7 @@ from ..errors import StoreError
 
 
 def copy_file(db: Database, target: Path, *, overwrite: bool = False) -> int:
-    """Copy the database of a handle into a file, whole or not at all, and return its bytes.
-
-    Raises:
-        StoreError: the database is not there, the file is there already or cannot be written.
-    """
+    """Copy the database of a handle into a file, whole or not at all, and return its bytes."""
     source = Path(str(db.target.url.database or ""))
     if db.target.in_memory or not source.is_file():
         raise StoreError(f"There is no file of {db.target.shown} to copy.", source="DATABASE_URL")

@@ -1,9 +1,4 @@
-"""The statements that make tables, columns and indexes of the present schema, one server family or the other.
-
-Everything is made with `IF NOT EXISTS` or asked for beforehand, so each statement may run again. On servers a table's
-indexes stand inside its CREATE TABLE: that is one DDL instead of eight, and there is no moment with a table and half
-its indexes. Called by `migrating`, `adopting`, `checking` and the revisions in `sql/migrations`.
-"""
+"""The statements that make tables, columns and indexes of the present schema, one server family or the other."""
 
 from __future__ import annotations
 
@@ -54,11 +49,7 @@ def choose_dialect(family: str) -> Dialect:
 
 
 def quote(name: str, family: str) -> str:
-    """Return an identifier as it stands in a statement.
-
-    >>> quote("memories", "sqlite"), quote("a b`c", "mysql")
-    ('memories', '`a b``c`')
-    """
+    """Return an identifier as it stands in a statement."""
     return str(choose_dialect(family).identifier_preparer.quote(name))
 
 
@@ -133,10 +124,7 @@ def create_all(table: Table, family: str, *, name: str = "") -> list[str]:
 
 
 def add_column(table: Table, of: Column[Any], family: str) -> str:
-    """Return the ALTER TABLE that adds a column to a table with rows.
-
-    SQLite refuses a NOT NULL column without default there, so such a column gets the empty value as one.
-    """
+    """Return the ALTER TABLE that adds a column to a table with rows."""
     text = define_column(of, family)
     if family == "sqlite" and not of.nullable and of.server_default is None:
         text += " DEFAULT ''" if "TEXT" in text or "BLOB" in text else " DEFAULT 0"
@@ -150,11 +138,7 @@ def run_script(connection: Connection, text: str) -> None:
 
 
 def split_statements(text: str) -> list[str]:
-    """Return a script's statements without comments and closing semicolons.
-
-    >>> split_statements("-- a; b\\nCREATE TABLE x (\\n  y INT -- z\\n);\\nSELECT 1;")
-    ['CREATE TABLE x (\\n  y INT\\n)', 'SELECT 1']
-    """
+    """Return a script's statements without comments and closing semicolons."""
     lines = [line.split("-- ")[0].rstrip() for line in text.splitlines() if line.strip() != "--"]
     return [part.strip() for part in "\n".join(line for line in lines if line).split(";") if part.strip()]
 

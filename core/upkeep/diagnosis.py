@@ -1,8 +1,4 @@
-"""Facts about a database that tell an operator how it fares: settings, sizes, clock, queue, orphans.
-
-Reads only. What the facts mean is decided in `doctor.rules`; missing tables, columns, indexes and rights are
-found by `upkeep.check`. Called by `doctor`.
-"""
+"""Facts about a database that tell an operator how it fares: settings, sizes, clock, queue, orphans."""
 
 from __future__ import annotations
 
@@ -52,11 +48,7 @@ class ServerFacts:
 
 
 def read_server_facts(db: Database, asked: tuple[str, ...]) -> ServerFacts:
-    """Return the settings of a server, whether the connection is encrypted, and how many are connected.
-
-    Raises:
-        StoreReadError: the server cannot be asked.
-    """
+    """Return the settings of a server, whether the connection is encrypted, and how many are connected."""
     rows = db.read_driver(_VARIABLES, (), source="the server's settings")
     found = {_text(row[0]).lower(): _text(row[1]) for row in rows}
     # This database has a character set of its own; those above are for new ones.
@@ -157,11 +149,7 @@ def _age(moment: Any, now: datetime) -> float:
 
 
 def count_expired(db: Database, before_short: datetime) -> tuple[int, int]:
-    """Return how many session items and short-term entries have expired and are still there.
-
-    Args:
-        before_short: entries last touched then or earlier have expired.
-    """
+    """Return how many session items and short-term entries have expired and are still there."""
     m, s = memories.c, short_term_memories.c
     over = and_(
         m.tier == "session", m.archived_at.is_(None), m.expires_at <= bindparam("now", db.clock(), type_=Time())
@@ -190,11 +178,7 @@ def count_orphans(db: Database) -> dict[str, int]:
 
 
 def sample_index(db: Database) -> tuple[int, dict[str, int]]:
-    """Return how many rows were looked at, and table to how many of them are indexed otherwise than they should be.
-
-    The newest and the oldest rows of each table are worked out anew and their postings looked for. Rows that are not
-    indexed yet are left out, and so is what only stands in the index; `db.verify_index` sees all of it.
-    """
+    """Return how many rows were looked at, and table to how many of them are indexed otherwise than they should be."""
     looked = 0
     wrong: dict[str, int] = {}
     for source in ALL:

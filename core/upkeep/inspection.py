@@ -1,8 +1,4 @@
-"""What is in a database: its tables, columns and indexes, read in one statement; how that differs from the schema.
-
-`restore_parts` puts back tables, columns and indexes dropped by hand. Types and collations that differ are left to the
-operator: `check_server` names the statement. Called by `migration`, `adoption` and `check`.
-"""
+"""What is in a database: its tables, columns and indexes, read in one statement; how that differs from the schema."""
 
 from __future__ import annotations
 
@@ -128,11 +124,7 @@ def _plain(value: Any) -> Any:
 
 @lru_cache(maxsize=512)
 def plain_type(text: str) -> str:
-    """Return a column type in the one spelling that every server of the family is compared in.
-
-    >>> plain_type("BIGINT(20)"), plain_type("INTEGER"), plain_type("VARCHAR(100) CHARACTER SET utf8mb4")
-    ('bigint', 'int', 'varchar(100)')
-    """
+    """Return a column type in the one spelling that every server of the family is compared in."""
     text = re.sub(r" (character set|collate) \w+", "", text.lower())
     text = re.sub(r"^(tinyint|smallint|int|integer|bigint)\(\d+\)", r"\1", text)
     return re.sub(r"^numeric", "decimal", re.sub(r"^integer", "int", text)).replace(", ", ",").strip()
@@ -213,11 +205,7 @@ def list_missing(found: Mapping[str, FoundTable], family: str) -> list[Differenc
 
 
 def restore_parts(db: Database, listed: Iterable[Difference], keep_lease: Callable[[], None]) -> list[str]:
-    """Put back everything listed, one DDL after the other, and return a sentence for each.
-
-    Raises:
-        StoreWriteError: the server refused one; those before it stay, and `migrate` goes on from there.
-    """
+    """Put back everything listed, one DDL after the other, and return a sentence for each."""
     said: list[str] = []
     columns: dict[str, set[str]] = {}
     for one in listed:

@@ -41,11 +41,7 @@ def is_free(columns: Any, now: Any) -> Any:
 
 
 def take(db: Database, persona: str, name: str, token: str, seconds: float) -> bool:
-    """Take or keep a lease of a persona and return whether it is held now by `token`.
-
-    Raises:
-        StoreWriteError: it could not be asked.
-    """
+    """Take or keep a lease of a persona and return whether it is held now by `token`."""
     now = db.clock()
     row = {"persona_id": persona, "name": name, "value": 0}
     change = (
@@ -77,14 +73,7 @@ def release(db: Database, persona: str, name: str, token: str) -> None:
 
 @contextlib.contextmanager
 def lease(db: Database, name: str, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Callable[[], None]]:
-    """Hold the lease of a name, and yield a function that keeps it; call that between steps.
-
-    Waits while another worker holds it. The work must be safe to run twice at once: a lease that ran out in the middle
-    of one long step may be taken over.
-
-    Raises:
-        StoreError: another worker still held it after `wait_seconds`.
-    """
+    """Hold the lease of a name, and yield a function that keeps it; call that between steps."""
     mine = secrets.token_hex(16)
     _make_table(db)
     deadline = time.monotonic() + wait_seconds

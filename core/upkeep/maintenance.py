@@ -1,8 +1,4 @@
-"""Runs the scripts of `sql/maintenance/` by name, with the same meaning as a plain client.
-
-A script's values stand in lines at its top: `SET @name = value;`, on SQLite the columns of a temporary table of one
-row, `given`, so that whatever sends SQL can run the file as it stands. Called by `db maintenance`.
-"""
+"""Runs the scripts of `sql/maintenance/` by name, with the same meaning as a plain client."""
 
 from __future__ import annotations
 
@@ -68,11 +64,7 @@ def list_scripts() -> list[str]:
 
 
 def get_script(name: str, family: str) -> Script:
-    """Return a script in the spelling of a family.
-
-    Raises:
-        TypeError: there is no such script; the nearest known name is offered.
-    """
+    """Return a script in the spelling of a family."""
     if name not in list_scripts():
         raise TypeError(f"{name!r} is no maintenance script.{_known(name, list_scripts())}")
     return parse_script(
@@ -81,11 +73,7 @@ def get_script(name: str, family: str) -> Script:
 
 
 def parse_script(name: str, text: str) -> Script:
-    """Return a script's parts.
-
-    >>> parse_script("x", "-- Counts.\\n\\nSET @persona = 'default';\\nSET @apply = 0;\\n\\nSELECT @persona;").values
-    {'persona': 'default', 'apply': 0}
-    """
+    """Return a script's parts."""
     head: list[str] = []
     values: dict[str, Value] = {}
     rest: list[str] = []
@@ -112,16 +100,7 @@ def _value(text: str) -> Value:
 def run_script(
     db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False
 ) -> Ran:
-    """Run a script in one transaction and return what it counted and changed.
-
-    Args:
-        values: values in place of those of the file, by name without `@`.
-        apply: change, not only count.
-
-    Raises:
-        TypeError: no such script, or it has no such value.
-        StoreWriteError: a statement failed; nothing was changed.
-    """
+    """Run a script in one transaction and return what it counted and changed."""
     script = get_script(name, db.family)
     given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
     for wanted in given:

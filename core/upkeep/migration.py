@@ -83,24 +83,13 @@ def read_version(db: Database) -> str | None:
 
 
 def list_pending(db: Database) -> list[str]:
-    """Return the revisions that have not run on this database, oldest first; one round trip.
-
-    A database that a newer program has migrated lacks none.
-    """
+    """Return the revisions that have not run on this database, oldest first; one round trip."""
     ran = read_version(db)
     return [one for one in list_revisions() if ran is None or one > ran]
 
 
 def ensure_present(db: Database) -> None:
-    """Make the database usable at its opening; one round trip when it is at the present.
-
-    An empty database is created on every engine, and so is one whose creation was interrupted. An earlier state, or the
-    original application's, is brought to the present on SQLite, which is embedded: nobody else looks after it. On a
-    server that is an operator's decision, since others may be at work there and large tables take long.
-
-    Raises:
-        StoreError: a server's database is older than the program, or the original application's.
-    """
+    """Make the database usable at its opening; one round trip when it is at the present."""
     lacking = list_pending(db)
     if not lacking:
         return
@@ -116,15 +105,7 @@ def ensure_present(db: Database) -> None:
 
 
 def migrate(db: Database, *, progress: Progress | None = None) -> Migrated:
-    """Bring the database to the present and return what was done. A second run changes nothing and says so.
-
-    Args:
-        progress: called with what is being done, how many are done and how many there are.
-
-    Raises:
-        StoreError: a step failed, something stands in the way of an adoption, or another process is at it and does not
-            end. What was done stays done; run it again to go on.
-    """
+    """Bring the database to the present and return what was done."""
     found = read_tables(db)
     if not _ours(found):
         return _create(db)
@@ -244,11 +225,7 @@ def _progress_rows(db: Database) -> None:
 
 
 def run_revision(db: Database, revision: str) -> None:
-    """Run the revisions up to this one by Alembic, in a transaction as far as the server's DDL allows one.
-
-    Raises:
-        StoreWriteError: a step failed; those before it stay on servers, and it may run again.
-    """
+    """Run the revisions up to this one by Alembic, in a transaction as far as the server's DDL allows one."""
     from alembic import command  # noqa: PLC0415 - takes longer to load than a database to be made
     from alembic.config import Config  # noqa: PLC0415
 

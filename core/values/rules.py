@@ -12,20 +12,12 @@ _DEEPEST = 50
 
 
 def write_namespace(parts: Sequence[str]) -> str:
-    """Return a namespace as one text; that of a namespace below it begins with it, and no other does.
-
-    >>> write_namespace(("u1",)), write_namespace(("u10",)).startswith(write_namespace(("u1",)))
-    ('u1\\x1f', False)
-    """
+    """Return a namespace as one text; that of a namespace below it begins with it, and no other does."""
     return "".join(part.replace(_ESCAPE, _ESCAPE + "0").replace(END, _ESCAPE + "1") + END for part in parts)
 
 
 def read_namespace(stored: str) -> tuple[str, ...]:
-    """Return the parts of a namespace.
-
-    >>> read_namespace(write_namespace(("a\\x1fb", "", "c")))
-    ('a\\x1fb', '', 'c')
-    """
+    """Return the parts of a namespace."""
     return tuple(part.replace(_ESCAPE + "1", END).replace(_ESCAPE + "0", _ESCAPE) for part in stored.split(END)[:-1])
 
 

@@ -1,9 +1,4 @@
-"""Named values (table stored_values), and the memory item that makes each searchable.
-
-A value belongs to an audience and a person: the scope's own. Who writes holds the audience, so that what a change
-begins with is still so when it is stored. A file's text stands in its item alone; an entry's JSON stands here, and its
-texts in the item.
-"""
+"""Named values (table stored_values), and the memory item that makes each searchable."""
 
 from __future__ import annotations
 
@@ -47,20 +42,12 @@ _V, _M = stored_values.c, memories.c
 
 
 def check_name(namespace: Sequence[str], name: str) -> ValueName:
-    """Return a name that fits its columns.
-
-    Raises:
-        MessageError: it does not.
-    """
+    """Return a name that fits its columns."""
     return ValueName(check_namespace(namespace, "namespace"), key_text(name, "key", NAME_BYTES))
 
 
 def check_names(names: Iterable[ValueName]) -> list[ValueName]:
-    """Return names that fit their columns.
-
-    Raises:
-        MessageError: one is no pair of a namespace and a key, or does not fit.
-    """
+    """Return names that fit their columns."""
     given: object = names
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise MessageError.of_type("names", names, "a list of pairs of a namespace and a key")
@@ -73,11 +60,7 @@ def check_names(names: Iterable[ValueName]) -> list[ValueName]:
 
 
 def check_namespace(namespace: Sequence[str], field: str) -> tuple[str, ...]:
-    """Return a namespace, or the beginning of one, that fits its column.
-
-    Raises:
-        MessageError: it is no list of texts, or does not fit.
-    """
+    """Return a namespace, or the beginning of one, that fits its column."""
     if not isinstance(namespace, (tuple, list)) or not all(isinstance(part, str) for part in namespace):
         raise MessageError.of_type(field, namespace, "a tuple of texts")
     key_text(write_namespace(namespace), field, NAMESPACE_BYTES)
@@ -85,22 +68,14 @@ def check_namespace(namespace: Sequence[str], field: str) -> tuple[str, ...]:
 
 
 def check_kind(kind: Kind) -> Kind:
-    """Return a kind that there is.
-
-    Raises:
-        MessageError: there is no such kind.
-    """
+    """Return a kind that there is."""
     if kind not in _SOURCES:
         raise MessageError(f"kind is {str(kind)[:40]!r}. It must be 'entry' or 'file'.", fields=("kind",))
     return kind
 
 
 def check_count(value: int, field: str) -> int:
-    """Return how many, 0 or more.
-
-    Raises:
-        MessageError: it is no whole number of 0 or more.
-    """
+    """Return how many, 0 or more."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise MessageError.of_type(field, value, "a whole number")
     if not 0 <= value <= MOST_COUNT:

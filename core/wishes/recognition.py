@@ -1,8 +1,4 @@
-"""Recognises the wishes of a message: patterns of its languages, the rules that match them, and screening.
-
-The patterns stand in `prompts/wishes/<language>.yaml`; how they are matched is decided in `wishes.rules`. Called by
-the doors that store what was said, and by `wishes`.
-"""
+"""Recognises the wishes of a message: patterns of its languages, the rules that match them, and screening."""
 
 from __future__ import annotations
 
@@ -52,18 +48,8 @@ def _read_texts(value: object) -> tuple[str, ...]:
 def load_wish_words(
     text: str, languages: Iterable[str], templates_dir: str | Path | None = None
 ) -> dict[str, WishWords]:
-    """Return the patterns of the languages a text may be in, the likeliest first; all there are where that is unclear.
-
-    A file `wishes/<language>.yaml` below TEMPLATES_DIR takes the place of the shipped one.
-
-    Raises:
-        FileNotFoundError: the installation has no `prompts`.
-        ValueError: a file is no mapping.
-
-    >>> list(load_wish_words("Ich bin schon lange kein Vegetarier mehr", ["en"]))
-    ['de']
-    >>> list(load_wish_words("nenne mich Jo", ["en"]))[:2]
-    ['de', 'en']
+    """Return the patterns of the languages a text may be in, the likeliest first; all there are where that
+    is unclear.
     """
     words: dict[str, WishWords] = {}
     for language in likely_languages(text, (*languages, *LANGUAGES)):
@@ -81,13 +67,7 @@ def is_kept(settings: Settings) -> bool:
 def read_wishes(
     text: str, settings: Settings, *, role: str = "user", excluded: bool = False
 ) -> tuple[tuple[Wish, bool], ...]:
-    """Return the wishes of a message, each with whether the screening hook flags it.
-
-    None of what people did not say themselves or what is left out of everything, and none where RECORD_WISHES or
-    ENABLE_SAVED_MEMORY is off or MEMORY_MODE saves nothing of what is said.
-
-    Never raises: a message is stored whatever becomes of its wishes.
-    """
+    """Return the wishes of a message, each with whether the screening hook flags it."""
     if role != "user" or excluded:
         return ()
     if not is_kept(settings) or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:

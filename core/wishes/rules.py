@@ -90,15 +90,7 @@ class _Sentence:
 
 
 def find_wishes(text: str, words: Mapping[str, WishWords]) -> list[Wish]:
-    """Return the wishes of a message, in the order they are said, of several about one topic the last.
-
-    Args:
-        text: as said by one person. Over MOST_CHARS characters there are none.
-        words: the patterns of each language the text may be in, the likeliest first.
-
-    Returns:
-        At most MOST_WISHES; [] where nothing is wished.
-    """
+    """Return the wishes of a message, in the order they are said, of several about one topic the last."""
     said = clean(text)
     if len(said) > MOST_CHARS or not words:
         return []
@@ -138,10 +130,7 @@ def _unquoted(match: re.Match[str]) -> str:
 
 
 def _wishes_in(sentence: _Sentence, words: WishWords) -> list[Wish]:
-    """Return the wishes of a sentence: what it is as a whole, or each of several that are strung together in it.
-
-    `I'm vegan and allergic to nuts` are two; what one subject says stands in front of each.
-    """
+    """Return the wishes of a sentence: what it is as a whole, or each of several that are strung together in it."""
     whole = _wish_in(sentence, words)
     if whole is None or not words.spaced:
         return [] if whole is None else [whole]
@@ -185,10 +174,7 @@ def _wish_in(sentence: _Sentence, words: WishWords) -> Wish | None:
 
 
 def _readings(sentence: _Sentence, whole: Tokens, words: WishWords) -> Iterator[tuple[Tokens, bool]]:
-    """Yield what may be a wish, and whether it reaches to the end of the sentence.
-
-    That is the sentence without its lead, then from each clause on, then each clause alone.
-    """
+    """Yield what may be a wish, and whether it reaches to the end of the sentence."""
     if not words.spaced:
         yield whole, True
         return
@@ -228,11 +214,7 @@ def _keep_telling(tokens: Sequence[str], words: WishWords) -> list[str]:
 
 
 def build_topic(text: str) -> str:
-    """Return the topic of a wish that no pattern knows: its words, in the order of the alphabet.
-
-    >>> build_topic("Never serve soup on Mondays")
-    'instruction:mondays never on serve soup'
-    """
+    """Return the topic of a wish that no pattern knows: its words, in the order of the alphabet."""
     language = language_of(text)
     tokens = tokens_of(text, language not in WITHOUT_SPACES)
     kept = sorted({token for token in tokens.bare if token not in common_words(language)} or set(tokens.bare))
@@ -247,15 +229,8 @@ def _cut_topic(topic: str) -> str:
 
 
 def choose_holding(topics: Sequence[str], most: int) -> list[int]:
-    """Return the places of the wishes a prompt shows, in the order given: of each topic the last, of these the newest.
-
-    Args:
-        topics: of wishes that hold, oldest first. Two of one topic were said where one did not know the other, such as
-            in private and in public: the newer counts.
-        most: WISHES_IN_PROMPT.
-
-    >>> choose_holding(["name", "units", "name"], 20), choose_holding(["name", "units"], 1), choose_holding(["name"], 0)
-    ([1, 2], [1], [])
+    """Return the places of the wishes a prompt shows, in the order given: of each topic the last, of these
+    the newest.
     """
     last = {topic: at for at, topic in enumerate(topics)}
     places = sorted(last.values())

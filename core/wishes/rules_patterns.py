@@ -50,11 +50,7 @@ class Tokens:
 
 
 def tokens_of(text: str, spaced: bool) -> Tokens:
-    """Return the words of a text, in a script without spaces its characters.
-
-    >>> tokens_of("Don't call me J-Lo", True).bare
-    ("don'", 't', 'call', 'me', 'j', 'lo')
-    """
+    """Return the words of a text, in a script without spaces its characters."""
     if spaced and text.isascii() and text.isprintable() and "`" not in text:
         words = tuple(_TOKEN.findall(text))
         return Tokens(tuple(map(str.lower, words)), words)
@@ -165,10 +161,7 @@ def _match(
     found: Found,
     failed: set[tuple[int, int]],
 ) -> bool:
-    """Return whether the pieces from one on match from a place on; `failed` keeps those that are known not to.
-
-    Without it, a sentence that begins a pattern again and again would cost the third power of its length.
-    """
+    """Return whether the pieces from one on match from a place on; `failed` keeps those that are known not to."""
     tokens = said.bare
     if at == len(pieces):
         return place == len(tokens) or not words.spaced
@@ -349,10 +342,7 @@ class WishWords:
         return last
 
     def leads(self, tokens: Tokens, most: int) -> Iterator[Tokens]:
-        """Yield the words, then these without each further phrase that leads up to a wish.
-
-        What leads up to one may also begin one: Spanish `no` is both.
-        """
+        """Yield the words, then these without each further phrase that leads up to a wish."""
         yield tokens
         at = 0
         for _ in range(most):

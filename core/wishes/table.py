@@ -1,10 +1,5 @@
-"""Wishes (table memories, kind `wish`): what people wish once and for all, stored in the transaction of their message.
-
-One item a wish, pinned, with its topic in `metadata`. A newer wish of the same person, audience and topic supersedes
-the older one, which stays readable and can be brought back. Whoever looks for what a wish takes the place of holds the
-audience first, so that of two at once the second finds the first.
-
-A prompt shows the wishes of the person it answers (`wishes.table_shown`).
+"""Wishes (table memories, kind `wish`): what people wish once and for all, stored in the transaction of
+their message.
 """
 
 from __future__ import annotations
@@ -77,11 +72,7 @@ def build_wish(
     quarantined: bool = False,
     sources: Sequence[int | str] | None = None,
 ) -> NewWish:
-    """Return a wish ready to be stored, pinned so that nothing prunes it.
-
-    Args:
-        sources: the messages it was said in.
-    """
+    """Return a wish ready to be stored, pinned so that nothing prunes it."""
     made = new_item.read(
         wish.text,
         now=at,
@@ -114,15 +105,7 @@ def record_wishes(
     privacy_default: str,
     holding: Holding | None = None,
 ) -> list[WriteResult]:
-    """Store wishes in the caller's transaction, which holds the place, and say of each what became of it.
-
-    Args:
-        holding: what the transaction has read, of one that calls this often: each wish would read all before it.
-
-    Returns:
-        For each `(True, id, "")`; else `privacy`, `duplicate` with the id of the wish that says the same, which gets
-        the new time, or `unchanged` where a newer wish about the topic is there.
-    """
+    """Store wishes in the caller's transaction, which holds the place, and say of each what became of it."""
     if not wishes:
         return []
     if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
@@ -181,11 +164,7 @@ def _supersede(connection: Connection, db: Database, persona: str, ids: Sequence
 
 
 def insert_wish(db: Database, scope: Scope, new_wish: NewWish, *, privacy_default: str) -> WriteResult:
-    """Store one wish in the scope; the result is that of `record_wishes`.
-
-    Raises:
-        StoreWriteError: nothing was stored.
-    """
+    """Store one wish in the scope; the result is that of `record_wishes`."""
 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
@@ -195,11 +174,7 @@ def insert_wish(db: Database, scope: Scope, new_wish: NewWish, *, privacy_defaul
 
 
 def replace_wish(db: Database, viewer: Viewer, row_id: int, new_wish: NewWish) -> WriteResult:
-    """Put a wish in the place of a visible one: its person, audience and conversation stay.
-
-    Returns:
-        `(True, id of the new item, "")`, or `unchanged` where there is no such wish.
-    """
+    """Put a wish in the place of a visible one: its person, audience and conversation stay."""
 
     def change(connection: Connection, row: Any) -> WriteResult:
         own = replace(viewer.scope, conversation=row.conversation_key, participant=row.participant_key)
@@ -224,11 +199,7 @@ def archive_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
 
 def restore_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Bring a former wish back; what holds now about its topic is superseded by it.
-
-    Returns:
-        `(True, id, "")`, or `unchanged` where there is no such wish, or it holds already.
-    """
+    """Bring a former wish back; what holds now about its topic is superseded by it."""
 
     def change(connection: Connection, row: Any) -> WriteResult:
         item = read_item(row)
@@ -293,15 +264,7 @@ def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
 
 
 def read_items(db: Database, viewer: Viewer, *, everyone: bool = False, former: bool = False) -> list[Item]:
-    """Return the visible wishes of who is asking, oldest first, ties by id.
-
-    Args:
-        everyone: of all people whose wishes are visible.
-        former: with those that hold no more.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return the visible wishes of who is asking, oldest first, ties by id."""
     if not viewer.audiences:
         return []
     known, values = describe_person(viewer)

@@ -1,7 +1,4 @@
-"""The wishes a prompt shows: those of the person it answers, brought with its last statement.
-
-`wishes.rules.holding` chooses among them. Called by `wishes.section`.
-"""
+"""The wishes a prompt shows: those of the person it answers, brought with its last statement."""
 
 from __future__ import annotations
 
@@ -51,11 +48,7 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
 
 
 def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
-    """Return what brings the wishes of who is asking with the last statement of a prompt, the newest MOST_READ.
-
-    Args:
-        server_in_direct: SERVER_IN_DIRECT.
-    """
+    """Return what brings the wishes of who is asking with the last statement of a prompt, the newest MOST_READ."""
     known, values = wishes.describe_person(viewer)
     own = own_words.values_of(viewer, server_in_direct)
     values |= own or {}

@@ -1,7 +1,4 @@
-"""Values of forms and addresses, read into what doors take. Pure.
-
-A value that cannot be read is told in the words of the page; ranges are the doors' own to check.
-"""
+"""Values of forms and addresses, read into what doors take."""
 
 from __future__ import annotations
 
@@ -13,33 +10,18 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def parse_ids(values: Iterable[str]) -> list[int]:
-    """Return ids; several may stand in one text with commas between.
-
-    >>> parse_ids(["7", "8,9"]), parse_ids(["x"])
-    ([7, 8, 9], [])
-    """
+    """Return ids; several may stand in one text with commas between."""
     parts = [part.strip() for value in values for part in value.split(",")]
     return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 20]
 
 
 def parse_words(text: str) -> list[str]:
-    """Return what stands between commas, without blanks.
-
-    >>> parse_words("cat, tea , ,")
-    ['cat', 'tea']
-    """
+    """Return what stands between commas, without blanks."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def parse_whole(text: str, name: str, default: int = 0) -> int:
-    """Return a whole number, the default for a blank text.
-
-    Raises:
-        ValueError: it is none.
-
-    >>> parse_whole(" -5 ", "trust"), parse_whole("", "trust", 3)
-    (-5, 3)
-    """
+    """Return a whole number, the default for a blank text."""
     if not text.strip():
         return default
     try:
@@ -49,26 +31,12 @@ def parse_whole(text: str, name: str, default: int = 0) -> int:
 
 
 def parse_offset(text: str) -> int:
-    """Return how many rows are passed over, 0 for a blank text or a number below.
-
-    Raises:
-        ValueError: it is no whole number.
-
-    >>> parse_offset("50"), parse_offset(""), parse_offset("-3")
-    (50, 0, 0)
-    """
+    """Return how many rows are passed over, 0 for a blank text or a number below."""
     return max(0, parse_whole(text, "offset"))
 
 
 def parse_fraction(text: str, name: str) -> float | None:
-    """Return a number, None for a blank text.
-
-    Raises:
-        ValueError: it is none.
-
-    >>> parse_fraction("0,5", "importance"), parse_fraction("", "importance")
-    (0.5, None)
-    """
+    """Return a number, None for a blank text."""
     if not text.strip():
         return None
     try:
@@ -78,11 +46,7 @@ def parse_fraction(text: str, name: str) -> float | None:
 
 
 def parse_day(text: str, *, end: bool = False) -> str | None:
-    """Return the first or last instant of a day as ISO text, None for a blank text; what is no day stays as it is.
-
-    >>> parse_day("2026-03-10"), parse_day("2026-03-10", end=True), parse_day("")
-    ('2026-03-10', '2026-03-10T23:59:59.999999', None)
-    """
+    """Return the first or last instant of a day as ISO text, None for a blank text; what is no day stays as it is."""
     given = text.strip()
     if not given:
         return None
@@ -90,18 +54,10 @@ def parse_day(text: str, *, end: bool = False) -> str | None:
 
 
 def choose_word(text: str, allowed: Sequence[str], default: str) -> str:
-    """Return one of the allowed words, the default for another.
-
-    >>> choose_word("yaml", ["json", "yaml"], "json"), choose_word("exe", ["json"], "json")
-    ('yaml', 'json')
-    """
+    """Return one of the allowed words, the default for another."""
     return text if text in allowed else default
 
 
 def parse_page_size(text: str) -> int:
-    """Return how many rows a page has.
-
-    >>> parse_page_size("100"), parse_page_size("7")
-    (100, 50)
-    """
+    """Return how many rows a page has."""
     return int(text) if text in {str(size) for size in PAGE_SIZES} else 50

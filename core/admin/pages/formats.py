@@ -118,11 +118,7 @@ class Cut(NamedTuple):
 
 
 def folded(text: str, most: int = FOLDED_CHARS) -> Cut:
-    """Return the beginning of a text, up to the end of a word, and whether there is more.
-
-    >>> folded("a short one"), folded("one two three", 9)
-    (Cut(lead='a short one', is_long=False), Cut(lead='one two', is_long=True))
-    """
+    """Return the beginning of a text, up to the end of a word, and whether there is more."""
     if len(text) <= most:
         return Cut(text, False)
     lead = text[:most]
@@ -131,22 +127,14 @@ def folded(text: str, most: int = FOLDED_CHARS) -> Cut:
 
 
 def number(value: float | None) -> str:
-    """Return a number with its thousands apart; a dash for None.
-
-    >>> number(12345), number(0.5), number(None)
-    ('12,345', '0.5', '–')
-    """
+    """Return a number with its thousands apart; a dash for None."""
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
 def moment(value: str | datetime | None) -> datetime | None:
-    """Return a time as doors give it, aware; None where there is none.
-
-    >>> moment("2026-03-10T12:00:00+00:00").hour, moment("")
-    (12, None)
-    """
+    """Return a time as doors give it, aware; None where there is none."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -158,66 +146,38 @@ def moment(value: str | datetime | None) -> datetime | None:
 
 
 def exact(at: datetime) -> str:
-    """Return a time to the second, in UTC.
-
-    >>> exact(datetime(2026, 3, 10, 12, tzinfo=UTC))
-    '2026-03-10 12:00:00 UTC'
-    """
+    """Return a time to the second, in UTC."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def near(at: datetime, zone: str) -> str:
-    """Return a time to the minute in a zone, for whoever runs no script.
-
-    >>> near(datetime(2026, 3, 10, 12, tzinfo=UTC), "Europe/Berlin")
-    '2026-03-10 13:00'
-    """
+    """Return a time to the minute in a zone, for whoever runs no script."""
     return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}"
 
 
 def kind_name(kind: str) -> str:
-    """Return what people call a kind.
-
-    >>> kind_name("PastEvents"), kind_name("Nope")
-    ('Past events', 'Nope')
-    """
+    """Return what people call a kind."""
     return KIND_NAMES.get(kind, kind)
 
 
 def former_word(why: str) -> str:
-    """Return why an item of the archive went, in the words of a list.
-
-    >>> former_word("pruned"), former_word("unknown")
-    ('pruned', 'archived')
-    """
+    """Return why an item of the archive went, in the words of a list."""
     return _FORMER[why][0]
 
 
 def former_sentence(former: Former) -> str:
-    """Return why an item holds no more, as a sentence.
-
-    >>> former_sentence(Former("pruned", "deep")), former_sentence(Former("dropped", "model", "said twice"))[-12:]
-    ('Pruned for its age or importance, by a deep run.', '"said twice"')
-    """
+    """Return why an item holds no more, as a sentence."""
     by = {"model": ", by the model", "file": ", by the file"}.get(former.by, f", by a {former.by} run")
     return _FORMER[former.why][1].format(by=by if former.by else "") + (f' "{former.note}"' if former.note else "")
 
 
 def provenance_name(provenance: str) -> str:
-    """Return where an item comes from, as people say it.
-
-    >>> provenance_name("import"), provenance_name("")
-    ('from a file', 'not known')
-    """
+    """Return where an item comes from, as people say it."""
     return PROVENANCES.get(provenance, provenance or "not known")
 
 
 def privacy_name(level: str) -> str:
-    """Return what may be kept of a person, as people say it.
-
-    >>> privacy_name("full")
-    'not to be remembered'
-    """
+    """Return what may be kept of a person, as people say it."""
     return PRIVACY_NAMES.get(level, level)
 
 
@@ -231,29 +191,17 @@ SOURCE_NAMES: Mapping[str, str] = {
 
 
 def source_name(source: str) -> str:
-    """Return where a setting's value comes from, as people say it.
-
-    >>> source_name("argument")
-    'the application'
-    """
+    """Return where a setting's value comes from, as people say it."""
     return SOURCE_NAMES.get(source, source)
 
 
 def as_json(value: object) -> str:
-    """Return a value as JSON over several lines, letters as they are.
-
-    >>> as_json({"a": "é"})
-    '{\\n  "a": "é"\\n}'
-    """
+    """Return a value as JSON over several lines, letters as they are."""
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
 def words_of(name: str) -> str:
-    """Return a name of the program as words.
-
-    >>> words_of("DEEP_CONSOLIDATION"), words_of("in_progress"), words_of("")
-    ('Deep consolidation', 'In progress', '')
-    """
+    """Return a name of the program as words."""
     return re.sub(r"[_\s]+", " ", name).strip().capitalize()
 
 
@@ -263,20 +211,12 @@ def section_name(name: str) -> str:
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """Return a number with its noun.
-
-    >>> plural(1, "item"), plural(2, "memory", "memories")
-    ('1 item', '2 memories')
-    """
+    """Return a number with its noun."""
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
 def show_key(key: str) -> str:
-    """Return a key to be read: what stands in it percent-encoded as its letters, in one line.
-
-    >>> show_key("proxy/J%C3%BCrgen%20M."), show_key("proxy/50%"), show_key("proxy/a%2Fb")
-    ('proxy/Jürgen M.', 'proxy/50%', 'proxy/a/b')
-    """
+    """Return a key to be read: what stands in it percent-encoded as its letters, in one line."""
     return one_line(unquote(key))
 
 

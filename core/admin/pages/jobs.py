@@ -1,7 +1,4 @@
-"""Work in the background: what waits, runs and failed, what the last runs did; and what is started by hand.
-
-Cancelling cannot be undone, so it is asked for once more, on the row itself.
-"""
+"""Work in the background: what waits, runs and failed, what the last runs did; and what is started by hand."""
 
 from __future__ import annotations
 

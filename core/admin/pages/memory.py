@@ -75,12 +75,7 @@ def read_search(page: Page) -> Search:
 
 
 def find_items(page: Page, search: Search) -> lifelong.ItemPage:
-    """Return a page of items.
-
-    Raises:
-        MessageError, ValueError: a value out of its range.
-        StoreReadError: nothing could be read.
-    """
+    """Return a page of items."""
     return lifelong.search_items(
         search.q,
         search.kinds or None,

@@ -11,12 +11,7 @@ from .formats import show_key
 
 
 class Names(NamedTuple):
-    """Names of people and titles of conversations; what has none is called by its key.
-
-    >>> names = Names({"discord/1": "Ann"}, {"web/7": ("Tea", ""), "discord/9": ("", "discord/1")})
-    >>> names.person("discord/1"), names.person("discord/2"), names.place("web/7"), names.place("discord/9")
-    ('Ann', 'discord/2', 'Tea', 'Chat with Ann')
-    """
+    """Names of people and titles of conversations; what has none is called by its key."""
 
     people: Mapping[str, str] = {}
     places: Mapping[str, tuple[str, str]] = {}
@@ -36,11 +31,7 @@ class Names(NamedTuple):
 def read_names(
     db: Database, persona: str, people: Iterable[str | None] = (), places: Iterable[str | None] = ()
 ) -> Names:
-    """Return what these keys are called, those of whom the conversations are held with among them.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return what these keys are called, those of whom the conversations are held with among them."""
     titles = table_overview.read_titles(db, persona, filter(None, places))
     keys = {*filter(None, people), *(person for _, person in titles.values() if person)}
     return Names(table_overview.read_names(db, persona, keys), titles)

@@ -1,8 +1,4 @@
-"""One request of the page: who asks, for which persona, and the answer. The base of every screen.
-
-A screen is a function from a `Page` to a response. `add` puts it under its path: signed in or not is decided there,
-where a form comes from too, and what a failure looks like.
-"""
+"""One request of the page: who asks, for which persona, and the answer."""
 
 from __future__ import annotations
 
@@ -69,10 +65,7 @@ GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the environment of the templates, read once: HTML in which every text is shown as text.
-
-    It is apart from that of the prompts: those are JSON and plain text, and must not know HTML.
-    """
+    """Return the environment of the templates, read once: HTML in which every text is shown as text."""
     templates = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
@@ -157,11 +150,7 @@ class Page:
         return {**self.asking(), "operator": True}
 
     def check_memory(self) -> None:
-        """Return where memory is switched on.
-
-        Raises:
-            PageError: 503, ENABLE_MEMORIES is off.
-        """
+        """Return where memory is switched on."""
         try:
             bodies.check_memory(self.context.values())
         except errors.Refused as error:
@@ -176,11 +165,7 @@ class Page:
         return f"{self.base}/{path}?{urlencode(kept)}"
 
     def url_after(self, path: str, back: str, **query: Any) -> str:
-        """Return the address of a screen with the values of an earlier address, for after a change.
-
-        Args:
-            back: the earlier address's query, as a form brought it; persona and notes in it are left out.
-        """
+        """Return the address of a screen with the values of an earlier address, for after a change."""
         pairs = [(name, value) for name, value in parse_qsl(back[:4000]) if name not in _NOT_KEPT]
         given: dict[str, list[str]] = {}
         for name, value in pairs:
@@ -245,11 +230,7 @@ def _read_zone(context: AdminContext) -> str:
 
 
 def sign_form(secret: str, cookie: str) -> str:
-    """Return the form token of a log-in: nobody makes it without the secret, and that of another log-in differs.
-
-    >>> sign_form("s", "a") == sign_form("s", "a"), sign_form("s", "a") == sign_form("s", "b")
-    (True, False)
-    """
+    """Return the form token of a log-in: nobody makes it without the secret, and that of another log-in differs."""
     key = hashlib.sha256(b"prompt-engine admin form\x00" + secret.encode("utf-8", "surrogatepass")).digest()
     return hmac.new(key, cookie.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
@@ -275,11 +256,7 @@ class Pages:
         self.router: APIRouter = APIRouter()
 
     def add(self, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False) -> None:
-        """Put a screen under its path below the prefix.
-
-        Args:
-            is_open: it is answered without log-in; `admin.guard.PUBLIC` must say so too.
-        """
+        """Put a screen under its path below the prefix."""
         handler = self._handler(screen, changes=method != "GET", is_open=is_open)
         self.router.add_route(path, handler, methods=[method], include_in_schema=False)
 

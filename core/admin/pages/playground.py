@@ -1,7 +1,4 @@
-"""The playground: a message, the prompt and the messages it would get, what was chosen and why, what was cut.
-
-The same message can be tried with other settings beside, and sent to the model that is configured. Nothing is stored.
-"""
+"""The playground: a message, the prompt and the messages it would get, what was chosen and why, what was cut."""
 
 from __future__ import annotations
 
@@ -116,14 +113,7 @@ def ask(page: Page) -> Response:
 
 
 def read_settings(settings: Settings, lines: str) -> Settings:
-    """Return the settings with those of a text put in their place: a line each, `NAME: value` or `NAME value`.
-
-    Raises:
-        PageError: no such setting, a bad value, or one that says nothing of what is in a prompt.
-
-    >>> read_settings(Settings(), "CONTEXT_VERBOSITY: 3").context_verbosity
-    3
-    """
+    """Return the settings with those of a text put in their place: a line each, `NAME: value` or `NAME value`."""
     changes: dict[str, Any] = {}
     for line in filter(str.strip, lines.splitlines()):
         name, _, value = line.strip().replace(":", " ", 1).replace("=", " ", 1).partition(" ")
@@ -140,12 +130,7 @@ def read_settings(settings: Settings, lines: str) -> Settings:
 
 
 def _send(page: Page, given: Mapping[str, str], messages: list[dict[str, Any]]) -> str:
-    """Return what the configured model answers.
-
-    Raises:
-        PageError: there is none, or what may not leave this machine would go to it.
-        ModelError: it did not answer.
-    """
+    """Return what the configured model answers."""
     if given["destination"] == "local" and page.settings.prompt_destination != "local":
         raise PageError(
             "This prompt holds what may not leave this machine, and PROMPT_DESTINATION says the model is elsewhere. "
@@ -190,10 +175,7 @@ def _scope_of(page: Page, given: Mapping[str, str]) -> Scope:
 def list_statements(
     page: Page, report: Mapping[str, Any], given: Mapping[str, str], settings: Settings
 ) -> list[tuple[str, str, str]]:
-    """Return what the search asks the database, in order, then the plain predicates of each source.
-
-    Each is what it is for, its text, and its parameters; none where there was no search.
-    """
+    """Return what the search asks the database, in order, then the plain predicates of each source."""
     if not report.get("search"):
         return []
     scope = replace(_scope_of(page, given), destination=given["destination"])  # type: ignore[arg-type]
@@ -265,11 +247,7 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
 
 
 def list_reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return what a score is made of, the largest part first.
-
-    >>> list_reasons({"words": 1.0, "time": 3.0, "near": 0})
-    [('time', 3.0, 75.0), ('words', 1.0, 25.0)]
-    """
+    """Return what a score is made of, the largest part first."""
     parts = [(name, float(value)) for name, value in given.items() if isinstance(value, (int, float)) and value]
     whole = sum(abs(value) for _, value in parts) or 1.0
     parts.sort(key=lambda part: (-abs(part[1]), part[0]))
@@ -288,11 +266,7 @@ def _read_text(page: Page, source: str, row_id: int) -> tuple[str, str]:
 
 
 def list_lost(report: Mapping[str, Any]) -> list[Lost]:
-    """Return what is not in the prompt, by section and reason, in the order it was left out.
-
-    >>> list_lost({"left_out": [{"section": "memories", "reason": "cut", "id": "7"}]})
-    [Lost(section='memories', reason='cut', ids=[('7', 7)], items=1)]
-    """
+    """Return what is not in the prompt, by section and reason, in the order it was left out."""
     groups: dict[tuple[str, str], list[str]] = {}
     for each in report["left_out"]:
         groups.setdefault((each["section"], each["reason"]), []).append(str(each["id"]))
@@ -303,11 +277,7 @@ def list_lost(report: Mapping[str, Any]) -> list[Lost]:
 
 
 def _link_id(section: str, row: str) -> tuple[str, int | None]:
-    """Return an id of the report, `source/id` or the id alone, and the item it is of.
-
-    >>> _link_id("memories", "memories/7"), _link_id("memories", "ai_diary/7"), _link_id("thoughts", "7")
-    (('memories/7', 7), ('ai_diary/7', None), ('7', None))
-    """
+    """Return an id of the report, `source/id` or the id alone, and the item it is of."""
     source, _, number = row.rpartition("/")
     is_item = (source or section) == "memories" and number.isascii() and number.isdigit()
     return row, int(number) if is_item else None

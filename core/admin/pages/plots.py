@@ -1,8 +1,4 @@
-"""The geometry of the page's plots: numbers in, coordinates out; the templates draw them. Pure.
-
-A plot is a box of WIDTH by HEIGHT in units of its own, scaled to the width there is. Nothing is styled here: a strict
-content policy lets no style through but that of the style sheet.
-"""
+"""The geometry of the page's plots: numbers in, coordinates out; the templates draw them."""
 
 from __future__ import annotations
 
@@ -72,11 +68,7 @@ class Plot(NamedTuple):
 
 
 def choose_step(span: float, most: int = 4) -> float:
-    """Return a round step of which `most` cover a span.
-
-    >>> choose_step(10), choose_step(200), choose_step(0.7), choose_step(0)
-    (5.0, 50.0, 0.2, 1.0)
-    """
+    """Return a round step of which `most` cover a span."""
     if span <= 0:
         return 1.0
     rough = span / most
@@ -85,13 +77,7 @@ def choose_step(span: float, most: int = 4) -> float:
 
 
 def choose_scale(low: float, high: float, *, whole: bool = True) -> tuple[float, float, list[float]]:
-    """Return round ends of an axis that holds two values, and its marks.
-
-    >>> choose_scale(0, 7)
-    (0.0, 8.0, [0.0, 2.0, 4.0, 6.0, 8.0])
-    >>> choose_scale(0, 0)
-    (0.0, 1.0, [0.0, 1.0])
-    """
+    """Return round ends of an axis that holds two values, and its marks."""
     if high <= low:
         high = low + 1
     step = choose_step(high - low)
@@ -117,20 +103,7 @@ def draw_lines(
     steps: bool = False,
     unit: str = "",
 ) -> Plot:
-    """Return lines over a common axis of time.
-
-    Args:
-        series: name, then points in the order of their times.
-        low, high: the axis holds these at least.
-        steps: a value holds until the next one, instead of a straight line between two.
-        unit: said after the value in the label of a point.
-
-    >>> from datetime import UTC
-    >>> days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 3)]
-    >>> plot = draw_lines([("affinity", [(days[0], 0), (days[1], 10)])])
-    >>> [dot.x for dot in plot.lines[0].dots], plot.lines[0].dots[1].label
-    ([48.0, 470.0], 'affinity 10, 2026-03-03 00:00 UTC')
-    """
+    """Return lines over a common axis of time."""
     times = [at for _, points in series for at, _ in points]
     if not times:
         return Plot([], [], [], [], TOP + INNER_HEIGHT)
@@ -176,12 +149,7 @@ def _dates(first: datetime, last: datetime) -> list[Tick]:
 
 
 def draw_bars(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]) -> Plot:
-    """Return bars, one for each label, made of one part for each series.
-
-    >>> plot = draw_bars(["0", "1"], [("recalled", [1, 0]), ("never", [1, 4])])
-    >>> [(bar.series, bar.height, bar.label) for bar in plot.bars]
-    [(0, 43.0, '0: 1 recalled'), (1, 43.0, '0: 1 never'), (1, 172.0, '1: 4 never')]
-    """
+    """Return bars, one for each label, made of one part for each series."""
     totals = [sum(values[place] for _, values in series) for place in range(len(labels))]
     bottom, top, marks = choose_scale(0, max(totals, default=0))
     slot = INNER_WIDTH / max(len(labels), 1)

@@ -1,8 +1,4 @@
-"""The two routes of the proxy, and one request in a straight line.
-
-What fails on this side costs the request its memory and nothing else: it goes on as it came, and the answer says so in
-the header X-Memory. What fails on the other side comes back as it is.
-"""
+"""The two routes of the proxy, and one request in a straight line."""
 
 from __future__ import annotations
 
@@ -72,11 +68,7 @@ class Proxy:
 
 
 def create_proxy(context: FaceContext) -> Proxy:
-    """Return the proxy of a server.
-
-    Raises:
-        ConfigError: LLM_BASE_URL is unset or no address, or the extra `llm` is not installed.
-    """
+    """Return the proxy of a server."""
     handler = _Handler(context, Upstream(known_settings(context.settings, context.db)))
     router = APIRouter(prefix="/v1", include_in_schema=False)
     router.add_api_route("/models", handler.list_models, methods=["GET"], response_model=None)
@@ -137,12 +129,7 @@ class _Handler:
             return known_settings(self._context.settings, self._context.db)
 
     async def _prepare(self, request: Request, content: bytes, settings: Settings) -> Prepared:
-        """Return the request with what belongs to it put in.
-
-        Raises:
-            ScopeError: it speaks for somebody its token does not stand for.
-            _UnreadableError: what it says of who speaks and where cannot be read.
-        """
+        """Return the request with what belongs to it put in."""
         try:
             text = content.decode("utf-8")
             members = rules_splice.find_members(text)
@@ -248,11 +235,7 @@ class _Handler:
 
 
 def build_block(context: FaceContext, settings: Settings, scope: Scope, text: str, held: Sequence[str] = ()) -> str:
-    """Return what is put into a request before the line it ends with, blank where nothing belongs to that.
-
-    Args:
-        held: what the request says itself.
-    """
+    """Return what is put into a request before the line it ends with, blank where nothing belongs to that."""
     most = settings.proxy_context_chars
     if most <= len(HEAD):
         return ""
@@ -262,11 +245,7 @@ def build_block(context: FaceContext, settings: Settings, scope: Scope, text: st
 
 
 async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
-    """Return what is waited for, unless the client goes away before.
-
-    Raises:
-        ClientDisconnect: nobody waits for it any more; it was cancelled.
-    """
+    """Return what is waited for, unless the client goes away before."""
     work, gone = asyncio.ensure_future(sending), asyncio.ensure_future(_until_gone(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)

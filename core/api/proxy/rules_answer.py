@@ -10,16 +10,7 @@ MOST_BYTES = 16_000_000
 
 
 class AnswerReader:
-    """Reads an answer as its bytes come. A stream is whole when it says that it has ended.
-
-    >>> reader = AnswerReader("text/event-stream")
-    >>> reader.feed(b'data: {"choices":[{"delta":{"content":"Hi"}}]}\\n\\ndata: [DO')
-    >>> reader.text() is None
-    True
-    >>> reader.feed(b"NE]\\n\\n")
-    >>> reader.text()
-    'Hi'
-    """
+    """Reads an answer as its bytes come."""
 
     def __init__(self, content_type: str) -> None:
         self._is_stream = content_type.partition(";")[0].strip().lower() == "text/event-stream"

@@ -67,16 +67,8 @@ class WrongIdentityError(ScopeError):
 
 
 def read_identity(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return what the headers say of who speaks and where, as text: they are UTF-8, whatever the server takes them for.
-
-    Args:
-        headers: names in lower case, each byte of a value a character, as a server hands them on.
-
-    Raises:
-        MessageError: a value is no UTF-8; `fields` names the header.
-
-    >>> read_identity({"x-user-id": "J\u00c3\u00bcrgen", "accept": "*/*"})
-    {'x-user-id': 'Jürgen'}
+    """Return what the headers say of who speaks and where, as text: they are UTF-8, whatever the server
+    takes them for.
     """
     read: dict[str, str] = {}
     for name in IDENTITY:
@@ -96,33 +88,12 @@ def read_identity(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _shown(header: str) -> str:
-    """Return a header's name as people write it.
-
-    >>> _shown("x-openwebui-user-id")
-    'X-OpenWebUI-User-Id'
-    """
+    """Return a header's name as people write it."""
     return header.title().replace("Openwebui", "OpenWebUI")
 
 
 def read_whose(headers: Mapping[str, str], body: Mapping[str, Any], token: AccessToken) -> Whose:
-    """Return whose chat a request is; what stands higher in this list goes before what stands lower.
-
-    Headers `X-Conversation-Id`, `X-User-Id`, `X-Persona` (with `X-User-Name`, `X-Interface`, `X-Server-Id`,
-    `X-Conversation-Privacy`); those of Open WebUI; `metadata` and `user` of the body; a model name
-    `persona@conversation`; else one conversation of the token. Users are never guessed: a conversation of nobody
-    named is its own, and one that is not said to be shared belongs to its user, whatever its name.
-
-    Args:
-        headers: of `read_identity`.
-
-    Raises:
-        WrongIdentityError: it names a persona or person that the token does not stand for.
-        MessageError: a header's value is none of those that can be, or needs another one beside it.
-
-    >>> whose = read_whose({"x-user-id": "ann", "x-conversation-id": "7"}, {}, AccessToken(1, "host", "iris"))
-    >>> whose.participant, whose.conversation, whose.privacy
-    ('proxy/ann', 'proxy/ann/7', 'direct')
-    """
+    """Return whose chat a request is; what stands higher in this list goes before what stands lower."""
     persona = headers.get("x-persona", token.persona)
     if persona != token.persona:
         raise WrongIdentityError(
@@ -165,14 +136,7 @@ def read_whose(headers: Mapping[str, str], body: Mapping[str, Any], token: Acces
 
 
 def _choose_participant(interface: str, user: str | None, token: AccessToken, field: str) -> str | None:
-    """Return who speaks; of a scope token its own participant.
-
-    Args:
-        field: what named the user.
-
-    Raises:
-        WrongIdentityError: somebody else is named.
-    """
+    """Return who speaks; of a scope token its own participant."""
     if token.kind != "scope":
         return f"{interface}/{_escape(user)}" if user else None
     own = token.participant or ""
@@ -221,11 +185,7 @@ def _escape(part: str) -> str:
 
 
 def read_text(content: Any) -> str:
-    """Return the text of a message's content, of parts the texts in lines of their own.
-
-    >>> read_text([{"type": "text", "text": "a"}, {"type": "image_url"}, {"type": "text", "text": "b"}])
-    'a\\nb'
-    """
+    """Return the text of a message's content, of parts the texts in lines of their own."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         return "\n".join(part for part in parts if isinstance(part, str))
@@ -242,13 +202,7 @@ def read_lines(messages: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def find_last_user(messages: Sequence[Any]) -> int | None:
-    """Return the index of the last line where a user wrote it, None where somebody else did.
-
-    What a front end adds behind the lines for the model, as a system, is no line.
-
-    >>> find_last_user([{"role": "user"}, {"role": "system"}]), find_last_user([{"role": "assistant"}])
-    (0, None)
-    """
+    """Return the index of the last line where a user wrote it, None where somebody else did."""
     for index in range(len(messages) - 1, -1, -1):
         role = messages[index].get("role") if isinstance(messages[index], dict) else None
         if role not in _BEHIND:
@@ -257,13 +211,7 @@ def find_last_user(messages: Sequence[Any]) -> int | None:
 
 
 def name_background(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
-    """Return why a request is no turn, blank for one that is: `asked`, `short`, `no_user_line`, `no_text`, `task`.
-
-    >>> name_background({}, {"messages": [{"role": "user", "content": "hi"}]})
-    ''
-    >>> name_background({"x-store": "no"}, {"messages": [{"role": "user", "content": "hi"}]})
-    'asked'
-    """
+    """Return why a request is no turn, blank for one that is: `asked`, `short`, `no_user_line`, `no_text`, `task`."""
     if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
         return "asked"
     for name in ("max_tokens", "max_completion_tokens"):

@@ -20,14 +20,7 @@ class Span(NamedTuple):
 
 
 def find_members(text: str) -> dict[str, Span]:
-    """Return the members of a JSON object with their places; of a name that comes twice the last, as readers do.
-
-    Raises:
-        ValueError: the text is no JSON object.
-
-    >>> find_members('{"a": [1, 2]}')["a"]
-    Span(start=6, end=12, value=[1, 2])
-    """
+    """Return the members of a JSON object with their places; of a name that comes twice the last, as readers do."""
     members: dict[str, Span] = {}
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
@@ -59,11 +52,7 @@ def find_members(text: str) -> dict[str, Span]:
 
 
 def iter_items(text: str, start: int) -> Iterator[Span]:
-    """Yield the items of the JSON list that begins at `start`; the text is known to be JSON.
-
-    >>> [item.value for item in iter_items("[1, [2]]", 0)]
-    [1, [2]]
-    """
+    """Yield the items of the JSON list that begins at `start`; the text is known to be JSON."""
     at = _skip(text, start + 1)
     while text[at] != "]":
         value, end = _DECODER.raw_decode(text, at)
@@ -74,12 +63,7 @@ def iter_items(text: str, start: int) -> Iterator[Span]:
 
 
 def insert_message(text: str, messages_at: int, before: int, message: dict[str, Any]) -> str:
-    """Return the body with a message put before the one at an index; nothing else of it changes.
-
-    >>> body = '{"messages":[{"role": "user" }],"x":1.0}'
-    >>> insert_message(body, 12, 0, {"role": "system"})
-    '{"messages":[{"role":"system"},{"role": "user" }],"x":1.0}'
-    """
+    """Return the body with a message put before the one at an index; nothing else of it changes."""
     for index, item in enumerate(iter_items(text, messages_at)):
         if index == before:
             made = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
@@ -88,11 +72,7 @@ def insert_message(text: str, messages_at: int, before: int, message: dict[str, 
 
 
 def replace_value(text: str, span: Span, value: Any) -> str:
-    """Return the body with another value in the place of one.
-
-    >>> replace_value('{"a": 1}', Span(6, 7, 1), "x")
-    '{"a": "x"}'
-    """
+    """Return the body with another value in the place of one."""
     return f"{text[: span.start]}{json.dumps(value, ensure_ascii=False)}{text[span.end :]}"
 
 

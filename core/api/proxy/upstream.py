@@ -32,11 +32,7 @@ class Upstream:
     """The model server of one proxy. `close` ends its connections."""
 
     def __init__(self, settings: Settings) -> None:
-        """Take the address.
-
-        Raises:
-            ConfigError: LLM_BASE_URL is unset or no address, or the extra `llm` is not installed.
-        """
+        """Take the address."""
         if not settings.llm_base_url.strip():
             raise ConfigError(
                 "LLM_BASE_URL is unset. A proxy needs the address of the model server it asks, such as "
@@ -53,11 +49,7 @@ class Upstream:
     async def send(
         self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, settings: Settings
     ) -> Any:
-        """Return the answer to a request, its body not read yet; close it with `aclose`.
-
-        Raises:
-            httpx2.HTTPError: the model server cannot be reached.
-        """
+        """Return the answer to a request, its body not read yet; close it with `aclose`."""
         import httpx2  # noqa: PLC0415 - an extra of its own
 
         client = self._open()
@@ -123,11 +115,7 @@ def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str,
 
 
 def choose_answer_headers(headers: Any) -> list[tuple[str, str]]:
-    """Return the headers of an answer that are passed on: all but those of one connection.
-
-    Args:
-        headers: of the model server's answer; names may come more than once.
-    """
+    """Return the headers of an answer that are passed on: all but those of one connection."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
     dropped = _HOP_BY_HOP | _OWN_ANSWER | listed
     return [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]

@@ -35,23 +35,7 @@ _TOKEN = re.compile(r"\d+|[^\W\d_]+")
 
 
 def days_in(text: str, *, now: datetime, zone: tzinfo, languages: Sequence[str]) -> tuple[Range, ...]:
-    """Return the days a text names as `(since, until)` in UTC, since included, until not; in the order found.
-
-    Args:
-        text: a question; the caller bounds its length.
-        now: aware.
-        zone: whose days they are.
-        languages: ISO 639-1 codes; one without a calendar adds nothing but dates in digits. Of several the one counts
-            in which the shortest span is found.
-
-    Returns:
-        Unique ranges, at most MOST_DAYS; empty where no day is named.
-
-    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> found = days_in("last March", now=noon, zone=UTC, languages=["en"])
-    >>> [(since.date().isoformat(), until.date().isoformat()) for since, until in found]
-    [('2025-03-01', '2025-04-01')]
-    """
+    """Return the days a text names as `(since, until)` in UTC, since included, until not; in the order found."""
     today = _today(now, zone)
     found: dict[Days, None] = {}
     for days in _all(text, today, languages):

@@ -1,7 +1,4 @@
-"""The days a question names in Japanese, Chinese, Korean and Thai: patterns, since words have no spaces between.
-
-Called by `search.question.days`.
-"""
+"""The days a question names in Japanese, Chinese, Korean and Thai: patterns, since words have no spaces between."""
 
 from __future__ import annotations
 
@@ -57,11 +54,7 @@ _ANY = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 def number(text: str) -> int:
-    """Return a number written in digits, in Han up to 99, or as a Korean word; 0 for none.
-
-    >>> number("12"), number("十二"), number("二十"), number("两"), number("세")
-    (12, 12, 20, 2, 3)
-    """
+    """Return a number written in digits, in Han up to 99, or as a Korean word; 0 for none."""
     if text.isdecimal() and text.isascii():
         return int(text)
     if text in _KOREAN:
@@ -73,14 +66,7 @@ def number(text: str) -> int:
 
 
 def cjk_days(text: str, today: date) -> Iterator[Days]:
-    """Yield the days that are named, month by month, then those counted from today.
-
-    Args:
-        text: folded, bounded by the caller.
-
-    >>> [start.isoformat() for start, _ in cjk_days("去年の5月に", date(2026, 3, 10))][:2]
-    ['2025-05-01', '2025-01-01']
-    """
+    """Yield the days that are named, month by month, then those counted from today."""
     if not _ANY.search(text):
         return
     last_year = re.search("去年|昨年|작년", text) is not None

@@ -1,8 +1,4 @@
-"""What a question asks for, and whether it is about the one who asks or the one who is asked.
-
-Also the counterparts on texts: whether a turn tells a time, or a number. Called by `search.question.question` and
-by the ranking of a search.
-"""
+"""What a question asks for, and whether it is about the one who asks or the one who is asked."""
 
 from __future__ import annotations
 
@@ -46,24 +42,12 @@ def _phrases(name: str, language: str) -> tuple[str, ...]:
 
 
 def asked_words(text: str) -> str:
-    """Return the words of a text as phrases are looked for in it: bare, one space between and at both ends.
-
-    >>> asked_words("Où étais-tu ?")
-    ' ou etais tu '
-    """
+    """Return the words of a text as phrases are looked for in it: bare, one space between and at both ends."""
     return f" {' '.join(run for run, _ in runs(bare(text[:LOOKED_AT])))} "
 
 
 def holds(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether the words hold a phrase of a table of `text.question_words` in one of the languages.
-
-    Args:
-        words: what `asked_words` gave.
-        name: WHEN, COUNT, SELF or OTHER.
-
-    >>> holds(asked_words("Since when?"), "WHEN", ["en"]), holds(asked_words("Since then."), "WHEN", ["en"])
-    (True, False)
-    """
+    """Return whether the words hold a phrase of a table of `text.question_words` in one of the languages."""
     return any(phrase in words for language in languages for phrase in _phrases(name, language))
 
 
@@ -98,15 +82,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def time_expressions(text: str, languages: Sequence[str] = ()) -> int:
-    """Return how many words of a turn tell a time: days, months, years, spans, `yesterday`, `last`, `ago`.
-
-    Args:
-        text: one turn, as said; its first TURN_CHARS characters count.
-        languages: whose words count; none given: all that are known, which costs a few words taken for another's.
-
-    >>> time_expressions("We met last May, two years ago"), time_expressions("I may go"), time_expressions("先週行った")
-    (4, 0, 1)
-    """
+    """Return how many words of a turn tell a time: days, months, years, spans, `yesterday`, `last`, `ago`."""
     said = text[:TURN_CHARS]
     known = _time_words(tuple(languages))
     found = sum(word in known for word in _LETTERS.findall(bare(said))) + len(_DATE.findall(said))
@@ -116,11 +92,7 @@ def time_expressions(text: str, languages: Sequence[str] = ()) -> int:
 
 
 def has_number(text: str, languages: Sequence[str] = ()) -> bool:
-    """Return whether a turn tells a number, in digits or in words; arguments as for `time_expressions`.
-
-    >>> has_number("I have two cats"), has_number("My 3 cats"), has_number("I have cats"), has_number("猫が三匹")
-    (True, True, False, True)
-    """
+    """Return whether a turn tells a number, in digits or in words; arguments as for `time_expressions`."""
     said = text[:TURN_CHARS]
     if _DIGITS.search(said) or (not said.isascii() and _CJK_NUMBER.search(said)):
         return True

@@ -1,7 +1,4 @@
-"""Which of the people who spoke a question names: whole names, first names, possessives, declined forms.
-
-Called by `search.question.question`. Names are data of the conversation, so none is listed here; only endings are.
-"""
+"""Which of the people who spoke a question names: whole names, first names, possessives, declined forms."""
 
 from __future__ import annotations
 
@@ -78,23 +75,7 @@ def _read_name(name: str) -> _Name:
 
 
 def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
-    """Return those of the names that a question names.
-
-    Args:
-        text: a question; the caller bounds its length.
-        names: of people who spoke, as stored: whole names or handles.
-        languages: of the question; some decline names in Latin letters.
-
-    Returns:
-        Names as given. Where one word is part of several names all of them, unless a longer stretch names one of them.
-
-    >>> sorted(named("What did Ada's cat eat?", ["Ada Lovelace", "Ben"], ["en"]))
-    ['Ada Lovelace']
-    >>> sorted(named("Что сказала Анне Вера?", ["Анна", "Борис"], ["ru"]))
-    ['Анна']
-    >>> sorted(named("田中さんは?", ["田中"], ["ja"]))
-    ['田中']
-    """
+    """Return those of the names that a question names."""
     said = bare(text)
     words = [part for run, _ in runs(said) for part in re.split(r"[_\d]+", run) if part]
     capitals = _inner_capitals(text)
@@ -184,11 +165,7 @@ def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:
 
 
 def pronouns(language: str) -> frozenset[str]:
-    """Return the words for `I` and `you` of a language: no names.
-
-    >>> "me" in pronouns("en"), "dich" in pronouns("de")
-    (True, True)
-    """
+    """Return the words for `I` and `you` of a language: no names."""
     return frozenset(f"{SELF.get(language, '')} {OTHER.get(language, '')}".split())
 
 

@@ -53,21 +53,7 @@ class Question:
 def read_question(
     text: str, *, now: datetime, zone: tzinfo, speaker_names: Collection[str], languages: Sequence[str]
 ) -> Question:
-    """Return what a question tells; never raises for a text, and reads of a long one the first 4,000 characters.
-
-    Args:
-        text: the message as said.
-        now: aware; days such as `yesterday` are counted from it.
-        zone: whose days they are.
-        speaker_names: names of people who spoke, as stored; of more than 2,000 the first.
-        languages: ISO 639-1 codes of LANGUAGES, used where the question's own language cannot be told.
-
-    >>> from datetime import UTC
-    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> asked = read_question("When did Ada call me?", now=noon, zone=UTC, speaker_names=["Ada"], languages=["en"])
-    >>> sorted(asked.people), asked.self_person, asked.other, asked.wants_time, asked.wants_number
-    (['Ada'], True, False, True, False)
-    """
+    """Return what a question tells; never raises for a text, and reads of a long one the first 4,000 characters."""
     said = clean(text[:LOOKED_AT])
     if not said or said.isspace():
         return Question()

@@ -1,10 +1,4 @@
-"""Ranks every row that matches, over arrays: no row is read to be ranked.
-
-`rank_all` gives each matching row of the audiences seen what its own words are worth, its session, who said it, when,
-where and how long it is. Around the LEADING best of them the rows are looked at once more with what stands beside them:
-words of neighbours, fading with the words between, and rows that match nothing and stand beside one that does. Of all
-the best come out, for `search.ranking.scores` to read closely. Called by `search.candidates`; reads no database.
-"""
+"""Ranks every row that matches, over arrays: no row is read to be ranked."""
 
 from __future__ import annotations
 
@@ -55,16 +49,7 @@ def rank_all(
     best: int = BEST,
     by_words: bool = False,
 ) -> Ranking:
-    """Return the best rows, those right beside the first of them, and how many rows match.
-
-    Args:
-        found: what matches, audience by audience.
-        terms: what each number of the postings means: once for each group of texts that the word belongs to.
-        here: the conversation asked in.
-        reach: rows on either side of a matching one that may be hits too; 0 where nothing is asked.
-        near_rows: of how many of the best what stands beside is brought too.
-        by_words: what stands in the rows themselves decides alone.
-    """
+    """Return the best rows, those right beside the first of them, and how many rows match."""
     audiences = [_read_audience(one, terms, asked) for one in found]
     matching: Counter[int] = Counter()
     left_out = 0
@@ -101,15 +86,7 @@ def rank_all(
 def stand_around(
     found: Sequence[Matches], here: str, asker: str, wanted: Sequence[tuple[int, int]], reach: int
 ) -> list[RankedRow]:
-    """Return rows found otherwise, and those within so many rows of them in their conversations: where each stands.
-
-    What their words and their sessions are worth is not looked at.
-
-    Args:
-        here: the conversation asked in.
-        asker: participant key of who asks.
-        wanted: source and id of each.
-    """
+    """Return rows found otherwise, and those within so many rows of them in their conversations: where each stands."""
     made: list[RankedRow] = []
     for one in found:
         view = one.view
@@ -155,13 +132,7 @@ def _first(score: Any, at_us: Any, most: int) -> Any:
 
 
 def in_order(index: Any) -> Any:
-    """Return the numbers of some rows in order, each once.
-
-    Sorted with 32 bits, 66,000 of them take 0.15 ms; as marks among two million rows 1 ms, by `np.unique` 18.
-
-    >>> in_order(np.array([3, 1, 3])).tolist()
-    [1, 3]
-    """
+    """Return the numbers of some rows in order, each once."""
     ordered = np.sort(index.astype(np.int32))
     is_new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
@@ -169,11 +140,7 @@ def in_order(index: Any) -> Any:
 
 
 def is_among(index: Any, rows: Any) -> Any:
-    """Return which of some rows are among others, which are in order.
-
-    >>> is_among(np.array([3, 1, 4]), np.array([1, 4, 5])).tolist()
-    [False, True, True]
-    """
+    """Return which of some rows are among others, which are in order."""
     if not len(rows):
         return np.zeros(len(index), bool)
     return rows[np.minimum(np.searchsorted(rows, index), len(rows) - 1)] == index

@@ -1,10 +1,4 @@
-"""What the meaning of a row and of the turns around it tells, where there is an embedder (docs/embeddings.md).
-
-The answer to a question may be as far from it in meaning as in words, while the turns around are near. So a row is also
-compared together with the two turns before it and the one after, as if they were one text; nothing is stored for that.
-Who asks an assistant says in a line what the assistant then says at length: there the turn after tells about the row.
-Called by `search.ranking.relevance`; vectors are opaque here, and numpy is not needed.
-"""
+"""What the meaning of a row and of the turns around it tells, where there is an embedder (docs/embeddings.md)."""
 
 from __future__ import annotations
 
@@ -39,17 +33,7 @@ class Meaning(Protocol):
 
 
 def meanings(found: Threads, as_one: AsOne) -> None:
-    """Give each row the reasons `meaning`, `meaning_near` and `meaning_after`; what is unknown or 0 is left out.
-
-    Only turns of the row's session count, and only as far as all that was said in between is at hand.
-
-    Source: docs/embeddings.md.
-
-    >>> rows = [Row("a", n, 9, [{}], meaning=n / 8, vector=n, windows=[1]) for n in (1, 2)]
-    >>> meanings([[rows]], lambda groups: [sum(group) / 8 for group in groups])
-    >>> [row.reasons["meaning_near"] for row in rows], rows[0].reasons["meaning_after"]
-    ([0.375, 0.375], 0.25)
-    """
+    """Give each row the reasons `meaning`, `meaning_near` and `meaning_after`; what is unknown or 0 is left out."""
     rows: list[Row] = []
     groups: list[list[Any]] = []
     for of_thread in found:

@@ -1,9 +1,4 @@
-"""What stands around a row: words of its neighbours, and its session.
-
-The answer to a question often shares no word with it, while the turn before does: "What did you research?" - "Adoption
-agencies". So a word found close by counts for a row too, fading with the words that lie between, not with the turns: a
-fixed number of turns reaches too far among long ones. Called by `search.ranking.relevance`.
-"""
+"""What stands around a row: words of its neighbours, and its session."""
 
 from __future__ import annotations
 
@@ -30,10 +25,7 @@ Threads = list[list[list[Row]]]
 
 
 def threads(rows: Sequence[Row]) -> Threads:
-    """Return the rows by thread and session; each row is told its session and its place in the thread.
-
-    Rows of one moment stay in the order given.
-    """
+    """Return the rows by thread and session; each row is told its session and its place in the thread."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.thread, []).append(row)
@@ -57,11 +49,7 @@ def threads(rows: Sequence[Row]) -> Threads:
 
 
 def touch(one: Row, other: Row) -> bool:
-    """Return whether all that was said between two rows next to each other is at hand: they were read together.
-
-    >>> touch(Row("a", 0, 1, [{}], windows=[1, 2]), Row("a", 1, 1, [{}], windows=[2]))
-    True
-    """
+    """Return whether all that was said between two rows next to each other is at hand: they were read together."""
     windows = other.windows
     for number in one.windows:  # noqa: SIM110 - asked for every pair of rows; `any` takes three times as long
         if number in windows:
@@ -70,12 +58,7 @@ def touch(one: Row, other: Row) -> bool:
 
 
 def gap_of(steps: Sequence[int]) -> int:
-    """Return the pause in microseconds that ends a session of a conversation whose messages follow in such steps.
-
-    >>> from prompt_engine.text.sessions import MINUTE
-    >>> gap_of([30_000_000] * 9) // MINUTE, gap_of([]) // MINUTE
-    (30, 360)
-    """
+    """Return the pause in microseconds that ends a session of a conversation whose messages follow in such steps."""
     if not steps:
         return MOST_GAP
     usual = sorted(steps)[len(steps) // 2]
@@ -172,10 +155,7 @@ def _carry(places: Sequence[_Place], fade: float, *, back: bool = False) -> None
 
 
 def sessions(found: Threads, asked: Asked) -> None:
-    """Give each row the reason `session`: BM25 of all that is at hand of its session, among the sessions at hand.
-
-    A word that stands in many sessions says little about which is meant, whatever it is worth among rows.
-    """
+    """Give each row the reason `session`: BM25 of all that is at hand of its session, among the sessions at hand."""
     every = [session for of_thread in found for session in of_thread]
     holds = [together([passage for row in session for passage in row.passages if passage] or [{}]) for session in every]
     docs = Counter(i for held in holds for i in held)
@@ -192,10 +172,7 @@ def sessions(found: Threads, asked: Asked) -> None:
 
 
 def besides(found: Threads) -> None:
-    """Give each row the reason `beside`: the better of its two neighbours, as far as the row itself is short.
-
-    Who asks an assistant says in a line what the assistant then repeats at length.
-    """
+    """Give each row the reason `beside`: the better of its two neighbours, as far as the row itself is short."""
     for of_thread in found:
         for session in of_thread:
             for row, other in pairwise(session):

@@ -1,8 +1,4 @@
-"""Whose row it is, against whom a question is about.
-
-The name of a speaker is a poor word to search for, since it stands in what the *other* one says, and a good sign: a
-question about Ada is answered by what Ada said. Called by `search`; reads no database.
-"""
+"""Whose row it is, against whom a question is about."""
 
 from __future__ import annotations
 
@@ -33,15 +29,8 @@ NOBODY = Speaker("", "", "")
 
 
 def person_of(question: Question, asker: str, speaker: Speaker) -> float:
-    """Return 1 where the question is about who said a row, -1 where it is about somebody else, 0 where it names nobody.
-
-    Args:
-        asker: participant key of who asks.
-
-    >>> ada, ben = Speaker("Ada", "tg/1", "user"), Speaker("Ben", "tg/2", "user")
-    >>> about_ada, about_me = Question(people=frozenset({"Ada"})), Question(self_person=True)
-    >>> [[person_of(about, "tg/2", who) for who in (ada, ben)] for about in (about_ada, about_me)]
-    [[1.0, -1.0], [-1.0, 1.0]]
+    """Return 1 where the question is about who said a row, -1 where it is about somebody else, 0 where it
+    names nobody.
     """
     if question.people:
         return 1.0 if speaker.name in question.people else -1.0
@@ -56,11 +45,7 @@ def person_of(question: Question, asker: str, speaker: Speaker) -> float:
 
 
 def name_texts(names: Collection[str], texts: Sequence[str], languages: Sequence[str]) -> set[int]:
-    """Return the numbers of the texts looked for that are no more than words of these names.
-
-    >>> sorted(name_texts(["Ada Lovelace"], ["ada", "cat"], ["en"]))
-    [0]
-    """
+    """Return the numbers of the texts looked for that are no more than words of these names."""
     parts = {stem(part, languages) for name in names for part in words(name, 2)} | {
         part for name in names for part in words(name, 2)
     }
@@ -68,9 +53,5 @@ def name_texts(names: Collection[str], texts: Sequence[str], languages: Sequence
 
 
 def speaks_of_self(text: str, languages: Sequence[str]) -> float:
-    """Return 1 for a row that says `I` or `my` in one of the languages: what people tell of themselves is asked for.
-
-    >>> speaks_of_self("I like tea", ["en"]), speaks_of_self("Tea is nice", ["en"])
-    (1.0, 0.0)
-    """
+    """Return 1 for a row that says `I` or `my` in one of the languages: what people tell of themselves is asked for."""
     return float(holds(asked_words(text), "SELF", languages))

@@ -1,7 +1,4 @@
-"""What is known of the matching rows of an audience beside their words, as arrays, and the score of all of it.
-
-Called by `search.ranking.all_rows`; reads no database.
-"""
+"""What is known of the matching rows of an audience beside their words, as arrays, and the score of all of it."""
 
 from __future__ import annotations
 
@@ -107,9 +104,5 @@ def persons_of(question: Question, asker: str, view: Any) -> Any:
 
 
 def shares_of_long(mean_words: Any) -> Any:
-    """Return `weights.share_of_long` of many means.
-
-    >>> shares_of_long(np.array([25.0, 70.0, 300.0])).tolist()
-    [0.0, 0.5, 1.0]
-    """
+    """Return `weights.share_of_long` of many means."""
     return np.clip((mean_words - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS), 0.0, 1.0).astype(np.float32)

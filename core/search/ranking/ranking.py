@@ -52,30 +52,18 @@ class Candidate:
 
 
 def rarity_weight(docs: int, rows: int) -> float:
-    """Return what finding a word is worth when it stands in `docs` of `rows` visible rows; always above 0.
-
-    >>> rarity_weight(1, 1000) > rarity_weight(10, 1000) > rarity_weight(1000, 1000) > 0
-    True
-    """
+    """Return what finding a word is worth when it stands in `docs` of `rows` visible rows; always above 0."""
     rows = max(rows, docs)
     return math.log(1 + (rows - docs + 0.5) / (docs + 0.5))
 
 
 def saturation(times: float, words: float, mean_words: float) -> float:
-    """Return how much `times` in a text of `words` counts: 1 for once in a text of mean length, at most K1 + 1.
-
-    >>> saturation(1, 10, 10.0), saturation(1, 1000, 10.0) < saturation(1, 10, 10.0) < saturation(2, 10, 10.0)
-    (1.0, True)
-    """
+    """Return how much `times` in a text of `words` counts: 1 for once in a text of mean length, at most K1 + 1."""
     return times * (K1 + 1) / (times + hold_back(words, mean_words))
 
 
 def hold_back(words: float, mean_words: float) -> float:
-    """Return what `saturation` holds a text of so many words back by: one number for all that is found in it.
-
-    >>> hold_back(10, 10.0), hold_back(0, 10.0) < hold_back(20, 10.0)
-    (1.2, True)
-    """
+    """Return what `saturation` holds a text of so many words back by: one number for all that is found in it."""
     return K1 * (1 - B + B * (words or mean_words) / (max(1.0, mean_words)))
 
 
@@ -87,14 +75,7 @@ def score(
     *,
     mean_words: float,
 ) -> float:
-    """Return the sum of what the row's matches are worth; always above 0 where a text is looked for.
-
-    Args:
-        texts: the texts looked for, by the indexes of `candidate.matched`.
-        worth: `rarity_weight` of each text among the visible rows.
-        tag_worth: `rarity_weight` of each tag.
-        mean_words: mean length of the visible rows.
-    """
+    """Return the sum of what the row's matches are worth; always above 0 where a text is looked for."""
     total = 0.0
     held_back = hold_back(candidate.words, mean_words)
     matched = candidate.matched
@@ -126,12 +107,7 @@ def tier_then_newest(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def without_many_contexts(ordered: Iterable[Candidate], most: int) -> list[Candidate]:
-    """Return the candidates with at most the first `most` of those that match nothing themselves.
-
-    >>> rows = [Candidate(2, 1, 1, context=True), Candidate(2, 2, 2), Candidate(2, 3, 3, context=True)]
-    >>> [c.id for c in without_many_contexts(rows, 1)]
-    [1, 2]
-    """
+    """Return the candidates with at most the first `most` of those that match nothing themselves."""
     kept = []
     for candidate in ordered:
         if candidate.context:
@@ -142,19 +118,7 @@ def without_many_contexts(ordered: Iterable[Candidate], most: int) -> list[Candi
 
 
 def choose(ordered: Sequence[Candidate], limit: int, always: Candidate | None = None) -> list[Candidate]:
-    """Return at most `limit` of the candidates, best first: each source that has one keeps its best.
-
-    The places of the sources' best are given in order of score as far as `limit` reaches; the others go by score.
-
-    Args:
-        always: one that stays beside these, as far as `limit` reaches.
-
-    >>> rows = [Candidate(2, i, i, score=1.0) for i in range(9, 0, -1)] + [Candidate(0, 1, 0, score=1.0)]
-    >>> [c.source for c in choose(rows, 5)], [c.source for c in choose(rows, 1)]
-    ([2, 2, 2, 2, 0], [2])
-    >>> [c.id for c in choose(rows, 3, rows[7])]
-    [9, 2, 1]
-    """
+    """Return at most `limit` of the candidates, best first: each source that has one keeps its best."""
     first: dict[int, int] = {}
     for place, candidate in enumerate(ordered):
         first.setdefault(candidate.source, place)

@@ -1,10 +1,4 @@
-"""How well the rows of a search answer it, with the reasons.
-
-`matches` gives the reasons that stand on the words of the
-question, `weighed` joins them with those of `search.ranking.people` and `search.ranking.times`, which never
-decide alone: a row around which nothing matches gets no score. docs/decisions/0024 tells how the reasons were chosen.
-Called by `search`; reads no database.
-"""
+"""How well the rows of a search answer it, with the reasons."""
 
 from __future__ import annotations
 
@@ -41,19 +35,7 @@ FULL_MATCH = 0.1
 
 
 def matches(rows: Sequence[Row], asked: Asked, as_one: AsOne | None = None) -> None:
-    """Give each row the reasons that stand on the words asked for.
-
-    | reason | what it is |
-    |---|---|
-    | own | BM25 of its best passage |
-    | turn | BM25 of the row as one text |
-    | share | the part of what is asked that its best passage holds |
-    | context | as own, where each word may stand in a neighbouring passage too, fading with the words between |
-    | session | BM25 of all rows of its session |
-    | beside | own of the better neighbour, for short rows |
-    | meaning | how near its vector is to the question |
-    | meaning_near, meaning_after | the same of the turns around it together with it; of the turn after it |
-    """
+    """Give each row the reasons that stand on the words asked for."""
     mean = min(float(PASSAGE), asked.mean_words)
     for row in rows:
         own = turn = share = row.tags / asked.total
@@ -91,20 +73,12 @@ def _share(held: Mapping[int, float], asked: Asked) -> float:
 
 
 def length_of(words: int) -> float:
-    """Return what speaks for a row by its length: `Wow, cool!` seldom holds an answer; 0 for one of usual length.
-
-    >>> length_of(20), length_of(2) < 0 < length_of(60), length_of(60) == length_of(6000)
-    (0.0, True, True)
-    """
+    """Return what speaks for a row by its length: `Wow, cool!` seldom holds an answer; 0 for one of usual length."""
     return _LENGTHS[min(max(1, words), MOST_LENGTH)]
 
 
 def weigh(row: Row, weights: Mapping[str, float]) -> None:
-    """Give the row its score: its reasons, weighted.
-
-    Reasons beside the words count in proportion to how well the words fit, up to FULL_MATCH; a row of a day asked for
-    fits by its day.
-    """
+    """Give the row its score: its reasons, weighted."""
     reasons = row.reasons
     match = reasons["context"]
     beside = 1.0
@@ -119,11 +93,7 @@ def weigh(row: Row, weights: Mapping[str, float]) -> None:
 
 
 def parts(row: Row, weights: Mapping[str, float]) -> dict[str, float]:
-    """Return what each reason adds to the score of the row.
-
-    >>> parts(Row("a", 0, 9, [{}], reasons={"context": 0.05, "person": 1.0}), {"context": 4.0, "person": 1.5})
-    {'context': 0.2, 'person': 0.75}
-    """
+    """Return what each reason adds to the score of the row."""
     made = {name: weights[name] * value for name, value in row.reasons.items() if value and weights[name]}
     match = max(row.reasons["context"], row.reasons.get("own", 0.0), LIKE * row.reasons.get("meaning", 0.0))
     if match < FULL_MATCH and not ("day" in made or "month" in made):
@@ -133,20 +103,7 @@ def parts(row: Row, weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def spaced(ordered: Sequence[Row]) -> list[int]:
-    """Return the places of the rows in the order they are chosen: a little is off for a better row of the session.
-
-    What was told in one talk, one row of it may tell; another talk tells more than the next row. Each further row of a
-    session adds less to what is off, so that one where much of the answer stands still gives several. Of many rows the
-    first SPACED change places among themselves alone.
-
-    Args:
-        ordered: rows, best first.
-
-    >>> scores = ((0, 3.0), (1, 2.9), (2, 2.3))
-    >>> long, short = ([Row("a", n, 60, [{}], score=s, session=n // 2, long=x) for n, s in scores] for x in (1.0, 0.0))
-    >>> spaced(long), spaced(short)
-    ([0, 2, 1], [0, 1, 2])
-    """
+    """Return the places of the rows in the order they are chosen: a little is off for a better row of the session."""
     off: dict[tuple[str, int], float] = {}
     less: dict[tuple[str, int], float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]

@@ -1,7 +1,4 @@
-"""A row and a question as the ranking sees them.
-
-Called by `search` and by the modules beside this one; plain values only.
-"""
+"""A row and a question as the ranking sees them."""
 
 from __future__ import annotations
 
@@ -138,11 +135,7 @@ class Asked:
 
 
 def together(passages: Sequence[Mapping[int, float]]) -> Mapping[int, float]:
-    """Return how often each text stands in all passages together.
-
-    >>> together([{0: 1.0}, {0: 1.0, 1: 0.25}])
-    {0: 2.0, 1: 0.25}
-    """
+    """Return how often each text stands in all passages together."""
     if len(passages) == 1:
         return passages[0]
     found: dict[int, float] = {}

@@ -1,9 +1,4 @@
-"""Scores of rows, in relevance mode: from what is asked and plain rows to the rows that may become hits, best first.
-
-Rows come as they are stored; what each holds of what is asked is looked for in its text, the reasons that stand on
-words and on meaning come from `search.ranking.relevance`, and those beside them are added here. Rows that match nothing
-and stand close to a matching row may become hits too. Called by `search.choice`; reads no database.
-"""
+"""Scores of rows, in relevance mode: from what is asked and plain rows to the rows that may become hits, best first."""
 
 from __future__ import annotations
 
@@ -31,19 +26,7 @@ _NO_PLACES: dict[int, list[passages.Place]] = {}
 
 
 def rank_rows(plain: Sequence[PlainRow], asked: Asked, as_one: AsOne | None = None) -> list[Row]:
-    """Return the rows that may become hits, best first, each with its score and its reasons.
-
-    Args:
-        plain: all rows at hand. Those left out, and those that match nothing, tell about the rows around them.
-        as_one: what vectors are worth together, where meaning is known.
-
-    >>> from .rows import Probe
-    >>> asked = Asked([2.0], 2.0, 9.0, probes=[Probe(0, "tea", {"tea": True})])
-    >>> texts = {1: "we had some tea", 2: "it was late", 3: "tea"}
-    >>> rows = [PlainRow((2, n), "a", n, text, is_chat=True, matched={}) for n, text in texts.items()]
-    >>> [row.plain.key for row in rank_rows(rows, asked)]
-    [(2, 3), (2, 1), (2, 2)]
-    """
+    """Return the rows that may become hits, best first, each with its score and its reasons."""
     rows = [_read_row(one, asked) for one in plain]
     _tell_lengths(rows, asked)
     relevance.matches(rows, asked, as_one)
@@ -53,10 +36,7 @@ def rank_rows(plain: Sequence[PlainRow], asked: Asked, as_one: AsOne | None = No
 
 
 def _tell_lengths(rows: Sequence[Row], asked: Asked) -> None:
-    """Tell each row how far the turns of its own conversation are long ones, by those at hand.
-
-    Among ever more talk of others a chat of short turns stays one, and what its rows are worth stays the same.
-    """
+    """Tell each row how far the turns of its own conversation are long ones, by those at hand."""
     words: dict[str, list[int]] = {}
     for row in rows:
         if row.plain.is_chat:

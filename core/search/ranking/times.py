@@ -1,7 +1,4 @@
-"""When a row was said and which times it tells, against the days and the time a question asks for.
-
-Called by `search`; reads no database.
-"""
+"""When a row was said and which times it tells, against the days and the time a question asks for."""
 
 from __future__ import annotations
 
@@ -20,17 +17,7 @@ HALF = 0.5
 
 
 def on_days(days: Iterable[tuple[datetime, datetime]], said: datetime | None) -> dict[str, float]:
-    """Return the reasons `day`, `days_after` and `month` of a row said at a time, each 0 to 1.
-
-    Args:
-        days: the spans a question names, as `(since, until)`.
-        said: None when it is not known.
-
-    >>> from datetime import UTC
-    >>> may7 = [(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC))]
-    >>> on_days(may7, datetime(2023, 5, 7, 13, tzinfo=UTC)), on_days(may7, datetime(2023, 5, 10, tzinfo=UTC))
-    ({'day': 1.0}, {'days_after': 1.0})
-    """
+    """Return the reasons `day`, `days_after` and `month` of a row said at a time, each 0 to 1."""
     found: dict[str, float] = {}
     for since, until in days if said is not None else ():
         assert said is not None

@@ -1,11 +1,4 @@
-"""What each reason to show a row is worth: the one table of the ranking.
-
-Chosen on the development conversations of three public data sets (LoCoMo: people who chat in short turns over months;
-BEAM and RealMem: a person with an assistant, in long turns), and rounded. docs/benchmarks.md tells what it finds there.
-
-Every reason is a number between 0 and about 1 (`length` and `person` reach below 0), so the weights compare. The two
-columns hold for conversations of short and of long turns; `share_of_long` says how far a conversation is either.
-"""
+"""What each reason to show a row is worth: the one table of the ranking."""
 
 from __future__ import annotations
 
@@ -59,32 +52,17 @@ SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 
 
 def share_of_long(mean_words: float) -> float:
-    """Return how far turns of this mean length are long ones: 0 for short, 1 for long.
-
-    >>> share_of_long(25.0), share_of_long(70.0), share_of_long(300.0)
-    (0.0, 0.5, 1.0)
-    """
+    """Return how far turns of this mean length are long ones: 0 for short, 1 for long."""
     return min(1.0, max(0.0, (mean_words - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)))
 
 
 def between(weight: Weight, long: float) -> float:
-    """Return the weight for turns that are long to this share.
-
-    >>> between(Weight(1.0, 3.0), 0.5)
-    2.0
-    """
+    """Return the weight for turns that are long to this share."""
     return weight.short + (weight.long - weight.short) * long
 
 
 def weights_for(long: float, by_meaning: float = 0.0) -> dict[str, float]:
-    """Return what each reason is worth among turns that are long to this share.
-
-    Args:
-        by_meaning: how far meaning stands beside the words, 0 to 1.
-
-    >>> weights_for(0.0)["context"], weights_for(1.0)["context"], weights_for(0.0, by_meaning=0.5)["context"]
-    (6.0, 0.0, 5.0)
-    """
+    """Return what each reason is worth among turns that are long to this share."""
     found = {name: between(weight, long) for name, weight in WEIGHTS.items()}
     if by_meaning:
         for name, weight in BY_MEANING.items():

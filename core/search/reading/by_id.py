@@ -1,8 +1,4 @@
-"""The rows of a search by id, with their texts: a part of the third round trip of a prompt.
-
-Called by `search.reading.last_statement`. A row that is gone, expired, hidden or of an audience not seen is not
-brought.
-"""
+"""The rows of a search by id, with their texts: a part of the third round trip of a prompt."""
 
 from __future__ import annotations
 
@@ -166,10 +162,8 @@ def _titles_of(number: int, family: str) -> Part:
 
 
 def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any]) -> list[str]:
-    """Return the texts of one branch per source that brings rows by id, and one for those around, values into `into`.
-
-    Args:
-        shared: persona, audiences and now.
+    """Return the texts of one branch per source that brings rows by id, and one for those around, values
+    into `into`.
     """
     near_chars = max(wanted.chars, NEAR_CHARS)
     values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars, "near_chars": near_chars}

@@ -1,8 +1,4 @@
-"""What was said over and over: a command of a bot, a greeting of every morning.
-
-Whoever asks for its words finds thousands of rows that come to one hit. The first round of a search reads some of
-them; from then on one of each text stands for all that say the same in its conversation, and nobody reads the others.
-"""
+"""What was said over and over: a command of a bot, a greeting of every morning."""
 
 from __future__ import annotations
 
@@ -47,11 +43,7 @@ class Repeated(NamedTuple):
 
 
 def list_repeated(read: Iterable[tuple[Candidate, FoundRow, str]]) -> list[Repeated]:
-    """Return the texts that stand in many of the messages read.
-
-    Args:
-        read: each row with why it was left out, "" for a hit.
-    """
+    """Return the texts that stand in many of the messages read."""
     found: defaultdict[tuple[str, bytes], list[tuple[Candidate, str]]] = defaultdict(list)
     for c, row, reason in read:
         if row.source == _CHAT and row.digest is not None and row.folded.strip():
@@ -66,11 +58,7 @@ def list_repeated(read: Iterable[tuple[Candidate, FoundRow, str]]) -> list[Repea
 
 
 def find_copies(db: Database, persona: str, repeated: Sequence[Repeated]) -> list[tuple[int, int]]:
-    """Return source and id of the messages that others stand for; the newest of a text stays as well.
-
-    Raises:
-        StoreReadError: they could not be read.
-    """
+    """Return source and id of the messages that others stand for; the newest of a text stays as well."""
     made: list[tuple[int, int]] = []
     for one in repeated:
         asked = {"persona": persona, "conversation": one.conversation, "digest": one.digest}

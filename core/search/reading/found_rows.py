@@ -1,8 +1,4 @@
-"""Rows a search brought, as the last round trip gives them: read, and put together where one comes more than once.
-
-Called by `search.reading.last_statement`; what is asked for stands in `search.reading.by_id`. They come one by one:
-packed into one text by the server they cost MariaDB 3 ms more and MySQL the same, of 121 rows at the median.
-"""
+"""Rows a search brought, as the last round trip gives them: read, and put together where one comes more than once."""
 
 from __future__ import annotations
 
@@ -110,10 +106,7 @@ SHAPES: tuple[Shape[Any], ...] = (MEMORY, ENTRY, MESSAGE, NEIGHBOUR)
 
 @dataclass(slots=True)
 class FoundRow:
-    """A row that may become a hit, with its texts.
-
-    Not frozen: a search makes hundreds, and a frozen one takes three times as long.
-    """
+    """A row that may become a hit, with its texts."""
 
     source: int
     id: int
@@ -167,12 +160,7 @@ def put_together(
     said: Iterable[_Message],
     near: Iterable[_Neighbour],
 ) -> Rows:
-    """Return the rows of a search, each once.
-
-    Args:
-        persona: whose rows they are; names the persona where its lines do not.
-        said: messages asked for by their id; there is more of their text than of `near`.
-    """
+    """Return the rows of a search, each once."""
     rows: Rows = {}
     for memory in memories:
         made = _found(sources.MEMORIES.number, memory, (memory.content or "",), memory.folded or "")
@@ -221,18 +209,7 @@ def _name_sender(speaker: Speaker, sender: str, persona: str) -> str:
 
 @lru_cache(maxsize=4096)
 def name_author(author: str, person: str, participant: str) -> str:
-    """Return who made the statement of a memory, blank where nobody knows.
-
-    Args:
-        author: who wrote it down, as the host says it; a word of NO_NAMES is nobody's name.
-        person: name of the person whose statement it is.
-        participant: that person's key.
-
-    >>> name_author("synth", "Bob", "tg/7"), name_author("Ann", "", ""), name_author("synth", "", "tg/7")
-    ('Bob', 'Ann', '7')
-    >>> name_author("synth", "", "")
-    ''
-    """
+    """Return who made the statement of a memory, blank where nobody knows."""
     own = "" if author.strip().lower() in NO_NAMES else author
     return known_name(own, person, participant.partition("/")[2])
 

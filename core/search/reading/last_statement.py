@@ -1,7 +1,4 @@
-"""The last round trip of a prompt: rows found by the search, lines of the history, sections, in one statement.
-
-Every branch brings rows of one kind, in the columns that its `Shape` says.
-"""
+"""The last round trip of a prompt: rows found by the search, lines of the history, sections, in one statement."""
 
 from __future__ import annotations
 
@@ -107,11 +104,7 @@ def read(
     history: HistoryWanted,
     sections: Sequence[Branch] = (),
 ) -> Brought:
-    """Return rows, lines and sections in one round trip; nothing is asked when nothing is wanted.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
+    """Return rows, lines and sections in one round trip; nothing is asked when nothing is wanted."""
     if not viewer.audiences:  # what stands in none may still be there
         rows, history, sections = None, HistoryWanted(), [part for part in sections if part.of_persona]
     shared: dict[str, Any] = {

@@ -1,8 +1,4 @@
-"""The plain predicates, JSON_CONTAINS on tags and LIKE on texts: what a search means.
-
-They serve sources whose index is not built, with SEARCH_INDEX 0 all of a search (`read_newest`), and are the oracle
-that tests compare the index with.
-"""
+"""The plain predicates, JSON_CONTAINS on tags and LIKE on texts: what a search means."""
 
 from __future__ import annotations
 
@@ -150,11 +146,7 @@ def _part(shape: _Shape, family: str) -> Part:
 
 
 def search(db: Database, asked: Question) -> list[Candidate]:
-    """Return the newest `pool` matching rows of one source, tier 1 first, without their matches.
-
-    Raises:
-        StoreReadError: the table could not be read.
-    """
+    """Return the newest `pool` matching rows of one source, tier 1 first, without their matches."""
     if not asked.audiences or asked.is_empty:
         return []
     values: list[Any] = []
@@ -173,16 +165,8 @@ def _rows_part(shape: _Shape, family: str) -> Part:
 def read_newest(
     db: Database, persona: str, asked: Sequence[Question], chars: int, folded_chars: int
 ) -> tuple[list[Candidate], dict[tuple[int, int], FoundRow]]:
-    """Return the newest `pool` matching rows of each source, tier 1 first, and the rows themselves: in one statement.
-
-    Args:
-        persona: whose rows they are.
-        asked: a question for each source.
-        chars: most characters of each text.
-        folded_chars: most characters of the folded text.
-
-    Raises:
-        StoreReadError: one of the tables could not be read.
+    """Return the newest `pool` matching rows of each source, tier 1 first, and the rows themselves: in one
+    statement.
     """
     asked = [one for one in asked if one.audiences and not one.is_empty]
     if not asked:
@@ -200,12 +184,7 @@ def read_newest(
 def holding(
     db: Database, source: sources.SourceTable, persona: str, ids: Sequence[int], texts: Sequence[tuple[int, str]]
 ) -> list[tuple[int, int]]:
-    """Return `(id, number)` for each of the rows that holds one of the texts.
-
-    Args:
-        ids: of rows that may be read.
-        texts: each with its number.
-    """
+    """Return `(id, number)` for each of the rows that holds one of the texts."""
     made: list[tuple[int, int]] = []
     if not texts:
         return made
@@ -244,10 +223,7 @@ def is_readable(db: Database, source: sources.SourceTable) -> bool:
 
 
 def statement_text(family: str, asked: Question) -> tuple[str, dict[str, Any]]:
-    """Return the plain statement of one source and its parameters by name, for people. No database is asked.
-
-    Of its parameters `audiences`, `now` and `here` (the conversation asked in) are left to who runs it.
-    """
+    """Return the plain statement of one source and its parameters by name, for people."""
     dialect = sqlite.dialect(paramstyle="named") if family == "sqlite" else mysql.dialect(paramstyle="named")
     made = _statement(asked.shape).compile(dialect=dialect)
     values = asked.values(None)

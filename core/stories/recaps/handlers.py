@@ -47,16 +47,7 @@ class _Made(NamedTuple):
 
 
 def recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the recap of the operation's message and refreshes its conversation.
-
-    None where there is nothing to do: the message is gone or takes no part, stories are off for the conversation, or
-    the message has a recap that was made of its present text after the operation was queued. A text that changed while
-    the model was asked is not lost: the message is queued again.
-
-    Raises:
-        ModelError: the model failed, or its reply is refused. The former recap stays, and the reason stands under
-            `error`; the queue tries again.
-    """
+    """Return what stores the recap of the operation's message and refreshes its conversation."""
     source = _source(operation, tools)
     tools = tools if source is None else model_calls.choose_tools(tools, source.place)
     draft = None if source is None else _made(operation, tools, source)
@@ -92,10 +83,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def refresh_story(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what works out anew, by the settings as they are stored now, what is hidden and included.
-
-    None for an operation without a conversation. The settings are read again: another process changed them just now.
-    """
+    """Return what works out anew, by the settings as they are stored now, what is hidden and included."""
     persona, conversation = operation.persona, operation.conversation
     if conversation is None:
         return None
@@ -158,11 +146,7 @@ def _is_done(operation: Operation, found: Recap) -> bool:
 
 
 def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
-    """Return the text of the recap, None where an extract has nothing to say.
-
-    Raises:
-        ModelError: as `recap`.
-    """
+    """Return the text of the recap, None where an extract has nothing to say."""
     if tools.model is None:
         named = [source.speaker] if source.several else ()
         chosen = build_extract([source.text], speakers=named, most_sentences=1, most_chars=300)
@@ -192,11 +176,7 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
 
 
 def _ask(tools: Tools, source: _Source, wording: rules.Wording) -> str:
-    """Return the model's answer, what it was made to begin with in front.
-
-    Raises:
-        ModelError: the model failed.
-    """
+    """Return the model's answer, what it was made to begin with in front."""
     speaker, message = to_json(source.speaker), to_json(source.text)
     if wording.prompt:
         asked = rules.fill_prompt(wording.prompt, speaker, message)
@@ -207,10 +187,7 @@ def _ask(tools: Tools, source: _Source, wording: rules.Wording) -> str:
 
 
 def _refuse(operation: Operation, tools: Tools, row_id: int, said: str, reason: str) -> None:
-    """Note the reason beside the message, whose recap stays, and keep the refused text for a person to see.
-
-    Written before the operation ends: the queue stores nothing of a try that failed.
-    """
+    """Note the reason beside the message, whose recap stays, and keep the refused text for a person to see."""
     conversation = operation.conversation or ""
 
     def work(connection: Connection) -> None:

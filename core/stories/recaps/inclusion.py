@@ -1,9 +1,4 @@
-"""Which recaps of messages are included: the walk from the newest message to the limit.
-
-A refresh reads stored counts newest first and stops where the limit is reached, so it costs the same in a chat of a
-hundred and of ten thousand messages: one statement for the newest recaps, one for those included now. Texts are brought
-and counted only where no count by the present counter is stored.
-"""
+"""Which recaps of messages are included: the walk from the newest message to the limit."""
 
 from __future__ import annotations
 
@@ -41,11 +36,7 @@ PROGRAM, DISABLED = "program_message", "disabled"
 
 
 def build_rules(settings: Settings, disabled: Collection[str] = ()) -> rules.Rules:
-    """Return the settings that decide whether a message takes part.
-
-    Raises:
-        MessageError: `disabled` is no list of texts.
-    """
+    """Return the settings that decide whether a message takes part."""
     is_list = isinstance(disabled, Collection) and not isinstance(disabled, (str, bytes))
     if not is_list or not all(isinstance(name, str) for name in disabled):
         raise MessageError.of_type("disabled", disabled, "a list of sender ids or names")
@@ -175,12 +166,7 @@ def plan_inclusion(
     *,
     held: Pending | None = None,
 ) -> tuple[tuple[int, ...], Pending]:
-    """Return the messages whose recaps are included, newest first, and what is to be changed for that.
-
-    Args:
-        read: reads from the handle, or within a transaction.
-        held: what is not written yet.
-    """
+    """Return the messages whose recaps are included, newest first, and what is to be changed for that."""
     held = held or Pending()
     limit = read_limit(settings)
     walk = Walk(read, persona, conversation, counted_by, build_rules(settings, disabled), limit, held)

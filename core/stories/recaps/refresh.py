@@ -66,11 +66,7 @@ def refresh_later(call: StoryCall, disabled: Collection[str] = (), counter: Coun
 
 
 def refresh_within(connection: Connection, db: Database, persona: str, conversation: str, settings: Settings) -> None:
-    """Bring what is hidden and included up to date within a transaction, and write it there at once.
-
-    Operations do this with the text they store, so that what they leave behind is whole. The conversation is held
-    meanwhile: of two that store a recap at a time the second sees that of the first.
-    """
+    """Bring what is hidden and included up to date within a transaction, and write it there at once."""
     table_conversations.find(connection, persona, conversation, lock=True)
     read = readers.on(connection)
     by = token_counts.choose_counter(None, settings)

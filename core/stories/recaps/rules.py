@@ -1,8 +1,4 @@
-"""Which message recaps take part, and which of them fit.
-
-Called by `stories.recaps.inclusion`, which brings the messages from newest to oldest with stored token counts.
-Nothing here counts a text.
-"""
+"""Which message recaps take part, and which of them fit."""
 
 from __future__ import annotations
 
@@ -30,10 +26,7 @@ Provenance = Literal["model", "extract", "manual", "import"]
 
 
 def check_provenance(provenance: str) -> None:
-    """Raise ValueError unless a text may be from there.
-
-    >>> check_provenance("manual")
-    """
+    """Raise ValueError unless a text may be from there."""
     if provenance not in get_args(Provenance):
         raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
 
@@ -48,11 +41,7 @@ class Wording(NamedTuple):
 
 
 def read_wording(payload: Mapping[str, Any]) -> Wording:
-    """Return the wording an operation carries; what is no text is none.
-
-    >>> read_wording({"message_id": 7, "prompt": "Sum up.", "prefill": 3})
-    Wording(prompt='Sum up.', prefill='')
-    """
+    """Return the wording an operation carries; what is no text is none."""
     found = (payload.get(name) for name in Wording._fields)
     return Wording(*(value if isinstance(value, str) else "" for value in found))
 
@@ -61,16 +50,7 @@ _PLACE = re.compile(r"\{\{\s{0,9}(speaker|message)\s{0,9}\}\}")
 
 
 def fill_prompt(prompt: str, speaker: str, message: str) -> str:
-    """Return a host's own prompt with speaker and message in their places; without a place they follow it.
-
-    Args:
-        speaker, message: as JSON texts, so that nothing in them looks like a part of the prompt.
-
-    >>> fill_prompt("Sum up {{message}}!", '"Ann"', '"I left."')
-    'Sum up "I left."!'
-    >>> fill_prompt("Sum up.", '"Ann"', '"I left."')
-    'Sum up.\\n\\nSaid by: "Ann"\\nMessage: "I left."'
-    """
+    """Return a host's own prompt with speaker and message in their places; without a place they follow it."""
     values = {"speaker": speaker, "message": message}
     if any(place[1] == "message" for place in _PLACE.finditer(prompt)):
         return _PLACE.sub(lambda place: values[place[1]], prompt)
@@ -78,11 +58,7 @@ def fill_prompt(prompt: str, speaker: str, message: str) -> str:
 
 
 def join_prefill(prefill: str, reply: str) -> str:
-    """Return a reply with its beginning, which some models say again and some do not.
-
-    >>> join_prefill("She ", "left."), join_prefill("She ", "She left."), join_prefill("", " left")
-    ('She left.', 'She left.', ' left')
-    """
+    """Return a reply with its beginning, which some models say again and some do not."""
     if not prefill:
         return reply
     said = without_thoughts(reply)
@@ -130,17 +106,7 @@ class Candidate:
 
 
 def left_out(message: Message, rules: Rules) -> Reason:
-    """Return the first rule by which a message is left out, blank for one that takes part.
-
-    Args:
-        message: the message; its tokens count where `rules.threshold` is above 0.
-        rules: the settings.
-
-    >>> left_out(Message("thought"), Rules(user=False)), left_out(Message("user"), Rules(user=False))
-    ('thought', 'user')
-    >>> left_out(Message(tokens=9), Rules(threshold=10)), left_out(Message(tokens=10), Rules(threshold=10))
-    ('short', '')
-    """
+    """Return the first rule by which a message is left out, blank for one that takes part."""
     checks: tuple[tuple[Reason, bool], ...] = (
         ("program", message.is_program),
         ("excluded", message.is_excluded),
@@ -155,11 +121,7 @@ def left_out(message: Message, rules: Rules) -> Reason:
 
 
 def is_short(tokens: int, rules: Rules) -> bool:
-    """Return whether a text has fewer tokens than MESSAGE_LENGTH_THRESHOLD, as corrected.
-
-    >>> is_short(9, Rules(threshold=10)), is_short(9, Rules(threshold=10, factor=1.2)), is_short(0, Rules())
-    (True, False, False)
-    """
+    """Return whether a text has fewer tokens than MESSAGE_LENGTH_THRESHOLD, as corrected."""
     return rules.threshold > 0 and corrected(tokens, rules.factor) < rules.threshold
 
 
@@ -169,25 +131,12 @@ def _is_among(message: Message, disabled: Collection[str]) -> bool:
 
 
 def corrected(tokens: int, factor: float) -> int:
-    """Return tokens times the factor, rounded up; the factor is taken as it is written, not as its binary neighbour.
-
-    >>> corrected(100, 1.35), corrected(100, 1.0), corrected(100, 1.1), math.ceil(100 * 1.1)
-    (135, 100, 110, 111)
-    """
+    """Return tokens times the factor, rounded up; the factor is taken as it is written, not as its binary neighbour."""
     return tokens if factor == 1 else math.ceil(tokens * Fraction(str(factor)))
 
 
 def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_tokens: int) -> int:
-    """Return how many tokens recaps may take: a share of the context rounded down, or the number itself.
-
-    Args:
-        limit: MESSAGE_RECAP_CONTEXT_LIMIT or RUNNING_RECAP_CONTEXT_LIMIT. Above 100 it is no percentage: 10 is used.
-        kind: `percent` of `context_tokens`, or `absolute`.
-        context_tokens: CONTEXT_TOKENS.
-
-    >>> [limit_tokens(n, "percent", 8192) for n in (10, 0, 100, 15, 500)], limit_tokens(500, "absolute", 8192)
-    ([819, 0, 8192, 1228, 819], 500)
-    """
+    """Return how many tokens recaps may take: a share of the context rounded down, or the number itself."""
     if kind == "absolute":
         return limit
     return context_tokens * (limit if limit <= 100 else DEFAULT_PERCENT) // 100
@@ -196,21 +145,7 @@ def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_token
 def choose(
     candidates: Iterable[Candidate], limit: int, *, separator_tokens: int = 0, factor: float = 1.0
 ) -> tuple[int, ...]:
-    """Return the row ids of the recaps that fit, newest first.
-
-    From the first one that does not fit on, all older ones are out, however short. Equal to the limit fits. Nothing is
-    read behind the one that does not fit.
-
-    Args:
-        candidates: recaps that take part, newest first, as they are walked; read as far as needed.
-        limit: most tokens of all together, corrected; 0 takes none.
-        separator_tokens: tokens between two of them.
-        factor: TOKEN_CORRECTION.
-
-    >>> fours = [Candidate(n, tokens) for n, tokens in ((4, 4), (3, 4), (2, 4), (1, 1))]
-    >>> [choose(fours, limit) for limit in (10, 8, 0, 12)]
-    [(4, 3), (4, 3), (), (4, 3, 2)]
-    """
+    """Return the row ids of the recaps that fit, newest first."""
     return tuple(_fitting(candidates, limit, separator_tokens, factor)) if limit > 0 else ()
 
 
@@ -224,21 +159,10 @@ def _fitting(candidates: Iterable[Candidate], limit: int, separator: int, factor
 
 
 def one_line(memory: str) -> str:
-    """Return a recap as one line: line breaks become one space.
-
-    >>> one_line("she left\\n\\nthe house ")
-    'she left the house'
-    """
+    """Return a recap as one line: line breaks become one space."""
     return " ".join(part for part in (line.strip() for line in memory.splitlines()) if part)
 
 
 def concatenate(memories: Iterable[str]) -> str:
-    """Return recaps as they are presented: oldest first, one a line.
-
-    Args:
-        memories: oldest first; blank ones are passed over.
-
-    >>> concatenate(["one", "two", "three"])
-    'one\\ntwo\\nthree'
-    """
+    """Return recaps as they are presented: oldest first, one a line."""
     return "\n".join(line for line in map(one_line, memories) if line)

@@ -1,7 +1,4 @@
-"""Which messages of a story are hidden: those of scenes before the newest ones.
-
-Called by `stories.recaps.refresh`. Messages are named by their index, their position in the conversation from 0.
-"""
+"""Which messages of a story are hidden: those of scenes before the newest ones."""
 
 from __future__ import annotations
 
@@ -20,19 +17,7 @@ class Plan(NamedTuple):
 
 
 def visible_start(breaks: Sequence[int], count: int) -> int | None:
-    """Return the index of the first message that is shown, None where nothing is to be changed.
-
-    Args:
-        breaks: indexes of the visible scene breaks, rising.
-        count: newest scenes that stay, the one under way counted; 1 and 0 hide through the last break, below 0 is off.
-
-    Returns:
-        0 shows all: there are fewer breaks than `count`, or none.
-
-    >>> breaks = (10, 30, 50, 70, 90)
-    >>> [visible_start(breaks, count) for count in (2, 1, 0, 5, 6, -1)], visible_start((), 0)
-    ([71, 91, 91, 11, 0, None], 0)
-    """
+    """Return the index of the first message that is shown, None where nothing is to be changed."""
     if count < 0:
         return None
     if not breaks or len(breaks) < count:
@@ -41,20 +26,7 @@ def visible_start(breaks: Sequence[int], count: int) -> int | None:
 
 
 def plan(breaks: Sequence[int], count: int, hidden: Sequence[bool | None]) -> Plan:
-    """Return the changes that hide everything before the newest scenes and show the rest.
-
-    Args:
-        breaks, count: as for `visible_start`.
-        hidden: for every message of the conversation whether it is hidden now, oldest first; None where it came in
-            hidden, which stays.
-
-    >>> plan((1,), 1, [False, False, True, False])
-    Plan(hide=((0, 1),), show=((2, 2),))
-    >>> plan((1,), 1, [True, True, False, False])
-    Plan(hide=(), show=())
-    >>> plan((1,), 1, [None, False, True, None])
-    Plan(hide=((1, 1),), show=((2, 2),))
-    """
+    """Return the changes that hide everything before the newest scenes and show the rest."""
     start = visible_start(breaks, count)
     if start is None:
         return Plan()
@@ -65,21 +37,13 @@ def plan(breaks: Sequence[int], count: int, hidden: Sequence[bool | None]) -> Pl
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
-    """Return the newest visible scene break up to which everything came in hidden: scenes hid that, nobody by hand.
-
-    >>> last_hidden_scene((1, 3), [None, None, False, None, None]), last_hidden_scene((1,), [False, None])
-    (1, None)
-    """
+    """Return the newest visible scene break up to which everything came in hidden: scenes hid that, nobody by hand."""
     end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
     return max((at for at in breaks if at < end), default=None)
 
 
 def ranges(indexes: Iterable[int]) -> Ranges:
-    """Return numbers as contiguous ranges in numeric order.
-
-    >>> ranges({10, 2, 0, 1, 5, 6})
-    ((0, 2), (5, 6), (10, 10))
-    """
+    """Return numbers as contiguous ranges in numeric order."""
     found: list[tuple[int, int]] = []
     for index in sorted(set(indexes)):
         if found and index == found[-1][1] + 1:

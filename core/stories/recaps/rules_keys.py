@@ -1,8 +1,4 @@
-"""The values that may be kept beside a message, and of which kind each is.
-
-Called by `stories.values`. A key is one of `KINDS`; `SCENE` keys lie on the scene a message ends, `exclude`
-on the message itself, the others on its recap.
-"""
+"""The values that may be kept beside a message, and of which kind each is."""
 
 from __future__ import annotations
 
@@ -53,20 +49,7 @@ _WANTED = {
 
 
 def check_key(key: object, known: tuple[str, ...] = tuple(KINDS)) -> str:
-    """Return the key, when it is one of those known.
-
-    Raises:
-        ValueError: another key; the message names the nearest.
-
-    >>> check_key("memory")
-    'memory'
-    >>> check_key("memroy")
-    Traceback (most recent call last):
-    ...
-    ValueError: 'memroy' is no key of a message's data. Did you mean 'memory'? Known are memory, include, prefill, \
-reasoning, error, edited, exclude, scene_break, scene_break_visible, scene_break_name, scene_recap_memory, \
-scene_recap_versions, scene_recap_current_index, scene_recap_metadata, auto_scene_break_checked.
-    """
+    """Return the key, when it is one of those known."""
     if isinstance(key, str) and key in known:
         return key
     raise ValueError(
@@ -75,20 +58,7 @@ scene_recap_versions, scene_recap_current_index, scene_recap_metadata, auto_scen
 
 
 def read_value(key: str, value: object) -> Any:
-    """Return the value as it is kept; a switch that is off and None are the same: nothing is kept.
-
-    Args:
-        key: one of `KINDS`.
-        value: of the key's kind, None to take it away.
-
-    Raises:
-        MessageError: a value of another kind; it is never repeated.
-
-    >>> read_value("edited", True), read_value("edited", 0), read_value("memory", "she left")
-    (True, None, 'she left')
-    >>> read_value("scene_recap_versions", ("A", "B")), read_value("scene_recap_current_index", 1)
-    (['A', 'B'], 1)
-    """
+    """Return the value as it is kept; a switch that is off and None are the same: nothing is kept."""
     kind = KINDS[key]
     if value is None:
         return None

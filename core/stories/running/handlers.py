@@ -36,14 +36,7 @@ FORMER_SHARE = 0.5
 
 
 def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the next version of a running recap.
-
-    None where there is nothing to do: stories are off, no scene has a recap, or the current version holds all scenes as
-    they are. Where another version became current meanwhile, the operation is queued again instead.
-
-    Raises:
-        ModelError: the model failed, or what came of its answer was refused, which is kept; the queue tries again.
-    """
+    """Return what stores the next version of a running recap."""
     persona, conversation = operation.persona, operation.conversation
     if conversation is None:
         return None
@@ -148,10 +141,8 @@ def _by_extract(former: Story, added: Sequence[Scene]) -> Story:
 
 
 def _by_model(tools: Tools, former: Story, added: Sequence[Scene]) -> _Made:
-    """Return the recap as the model carries it on, in several steps where the scenes are too long to be read at once.
-
-    Raises:
-        ModelError: the model failed.
+    """Return the recap as the model carries it on, in several steps where the scenes are too long to be read
+    at once.
     """
     by, factor = token_counts.choose_counter(None, tools.settings), tools.settings.token_correction
 

@@ -56,10 +56,7 @@ def fit_version(
     settings: Settings,
     counter: Counter | None = None,
 ) -> Shown:
-    """Return the text of a version, as its template has it, cut to RUNNING_RECAP_CONTEXT_LIMIT.
-
-    Its oldest developments go first; a template that makes nothing shows the text as it is.
-    """
+    """Return the text of a version, as its template has it, cut to RUNNING_RECAP_CONTEXT_LIMIT."""
     if not content.strip():
         return Shown()
     by = token_counts.choose_counter(counter, settings)

@@ -1,9 +1,4 @@
-"""A running recap in parts: how an answer is joined to it, and what of it fits.
-
-The parts are `developments`, what happened, oldest first; `open`, what is not settled; `state`, how things stand;
-`entities`, who and what there is. A text that has no parts, such as one a host wrote, is one development. Called by
-`stories.running.handlers` and `stories.running.injection`.
-"""
+"""A running recap in parts: how an answer is joined to it, and what of it fits."""
 
 from __future__ import annotations
 
@@ -45,13 +40,7 @@ class Story:
 
 
 def read_story(data: object, content: str = "") -> Story:
-    """Return the parts of a stored recap: those of `data`, else its text as one development.
-
-    >>> read_story({"recap": {"developments": ["a"], "open": [], "state": "s"}, "entities": {"Ada": "a friend"}}).state
-    's'
-    >>> read_story(None, "they met")
-    Story(developments=('they met',), open=(), state='', entities=())
-    """
+    """Return the parts of a stored recap: those of `data`, else its text as one development."""
     recap = data.get("recap") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(recap, Mapping):
         return Story((content.strip(),) if content.strip() else ())
@@ -64,19 +53,7 @@ def read_story(data: object, content: str = "") -> Story:
 
 
 def combine(former: Story, reply: Mapping[str, Any]) -> Story:
-    """Return the recap that a reply makes of the former one.
-
-    Developments are appended, those that stand there already are not repeated. The state is replaced, unless the reply
-    has none. Points of `open` are added; those named resolved leave it: in a list `resolved`, or marked so in `open`.
-    What is said of an entity replaces what was known of it.
-
-    Args:
-        reply: `{recap: {developments, open, resolved, state}, entities}`; `recap` may be left out around its parts.
-            Lists may be texts with one point a line.
-
-    >>> combine(Story(open=("find key",)), {"recap": {"developments": ["found it"], "resolved": ["Find key."]}})
-    Story(developments=('found it',), open=(), state='', entities=())
-    """
+    """Return the recap that a reply makes of the former one."""
     inner = reply.get("recap")
     recap: Mapping[str, Any] = inner if isinstance(inner, Mapping) else reply
     told = _points(recap.get("developments")) or (_points(inner) if isinstance(inner, (str, list)) else ())
@@ -97,11 +74,7 @@ def combine(former: Story, reply: Mapping[str, Any]) -> Story:
 
 
 def extend(former: Story, developments: Sequence[str]) -> Story:
-    """Return the recap with developments added and no state: that of before does not hold any more.
-
-    >>> extend(Story(("a",), state="s"), ["b"])
-    Story(developments=('a', 'b'), open=(), state='', entities=())
-    """
+    """Return the recap with developments added and no state: that of before does not hold any more."""
     return replace(former, developments=_unique((*former.developments, *developments)), state="")
 
 
@@ -193,20 +166,7 @@ class Fitted(NamedTuple):
 
 
 def fit(story: Story, show: Callable[[Story], str], fits: Callable[[str], bool]) -> Fitted:
-    """Return the recap with as few parts dropped as it needs to fit.
-
-    Dropped in this order: developments, entities, open points, oldest first; the state last. The newest development
-    loses sentences at its beginning before it goes.
-
-    Args:
-        show: a recap in parts as text.
-        fits: whether a text is short enough; a shorter text than one that fits does too.
-
-    >>> story = Story(("one", "two", "three"), state="now")
-    >>> made = fit(story, lambda s: " ".join([*s.developments, s.state]), lambda text: len(text) <= 10)
-    >>> made.text, made.dropped
-    ('three now', 2)
-    """
+    """Return the recap with as few parts dropped as it needs to fit."""
     whole = show(story)
     if not whole.strip() or fits(whole):
         return Fitted(story, whole)
@@ -240,9 +200,5 @@ def _cuts(story: Story) -> list[tuple[Story, int]]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return a text in sentences or lines that make it up again when joined.
-
-    >>> split_sentences("He came. She left.\\nNight fell.")
-    ['He came.', ' She left.', '\\n', 'Night fell.']
-    """
+    """Return a text in sentences or lines that make it up again when joined."""
     return [part for part in _SENTENCE_END.split(text) if part]

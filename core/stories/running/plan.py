@@ -71,27 +71,7 @@ def plan(
     exclude_latest: int = 1,
     anew: bool = False,
 ) -> Plan:
-    """Return what the next version of a running recap is made from.
-
-    With a version and a new scene that version is carried on by the scenes after it. Where a scene in it has another
-    recap than then, or is gone, the newest version without that scene is carried on instead. Without a version all
-    scenes are taken, the newest `exclude_latest` left out when there are more than that many.
-
-    Args:
-        scenes: those with a recap.
-        versions: those not deleted.
-        current: number of the current version, None without one.
-        exclude_latest: EXCLUDE_LATEST_SCENES.
-        anew: make it from all scenes, as if there were no version.
-
-    >>> one, two, three = Scene(1, 9, 0), Scene(2, 19, 0), Scene(3, 29, 0)
-    >>> made = plan([one, two, three], [], None)
-    >>> len(made.scenes), made.excluded_count, plan([one], [], None).excluded_count
-    (2, 1, 0)
-    >>> v0 = Version(0, 19, 2, (one, two))
-    >>> plan([one, two, three], [v0], 0).scenes == (three,), plan([one, two], [v0], 0).kind
-    (True, 'none')
-    """
+    """Return what the next version of a running recap is made from."""
     ordered = sorted(scenes, key=lambda scene: (scene.index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)
     if base is None:
@@ -135,11 +115,7 @@ def _first_changed(scenes: Sequence[Scene], version: Version) -> int | None:
 
 
 def known_scenes(data: object) -> tuple[Scene, ...] | None:
-    """Return the scenes in a version's text as `data` holds them, None where it says nothing.
-
-    >>> known_scenes({"scenes": [[7, 19, 0]]}), known_scenes(None)
-    ((Scene(id=7, index=19, version=0),), None)
-    """
+    """Return the scenes in a version's text as `data` holds them, None where it says nothing."""
     held = data.get("scenes") if isinstance(data, Mapping) else None
     if not isinstance(held, list):
         return None

@@ -1,8 +1,4 @@
-"""Running recaps (table running_recaps): one rolling text a conversation, in numbered versions.
-
-The next number and the current version stand in the conversation's row, which every writer changes first: so writers of
-one conversation are put in order, and no number is given twice, a deleted one neither.
-"""
+"""Running recaps (table running_recaps): one rolling text a conversation, in numbered versions."""
 
 from __future__ import annotations
 
@@ -193,15 +189,7 @@ def insert_version(
     *,
     unless_changed_from: int | str | None = "any",
 ) -> int | None:
-    """Store a version under the next number, make it current and return the number.
-
-    Args:
-        scope: of the conversation, which is made known where it is not yet.
-        unless_changed_from: the version that must still be current; None for no version, `any` for whichever.
-
-    Returns:
-        None where another version is current by now: nothing is stored.
-    """
+    """Store a version under the next number, make it current and return the number."""
     persona, conversation = scope.persona, scope.conversation or ""
     here = [_K.persona_id == persona, _K.conversation_key == conversation]
     if unless_changed_from != "any":
@@ -260,10 +248,7 @@ def _point(connection: Connection, persona: str, conversation: str, number: int 
 
 
 def delete_version(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
-    """Delete a version and return whether there was one; of the current one the highest left takes the place.
-
-    Its row stays for the sake of its number, without its text.
-    """
+    """Delete a version and return whether there was one; of the current one the highest left takes the place."""
     held = hold_conversation(connection, persona, conversation)
     if held is None:
         return False
@@ -289,12 +274,8 @@ def is_used(connection: Connection, persona: str, conversation: str) -> bool:
 def copy_versions(
     connection: Connection, persona: str, source: str, target: str, rows: Mapping[int, int], last_index: int
 ) -> Sequence[int]:
-    """Copy the versions of one conversation into an unused one, with their numbers and the counter; return the numbers.
-
-    The current one there is that of the source, or where that reaches behind `last_index`, the highest that does not.
-
-    Args:
-        rows: scene id there was to scene id there is now, for what versions say they were written from.
+    """Copy the versions of one conversation into an unused one, with their numbers and the counter; return
+    the numbers.
     """
     mine = (_V.persona_id == persona, _V.conversation_key == source)
     versions = connection.execute(select(*_COLUMNS, _V.deleted_at).where(*mine).order_by(_V.version)).all()

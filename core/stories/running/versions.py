@@ -1,8 +1,4 @@
-"""The running recap of a conversation in versions, and the texts that were refused.
-
-A host that keeps the storage of a chat beside the chat may hand it back with `storage=`. It is only looked at: what
-counts is stored, and a storage of another chat is told and taken for none.
-"""
+"""The running recap of a conversation in versions, and the texts that were refused."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Scene breaks by hand.
-
-A break lies on a message and ends the scene with it. Making one queues the recap of the scene it ends, whether a person
-or the detection makes it; the recaps of one conversation are made one after the other, since a scene begins where the
-one before it ends.
-"""
+"""Scene breaks by hand."""
 
 from __future__ import annotations
 

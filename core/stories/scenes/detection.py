@@ -1,8 +1,4 @@
-"""What does an operation SCENE_DETECTION: finding where scenes end, by a model or by long pauses.
-
-A message is asked about once. A break that was found queues the recap of the scene it ends; where more messages wait,
-another detection is queued.
-"""
+"""What does an operation SCENE_DETECTION: finding where scenes end, by a model or by long pauses."""
 
 from __future__ import annotations
 
@@ -48,14 +44,7 @@ class _Found(NamedTuple):
 
 
 def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the scene breaks that were found and marks the messages asked about.
-
-    None where there is nothing to ask: stories are off, or no message can end a scene yet. An answer that cannot be
-    used counts as no break and is told in the log.
-
-    Raises:
-        ModelError: the model failed; the queue tries again.
-    """
+    """Return what stores the scene breaks that were found and marks the messages asked about."""
     persona, conversation = operation.persona, operation.conversation
     if conversation is None:
         return None
@@ -82,10 +71,7 @@ def limits_of(told: Layout, tools: Tools) -> Limits:
 
 
 def _by_pauses(operation: Operation, tools: Tools, told: Layout) -> _Found:
-    """Return every break that long pauses propose, one after the other.
-
-    Nothing is marked as asked about: no model was, and another look costs none.
-    """
+    """Return every break that long pauses propose, one after the other."""
     first = told.last_break + 1
     at = table_lines.read_times(readers.of(tools.db, "scenes"), operation.persona, told.rows[first:])
     times = [at.get(row_id) for row_id in told.rows[first:]]
@@ -125,10 +111,7 @@ def _by_model(operation: Operation, tools: Tools, told: Layout, limits: Limits) 
 def _window(
     told: Layout, lines: Sequence[Line], begin: int, first: int, stop: int, tools: Tools
 ) -> tuple[list[dict[str, object]], int]:
-    """Return the messages a model can read at once, those that take part alone, and the index of the last one.
-
-    Those before the first that is asked about give way to those after it.
-    """
+    """Return the messages a model can read at once, those that take part alone, and the index of the last one."""
     room, factor = model_calls.room_tokens(tools.settings), tools.settings.token_correction
     by = token_counts.choose_counter(None, tools.settings)
     taking = {line.row_id: line for line in inclusion.choose_lines(lines, tools.settings, by)}

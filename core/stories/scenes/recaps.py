@@ -28,15 +28,7 @@ KEYS = ("recap", "scene_recap", "summary")
 
 
 def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores another version of a scene's recap and queues the running recap.
-
-    None where there is nothing to do: no break lies on the message any more, stories are off, every message of the
-    scene is gone, left out or of somebody of whom nothing may be kept, or an extract has nothing to say. Such a scene
-    has no recap, and the next one begins where it did.
-
-    Raises:
-        ModelError: the model failed, or its answer was refused, which is kept; the queue tries again.
-    """
+    """Return what stores another version of a scene's recap and queues the running recap."""
     persona, conversation = operation.persona, operation.conversation
     row_id = operation.payload.get("message_id")
     read = readers.of(tools.db, "scenes")
@@ -103,10 +95,7 @@ def _extract(lines: Sequence[Line]) -> str:
 
 
 def _by_model(tools: Tools, lines: list[Line], by: token_counts.Counting) -> tuple[str, str]:
-    """Return what the model makes of a scene, and why that is of no use: blank where it may be.
-
-    A scene that is longer than it can read is recapped in stretches.
-    """
+    """Return what the model makes of a scene, and why that is of no use: blank where it may be."""
     room, factor = model_calls.room_tokens(tools.settings), tools.settings.token_correction
     sized: list[tuple[dict[str, str], int]] = []
     for line in lines:

@@ -1,8 +1,4 @@
-"""Where a scene begins and ends, and which proposals of a scene break count.
-
-Called by `stories.scenes.breaks` and `stories.scenes.detection`. Messages are named by their index, their
-position in the conversation from 0.
-"""
+"""Where a scene begins and ends, and which proposals of a scene break count."""
 
 from __future__ import annotations
 
@@ -66,28 +62,12 @@ class Limits:
 
 
 def first_of(breaks: Sequence[Break], index: int) -> int:
-    """Return the index of the first message of the scene that ends with message `index`.
-
-    It is the one after the nearest earlier break whose scene has a recap; without one the conversation's first.
-
-    Args:
-        breaks: the conversation's breaks, in any order.
-
-    >>> first_of([Break(10, True), Break(30, False), Break(50, False)], 50)
-    11
-    >>> first_of([Break(10, True), Break(30, True), Break(50, False)], 50), first_of([], 5)
-    (31, 0)
-    """
+    """Return the index of the first message of the scene that ends with message `index`."""
     return max((each.index for each in breaks if each.has_recap and each.index < index), default=-1) + 1
 
 
 def judge(index: int, limits: Limits) -> Verdict:
-    """Return why no scene may end with this message; blank when it may.
-
-    >>> limits = Limits(newest=39)
-    >>> [judge(index, limits) for index in (8, 9, 31, 32, 40, -1)]
-    ['too_short', '', '', 'offset', 'outside', 'outside']
-    """
+    """Return why no scene may end with this message; blank when it may."""
     if not limits.earlier < index <= limits.newest:
         return "outside"
     if index < limits.first:
@@ -96,23 +76,7 @@ def judge(index: int, limits: Limits) -> Verdict:
 
 
 def read_break(answer: object, limits: Limits, shown: Collection[int]) -> Answer:
-    """Return the break a model's `sceneBreakAt` proposes.
-
-    Args:
-        answer: false, null, or a number, also one written as text.
-        limits: what a break has to keep to; they are also the range asked about.
-        shown: indexes of the messages the model was asked about.
-
-    Returns:
-        No index with the verdict `none` where the answer says that there is no break, and with another verdict where it
-        proposes one that does not count.
-
-    >>> asked = Limits(newest=39), range(40)
-    >>> [read_break(answer, *asked).index for answer in (9, "12", 12.0, 12.5, True, "x")]
-    [9, 12, 12, None, None, None]
-    >>> read_break(False, *asked), read_break(32, *asked)
-    (Answer(index=None, verdict='none'), Answer(index=None, verdict='offset'))
-    """
+    """Return the break a model's `sceneBreakAt` proposes."""
     if answer is None or answer is False or (isinstance(answer, str) and answer.strip().lower() in _NO_BREAK):
         return Answer(None, "none")
     index = _whole(answer)
@@ -141,22 +105,7 @@ def _whole(value: object) -> int | None:
 def find_gap(
     times: Sequence[datetime | None], first: int, gap: timedelta, limits: Limits, shown: Collection[int]
 ) -> int | None:
-    """Return the index of the oldest message after which more time than `gap` passes and a scene may end.
-
-    Args:
-        times: when each message was said, oldest first; None where nobody knows.
-        first: index of the message that `times` begins with.
-        shown: indexes that are asked about.
-
-    Returns:
-        None where there is no such message.
-
-    >>> day = datetime(2026, 3, 10)
-    >>> times = [day + timedelta(minutes=n) for n in range(21)] + [day + timedelta(hours=7, minutes=20 + n) for n in
-    ... range(19)]
-    >>> find_gap(times, 0, timedelta(hours=6), Limits(newest=39), range(40))
-    20
-    """
+    """Return the index of the oldest message after which more time than `gap` passes and a scene may end."""
     for at, (one, other) in enumerate(pairwise(times), first):
         if one is not None and other is not None and other - one > gap and at in shown and not judge(at, limits):
             return at

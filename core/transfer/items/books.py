@@ -1,7 +1,4 @@
-"""Entries of SillyTavern that become items, their keys as tags: World Info files, and books of character cards.
-
-A World Info file has its entries under their numbers, a character book as a list; the names of the fields differ.
-"""
+"""Entries of SillyTavern that become items, their keys as tags: World Info files, and books of character cards."""
 
 from __future__ import annotations
 
@@ -15,21 +12,12 @@ _TEXT, _COMMENT = "content", "comment"
 
 
 def is_world_info(entries: Any) -> bool:
-    """Return whether a value is the entries of a World Info file.
-
-    >>> is_world_info({"0": {"key": ["Rome"], "content": ""}}), is_world_info({"0": 7}), is_world_info({})
-    (True, False, True)
-    """
+    """Return whether a value is the entries of a World Info file."""
     return isinstance(entries, dict) and (not entries or any(isinstance(entry, dict) for entry in entries.values()))
 
 
 def read_world_info(entries: Mapping[str, Any], book: str = "") -> Iterator[Row]:
-    """Yield a row for each entry of a World Info file, in their order.
-
-    >>> entry = {"uid": 3, "key": ["Rome"], "content": "A city.", "disable": True}
-    >>> [(row.uid, row.value) for row in read_world_info({"0": entry})]
-    [(3, {'text': 'A city.', 'tags': ['Rome'], 'metadata': {'uid': 3, 'disabled': True, 'constant': False}})]
-    """
+    """Yield a row for each entry of a World Info file, in their order."""
     for number, (name, entry) in enumerate(entries.items(), 1):
         if not isinstance(entry, dict):
             yield Row(number, uid_of(name), None, "the entry is no object")
@@ -43,15 +31,7 @@ def read_world_info(entries: Mapping[str, Any], book: str = "") -> Iterator[Row]
 def _read_entry(
     number: int, uid: Any, entry: Mapping[str, Any], keys: tuple[str, str], *, is_disabled: bool, book: str
 ) -> Row:
-    """Return the row of an entry; a blank one is not taken.
-
-    Args:
-        number: its place in the file.
-        uid: what the file calls it.
-        keys: names of the fields that hold its keys and its further keys.
-        is_disabled: whether it is switched off.
-        book: name of the book.
-    """
+    """Return the row of an entry; a blank one is not taken."""
     told = uid_of(uid, number)
     text = entry.get(_TEXT)
     if text is None or (isinstance(text, str) and not clean(text).strip()):
@@ -77,11 +57,7 @@ def _keys(value: Any) -> list[str]:
 
 
 def _is_pattern(key: str) -> bool:
-    """Return whether a key is a regular expression, which is no tag.
-
-    >>> _is_pattern("/rom(e|a)/i"), _is_pattern("and/or"), _is_pattern("/")
-    (True, False, False)
-    """
+    """Return whether a key is a regular expression, which is no tag."""
     return len(key) > 2 and key.startswith("/") and key.rstrip("dgimsuvy").endswith("/")
 
 
@@ -89,11 +65,7 @@ def _is_pattern(key: str) -> bool:
 
 
 def find_book(value: Any) -> Mapping[str, Any] | None:
-    """Return the book of a card's data, or the value itself where it is one; None for everything else.
-
-    >>> find_book({"character_book": {"entries": []}}), find_book({"entries": {}}), find_book({"name": "Iris"})
-    ({'entries': []}, {'entries': {}}, None)
-    """
+    """Return the book of a card's data, or the value itself where it is one; None for everything else."""
     if isinstance(value, dict) and isinstance(value.get("character_book"), dict):
         value = value["character_book"]
     if not isinstance(value, dict):
@@ -103,12 +75,7 @@ def find_book(value: Any) -> Mapping[str, Any] | None:
 
 
 def read_book(book: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield a row for each entry of a book, in their order.
-
-    >>> book = {"name": "Cities", "entries": [{"id": 1, "keys": ["Rome"], "content": " ", "enabled": True}]}
-    >>> list(read_book(book))
-    [Row(number=1, uid=1, value=None, reason='empty')]
-    """
+    """Yield a row for each entry of a book, in their order."""
     name = book.get("name") if isinstance(book.get("name"), str) else ""
     if isinstance(book["entries"], dict):
         yield from read_world_info(book["entries"], name or "")
@@ -118,11 +85,7 @@ def read_book(book: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def read_book_entry(number: int, entry: Any, book: str = "") -> Row:
-    """Return the row of one entry.
-
-    >>> read_book_entry(2, {"keys": ["Rome"], "content": "A city.", "enabled": False}).value["metadata"]
-    {'uid': 2, 'disabled': True, 'constant': False}
-    """
+    """Return the row of one entry."""
     if not isinstance(entry, dict):
         return Row(number, number, None, "the entry is no object")
     uid = entry.get("uid", entry.get("id"))

@@ -1,7 +1,4 @@
-"""JSON as a stream of pieces: a document element by element, or one value a line.
-
-Only what stands between two elements is held. No key may stand twice in one object: of two values one would be lost.
-"""
+"""JSON as a stream of pieces: a document element by element, or one value a line."""
 
 from __future__ import annotations
 
@@ -50,11 +47,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def shown(key: str) -> str:
-    """Return a key as errors show it; one that does not look like a name may be what somebody said.
-
-    >>> shown("kind"), shown("I live in Rome, and")
-    ("'kind'", 'of an entry')
-    """
+    """Return a key as errors show it; one that does not look like a name may be what somebody said."""
     return repr(key) if _NAME.match(key) else "of an entry"
 
 
@@ -62,11 +55,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def lines(stream: TextIO) -> Iterator[Piece]:
-    """Yield the value of each line that is not blank; a `BadValue` where it is no JSON.
-
-    Raises:
-        TransferError: nested too deep, or too many values.
-    """
+    """Yield the value of each line that is not blank; a `BadValue` where it is no JSON."""
     row = values = blank = 0
     while line := stream.readline(MAX_BYTES + 1):
         row += 1
@@ -106,15 +95,7 @@ def _values(text: str) -> int:
 
 
 def document(stream: TextIO) -> Iterator[Piece]:
-    """Yield the pieces of one document.
-
-    Raises:
-        TransferError: not JSON, a key twice, nested too deep, too many values, neither object nor list.
-
-    >>> import io
-    >>> [tuple(piece) for piece in document(io.StringIO('{"n": 1, "items": ["a", {"b": 2}]}'))]
-    [('n', 0, 1), ('items', 0, []), ('items', 1, 'a'), ('items', 2, {'b': 2})]
-    """
+    """Yield the pieces of one document."""
     window = _Window(stream)
     first = window.next()
     if first == "{":

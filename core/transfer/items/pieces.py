@@ -1,8 +1,4 @@
-"""What a file of memory items is made of, whatever its syntax, and how much of it is taken.
-
-A document is handed on value by value, so that no more than one item is held at a time: of an object each key with its
-value, of a list under a key each element by itself.
-"""
+"""What a file of memory items is made of, whatever its syntax, and how much of it is taken."""
 
 from __future__ import annotations
 
@@ -46,11 +42,7 @@ class BadValue(NamedTuple):
 
 
 def check_bytes(most: object) -> int:
-    """Return the most bytes of a file.
-
-    Raises:
-        ValueError: no whole number of at least 1.
-    """
+    """Return the most bytes of a file."""
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         said = repr(most)[:40] if isinstance(most, (str, int, float)) else f"of type {type(most).__name__}"
         raise ValueError(f"max_bytes is {said}. It must be a whole number of at least 1.")
@@ -84,11 +76,7 @@ def too_many_items() -> TransferError:
 
 
 def is_deep(value: Any, levels: int) -> bool:
-    """Return whether lists and objects of a value stand more than `levels` inside one another.
-
-    >>> is_deep([[1]], 2), is_deep([[1]], 1), is_deep("a", 0)
-    (False, True, False)
-    """
+    """Return whether lists and objects of a value stand more than `levels` inside one another."""
     level = [value]
     for _ in range(levels + 1):
         level = [item for item in level if isinstance(item, (dict, list))]

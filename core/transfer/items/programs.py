@@ -1,10 +1,4 @@
-"""Items as other programs export them, in the words of `rows`.
-
-mem0: what its `get_all` gives, or a list of its memories. The application of seed 003, an Open-LLM-VTuber with a
-memory: {items: [{id, text, metadata}]}, where kind, importance, tags and time stand in the metadata; its YAML comes
-inside JSON, {format: yaml, data: ...}. The application of seed 004: its tables, dumped as JSON; the database itself,
-chat and diary included, is taken over whole by `prompt-engine db migrate`.
-"""
+"""Items as other programs export them, in the words of `rows`."""
 
 from __future__ import annotations
 
@@ -17,20 +11,12 @@ _READ_OF_MEM0 = frozenset({"memory", "created_at", "categories", "expiration_dat
 
 
 def is_mem0(entry: Any) -> bool:
-    """Return whether a value is a memory of mem0.
-
-    >>> is_mem0({"id": "1", "memory": "Ann likes tea"}), is_mem0({"text": "Ann likes tea"})
-    (True, False)
-    """
+    """Return whether a value is a memory of mem0."""
     return isinstance(entry, dict) and "memory" in entry and "text" not in entry
 
 
 def read_mem0(number: int, entry: dict[str, Any]) -> Row:
-    """Return the row of a memory: its categories are tags, whose it is and all else is kept in the metadata.
-
-    >>> read_mem0(1, {"memory": "Ann likes tea", "user_id": "ann", "categories": ["food"], "score": None}).value
-    {'text': 'Ann likes tea', 'tags': ['food'], 'metadata': {'user_id': 'ann'}}
-    """
+    """Return the row of a memory: its categories are tags, whose it is and all else is kept in the metadata."""
     made: dict[str, Any] = {"text": entry["memory"]}
     if isinstance(entry.get("categories"), list):
         made["tags"] = [tag for tag in entry["categories"] if isinstance(tag, str)]
@@ -47,11 +33,7 @@ def read_mem0(number: int, entry: dict[str, Any]) -> Row:
 
 
 def refuse_relation(number: int) -> Row:
-    """Return the row of a relation between two names, which is no memory.
-
-    >>> refuse_relation(1).reason
-    'a relation, which is no memory'
-    """
+    """Return the row of a relation between two names, which is no memory."""
     return Row(number, None, None, "a relation, which is no memory")
 
 
@@ -70,11 +52,7 @@ _LIFTED = ("kind", "importance", "tags", "timestamp", "is_session")
 
 
 def is_vtuber(entry: Any) -> bool:
-    """Return whether a value is an item of that application.
-
-    >>> is_vtuber({"text": "a", "metadata": {"conf_uid": "x"}}), is_vtuber({"text": "a", "tier": "session"})
-    (True, False)
-    """
+    """Return whether a value is an item of that application."""
     if not isinstance(entry, dict) or "tier" in entry or not isinstance(entry.get("metadata"), dict):
         return False
     told = entry["metadata"].keys()
@@ -82,22 +60,12 @@ def is_vtuber(entry: Any) -> bool:
 
 
 def is_wrapped_vtuber(value: Any, format_name: Any) -> bool:
-    """Return whether a document's `data` is its YAML.
-
-    >>> is_wrapped_vtuber("items: []", "yaml"), is_wrapped_vtuber({}, "yaml")
-    (True, False)
-    """
+    """Return whether a document's `data` is its YAML."""
     return isinstance(value, str) and format_name == "yaml"
 
 
 def read_vtuber(number: int, entry: dict[str, Any]) -> Row:
-    """Return the row of an item.
-
-    >>> told = {"conf_uid": "iris", "kind": "objective_temp", "importance": 0.7, "tags": '["a", "b"]'}
-    >>> made = read_vtuber(1, {"id": "iris:h:0", "text": "win", "kind": "objective_temp", "metadata": told}).value
-    >>> made["kind"], made["tier"], made["tags"], made["metadata"]
-    ('Objectives', 'session', ['a', 'b'], {'conf_uid': 'iris'})
-    """
+    """Return the row of an item."""
     told = entry["metadata"]
     made = {name: value for name, value in entry.items() if name not in ("metadata", "id", "score")}
     for name in ("kind", "importance", "timestamp"):
@@ -118,11 +86,7 @@ def read_vtuber(number: int, entry: dict[str, Any]) -> Row:
 
 
 def _read_tags(value: Any) -> Any:
-    """Return the tags, which its store keeps as JSON or with commas where it can keep no list.
-
-    >>> _read_tags("a, b"), _read_tags('["a"]'), _read_tags(None), _read_tags(["a"])
-    (['a', 'b'], ['a'], [], ['a'])
-    """
+    """Return the tags, which its store keeps as JSON or with commas where it can keep no list."""
     if not isinstance(value, str):
         return value or []
     try:
@@ -144,22 +108,12 @@ _UNUSED_COLUMNS = frozenset({"id", "content_hash", "text_folded", "audience_id",
 
 
 def is_synth(entry: Any) -> bool:
-    """Return whether a value is a row of the table `memories`.
-
-    >>> is_synth({"id": 1, "content": "a", "author": "synth", "scope": "general"}), is_synth({"text": "a"})
-    (True, False)
-    """
+    """Return whether a value is a row of the table `memories`."""
     return isinstance(entry, dict) and "content" in entry and bool(entry.keys() & {"author", "scope", "emotion_state"})
 
 
 def read_synth(number: int, entry: dict[str, Any]) -> Row:
-    """Return the row of a memory. Those that were put away or replaced are not taken.
-
-    >>> read_synth(1, {"id": 7, "content": "a", "author": "synth", "tags": '["x"]', "scope": "general"}).value
-    {'text': 'a', 'author': 'synth', 'tags': '["x"]', 'scope': 'general'}
-    >>> read_synth(2, {"id": 8, "content": "a", "archived_at": "2026-03-10"}).reason
-    'archived'
-    """
+    """Return the row of a memory."""
     told = uid_of(entry.get("id"))
     if entry.get("archived_at") or entry.get("superseded_by"):
         return Row(number, told, None, "archived")
@@ -168,10 +122,6 @@ def read_synth(number: int, entry: dict[str, Any]) -> Row:
 
 
 def refuse_other_table(number: int, table: str, entry: Any) -> Row:
-    """Return the row of another table, which is not taken.
-
-    >>> refuse_other_table(1, "ai_diary", {"id": 3}).reason
-    'a row of ai_diary, which is no memory: take the database over with `prompt-engine db migrate`'
-    """
+    """Return the row of another table, which is not taken."""
     why = f"a row of {table}, which is no memory: take the database over with `prompt-engine db migrate`"
     return Row(number, uid_of(entry.get("id")) if isinstance(entry, dict) else None, None, why)

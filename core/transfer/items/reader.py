@@ -35,12 +35,7 @@ _SHAPES = (
 
 
 class Rows:
-    """The rows of a file, read anew at each iteration; `format` is known from the first row on.
-
-    Args:
-        file: what to read.
-        syntax: see `Syntax`; None finds it out.
-    """
+    """The rows of a file, read anew at each iteration; `format` is known from the first row on."""
 
     def __init__(self, file: File, syntax: Syntax | None = None) -> None:
         self._file = file
@@ -48,11 +43,7 @@ class Rows:
         self.format: str = ""
 
     def __iter__(self) -> Iterator[Row]:
-        """Yield every row that holds an item or was meant to, in order.
-
-        Raises:
-            TransferError: the file cannot be taken as a whole.
-        """
+        """Yield every row that holds an item or was meant to, in order."""
         with self._file.text() as stream:
             sorter = _Sorter()
             for count, row in enumerate(sorter.rows(_parsed(stream, self.syntax)), 1):
@@ -76,10 +67,7 @@ _FIRST_VALUE = re.compile(r"\s*[\[{]")
 
 
 def syntax_of(file: File) -> Syntax:
-    """Return the syntax of a file: by its ending where that says it, else by how it begins.
-
-    Lines are told from a document by the first of them, which is whole by itself and no document with a list.
-    """
+    """Return the syntax of a file: by its ending where that says it, else by how it begins."""
     ending = re.search(r"\.[a-z]+$", file.name.lower().removesuffix(".gz"))
     if ending and ending[0] in _ENDINGS:
         return _ENDINGS[ending[0]]
@@ -93,11 +81,7 @@ def syntax_of(file: File) -> Syntax:
 
 
 def _begins_with_lines(text: str) -> bool:
-    """Return whether the first line is a value by itself, of an item and not of a whole document.
-
-    >>> [_begins_with_lines(text) for text in ('{"text": "a"}\\n{"text": "b"}', '{"items": []}', "{")]
-    [True, False, False]
-    """
+    """Return whether the first line is a value by itself, of an item and not of a whole document."""
     lines = [line for line in re.split(r"\r\n?|\n", text.lstrip()) if line.strip()]
     if not lines:
         return False
@@ -110,11 +94,7 @@ def _begins_with_lines(text: str) -> bool:
 
 
 def _is_json(text: str) -> bool:
-    """Return whether a text that begins with a bracket begins as JSON and not as YAML.
-
-    >>> _is_json('{ "items": 1'), _is_json("{items: [a]}"), _is_json("[]"), _is_json("{}")
-    (True, False, True, True)
-    """
+    """Return whether a text that begins with a bracket begins as JSON and not as YAML."""
     return re.match(r"\s*(\{\s*[\"}]|\[)", text) is not None or not text.strip()
 
 
@@ -219,20 +199,12 @@ class _Sorter:
 
 
 def _is_dumped(value: Any) -> bool:
-    """Return whether a value is a part of a dump by phpMyAdmin.
-
-    >>> _is_dumped({"type": "table", "name": "memories", "data": []}), _is_dumped({"text": "a"})
-    (True, False)
-    """
+    """Return whether a value is a part of a dump by phpMyAdmin."""
     return isinstance(value, dict) and value.get("type") in ("header", "database", "table")
 
 
 def item(number: int, value: Any) -> Row:
-    """Return the row of an item, in whose words ever it is.
-
-    >>> item(1, "a").value, item(2, {"memory": "b"}).value, item(3, {"content": "c", "author": "synth"}).value["text"]
-    ('a', {'text': 'b'}, 'c')
-    """
+    """Return the row of an item, in whose words ever it is."""
     if programs.is_vtuber(value):
         return programs.read_vtuber(number, value)
     if programs.is_mem0(value):
@@ -243,11 +215,7 @@ def item(number: int, value: Any) -> Row:
 
 
 def is_items(file: File) -> bool:
-    """Return whether a file holds memory items, and no conversation.
-
-    Raises:
-        TransferError: it cannot be read.
-    """
+    """Return whether a file holds memory items, and no conversation."""
     with file.text() as stream:
         begins = stream.read(_LOOKED_AT)
     if not _FIRST_VALUE.match(begins):

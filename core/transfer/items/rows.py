@@ -35,11 +35,7 @@ class Row(NamedTuple):
 
 
 def uid_of(value: Any, missing: str | int | None = None) -> str | int | None:
-    """Return what a file calls a row, cut to 64 characters; `missing` where it is neither a text nor a number.
-
-    >>> uid_of("x" * 99) == "x" * 64, uid_of(7), uid_of([1], 3)
-    (True, 7, 3)
-    """
+    """Return what a file calls a row, cut to 64 characters; `missing` where it is neither a text nor a number."""
     if isinstance(value, str):
         return clean(value)[:64]
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else missing
@@ -78,17 +74,7 @@ class NotTakenError(ValueError):
 
 
 def read(value: Any, reading: Reading) -> NewMemory | None:
-    """Return the item of a row, None where its text is blank.
-
-    Persona, conversation, participant and audience are those of the call; where the file names others, a note says so.
-    Fields that are not known are kept in the metadata.
-
-    Args:
-        value: as in `Row`.
-
-    Raises:
-        NotTakenError: a value of a wrong type, a kind or tier that is not known, a text over 16 MB.
-    """
+    """Return the item of a row, None where its text is blank."""
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
         raise NotTakenError(f"the item is {said_type(given)}, it must be a text or an object")
@@ -136,26 +122,12 @@ def _made(text: str, given: Mapping[str, Any], reading: Reading) -> NewMemory | 
 
 
 def kind_name(value: Any) -> str:
-    """Return the kind of an item; blank is none, as captured memories have.
-
-    Raises:
-        MessageError: one that is not known; names the nearest.
-
-    >>> kind_name("facts_about_user"), kind_name("")
-    ('FactsAboutUser', '')
-    """
+    """Return the kind of an item; blank is none, as captured memories have."""
     return "" if isinstance(value, str) and not value.strip() else kind_of(value)
 
 
 def tier_name(value: Any) -> str:
-    """Return the tier of an item; none is long term.
-
-    Raises:
-        MessageError: one that is not known.
-
-    >>> tier_name(None), tier_name("Long-Term")
-    ('long_term', 'long_term')
-    """
+    """Return the tier of an item; none is long term."""
     if value is None:
         return "long_term"
     form = "".join(char for char in value.lower() if char.isalpha()) if isinstance(value, str) else ""
@@ -181,13 +153,7 @@ def _metadata(given: Mapping[str, Any], more: Mapping[str, Any]) -> Any:
 
 
 def others_note(given: Mapping[str, Any], reading: Reading) -> str:
-    """Return a note where the file says that the item is another's, else "".
-
-    >>> from datetime import UTC, datetime
-    >>> reading = Reading(Scope("iris"), "KeyFacts", datetime(2026, 3, 10, tzinfo=UTC), 60)
-    >>> others_note({"persona": "ann", "conversation": None}, reading), others_note({"conf_uid": "iris"}, reading)
-    ('items of another persona: they are those of the call', '')
-    """
+    """Return a note where the file says that the item is another's, else ""."""
     scope = reading.scope
     own = {"persona": scope.persona, "conversation": scope.conversation, "participant": scope.participant}
     other = dict.fromkeys(

@@ -1,7 +1,4 @@
-"""A file that is handed in, as a stream of text: opened as often as it is read, never more of it than is allowed.
-
-A source is a path, bytes, or a stream of bytes such as an upload. Gzip is told by its first bytes.
-"""
+"""A file that is handed in, as a stream of text: opened as often as it is read, never more of it than is allowed."""
 
 from __future__ import annotations
 
@@ -46,15 +43,7 @@ _PATH_CHARS = 4096
 
 
 class File:
-    """A source that can be read again from its beginning.
-
-    Args:
-        source: see `Source`. A stream that cannot go back is taken whole.
-        max_bytes: most bytes, unpacked.
-
-    Raises:
-        TransferError: not there, not to be read, or too large.
-    """
+    """A source that can be read again from its beginning."""
 
     def __init__(self, source: Source, max_bytes: int = pieces.MAX_BYTES) -> None:
         self._max_bytes = pieces.check_bytes(max_bytes)
@@ -78,11 +67,7 @@ class File:
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
-        """Yield the text from its beginning; a mark of the byte order is left out.
-
-        Raises:
-            TransferError: not UTF-8, too large, a broken gzip file, or it cannot be read.
-        """
+        """Yield the text from its beginning; a mark of the byte order is left out."""
         try:
             with self._opened() as raw:
                 packed = raw.read(2) == _GZIP

@@ -121,11 +121,7 @@ class Importing:
             self._errors.append(problem)
 
     def store(self, batch: list[Ready]) -> None:
-        """Store what is new of a part of the file, in one transaction.
-
-        Raises:
-            TransferError: the database failed; the parts before are stored.
-        """
+        """Store what is new of a part of the file, in one transaction."""
         call, items = self._call, [(ready.number, self._screen_memory(ready.memory)) for ready in batch]
         try:
             done = table_transfer.store(

@@ -19,10 +19,7 @@ MEDIA_TYPES: dict[Syntax, str] = {
 
 
 def item_of(row: Any) -> dict[str, Any]:
-    """Return a row of `memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, blank for none.
-
-    The keys are those of `memories.shapes.Item`, with what else a row holds.
-    """
+    """Return a row of `memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, blank for none."""
     return {
         "id": str(row.id),
         "text": row.content,
@@ -52,35 +49,18 @@ def item_of(row: Any) -> dict[str, Any]:
 
 
 def place_text(place: Place) -> str:
-    """Return a place as hosts keep it.
-
-    >>> from datetime import UTC, datetime
-    >>> place_text(Place(datetime(2026, 3, 10, tzinfo=UTC), 7)), place_text(Place(None, 7))
-    ('2026-03-10T00:00:00+00:00/7', '/7')
-    """
+    """Return a place as hosts keep it."""
     return f"{place.at.isoformat() if place.at else ''}/{place.id}"
 
 
 def most_bytes(item: dict[str, Any], syntax: Syntax) -> int:
-    """Return how many bytes an item takes in a file at most, roughly: YAML indents and breaks what JSON does not.
-
-    >>> most_bytes({"text": "é"}, "jsonl"), most_bytes({"text": "é"}, "yaml")
-    (18, 36)
-    """
+    """Return how many bytes an item takes in a file at most, roughly: YAML indents and breaks what JSON does not."""
     size = len(json.dumps(item, ensure_ascii=False).encode()) + 4
     return 2 * size if syntax == "yaml" else size
 
 
 def written(items: Iterable[dict[str, Any]], syntax: Syntax) -> Iterator[str]:
-    """Yield the text of a file of items, one item at a time.
-
-    >>> "".join(written([{"id": 1, "text": "a"}], "json")), "".join(written([], "json"))
-    ('{"items": [\\n{"id": 1, "text": "a"}\\n]}\\n', '{"items": [\\n]}\\n')
-    >>> "".join(written([{"id": 1, "text": "yes"}], "yaml")), "".join(written([], "yaml"))
-    ("items:\\n- id: 1\\n  text: 'yes'\\n", 'items: []\\n')
-    >>> "".join(written([{"id": 1, "text": "é"}], "jsonl"))
-    '{"id": 1, "text": "é"}\\n'
-    """
+    """Yield the text of a file of items, one item at a time."""
     if syntax == "jsonl":
         for item in items:
             yield json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n"

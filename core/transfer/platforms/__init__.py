@@ -38,17 +38,7 @@ __all__ = ["ExportImport", "find_export"]
 
 
 def find_export(path: Path, max_bytes: int = MAX_BYTES) -> Found | None:
-    """Return the files of an export by the program they are of; None where a single file is of none of them.
-
-    Raises:
-        TransferError: a folder or an archive that holds no chat of a program that is known, or that cannot be read.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-    ...     _ = file.write("12/31/20, 11:59 PM - Ann: hi"), file.flush()
-    ...     find_export(Path(file.name)).format
-    'whatsapp'
-    """
+    """Return the files of an export by the program they are of; None where a single file is of none of them."""
     check_bytes(max_bytes)
     try:
         is_there = path.is_file() or path.is_dir()
@@ -70,18 +60,7 @@ def find_export(path: Path, max_bytes: int = MAX_BYTES) -> Found | None:
 
 
 class ExportImport:
-    """One import of an export.
-
-    Args:
-        found: its files.
-        zone: where times without an offset were written.
-        interface: first part of the conversation keys; None is the name of the program.
-        conversation: one key for everything instead.
-        persona: name or id of the speaker who is the persona.
-        user: id of the one person of an assistant's export.
-        private: nothing becomes public.
-        day_first: whether 03/04 is 3 April; None finds it out.
-    """
+    """One import of an export."""
 
     def __init__(
         self, found: Found, *, zone: tzinfo, interface: str | None, conversation: str | None, persona: str | None,
@@ -94,11 +73,7 @@ class ExportImport:
         self._persona = persona
 
     def look(self, progress: Callable[[int, int], None] | None, should_stop: Callable[[], bool] | None) -> None:
-        """Read the whole export and store nothing.
-
-        Raises:
-            TransferError: it cannot be taken as a whole, or nobody is called as the persona was said to be.
-        """
+        """Read the whole export and store nothing."""
         self.survey = survey.count_export(self.found, self.reading, progress, should_stop)
         if self._persona is not None:
             self._persona = self._find_persona(self._persona)
@@ -132,11 +107,7 @@ class ExportImport:
         return tuple(sorted({person.name for _, person in people if person.is_assistant}))
 
     def store(self, call: Call, progress: Progress | None, should_stop: Callable[[], bool]) -> tuple[Outcome, int]:
-        """Store everything, and return what became of it and how many memories were stored.
-
-        Raises:
-            TransferError: the database failed; what was stored is whole.
-        """
+        """Store everything, and return what became of it and how many memories were stored."""
         plan = self.plan(call.scope.server)
         scope = replace(call.scope, conversation=None, participant=None)
         here = replace(call, scope=scope)

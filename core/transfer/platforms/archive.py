@@ -1,8 +1,4 @@
-"""The files of an export: one file, a folder, or a zip archive, of which nothing is ever written to disk.
-
-A member of an archive is read where it lies. What leads out of the archive, unpacks to far more than it takes, is
-locked or is an archive again is listed and left; the others are read.
-"""
+"""The files of an export: one file, a folder, or a zip archive, of which nothing is ever written to disk."""
 
 from __future__ import annotations
 
@@ -92,15 +88,7 @@ def _why(error: Exception) -> str:
 
 
 class Export:
-    """The files of an export.
-
-    Args:
-        path: a file, a folder or a zip archive.
-        max_bytes: most bytes of all files together, unpacked.
-
-    Raises:
-        TransferError: not there, not to be read, no zip although it is named so, or too large as a whole.
-    """
+    """The files of an export."""
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self.path = path
@@ -197,11 +185,7 @@ def _is_litter(name: str) -> bool:
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Return what names are sorted by: numbers in them by their size.
-
-    >>> sorted(["part 10.json", "part 2.json"], key=_natural)
-    ['part 2.json', 'part 10.json']
-    """
+    """Return what names are sorted by: numbers in them by their size."""
     key: list[tuple[int, int, str]] = []
     digits = ""
     for char in f"{name.lower()}\0":

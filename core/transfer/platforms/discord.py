@@ -131,11 +131,7 @@ def _embedded(value: Mapping[str, Any]) -> str:
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with names in place of ids.
-
-    >>> _named("hi <@!7> <:wave:123>", {"7": "Ann"}), _named("<@8>", {})
-    ('hi @Ann :wave:', '<@8>')
-    """
+    """Return a text with names in place of ids."""
     if "<" not in text:
         return clean(text)
     named = _MENTION.sub(lambda found: f"@{names[found[1]]}" if found[1] in names else found[0], text)

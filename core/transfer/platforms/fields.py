@@ -44,21 +44,13 @@ def each_part(member: Member) -> Iterator[Part | Fault]:
 
 
 def _shown(path: Path) -> str:
-    """Return a path for people; positions count from 1.
-
-    >>> _shown(("chats", "list", 0, "messages", 4)), _shown(())
-    (': chats list 1 messages 5', '')
-    """
+    """Return a path for people; positions count from 1."""
     steps = [str(step + 1) if isinstance(step, int) else str(step)[:40] for step in path]
     return f": {' '.join(steps)}" if steps else ""
 
 
 def text_at(value: Any, *names: str) -> str:
-    """Return the first of the named fields that holds a text with something in it; blank where none does.
-
-    >>> text_at({"a": None, "b": " ", "c": "x"}, "a", "b", "c"), text_at(None, "a")
-    ('x', '')
-    """
+    """Return the first of the named fields that holds a text with something in it; blank where none does."""
     if isinstance(value, Mapping):
         for name in names:
             found = value.get(name)
@@ -68,11 +60,7 @@ def text_at(value: Any, *names: str) -> str:
 
 
 def id_at(value: Any, *names: str) -> str:
-    """Return the first of the named ids, a number in decimal; blank where none is there.
-
-    >>> id_at({"id": 7}, "id"), id_at({"id": None, "uuid": "u"}, "id", "uuid"), id_at({"id": True}, "id")
-    ('7', 'u', '')
-    """
+    """Return the first of the named ids, a number in decimal; blank where none is there."""
     if isinstance(value, Mapping):
         for name in names:
             found = value.get(name)
@@ -96,13 +84,7 @@ def list_at(value: Any, name: str) -> list[Any]:
 
 
 def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
-    """Return the first of the named times that can be read, in seconds, milliseconds and the like, or ISO 8601.
-
-    >>> time_at({"at": 1_700_000_000_000_000_000}, "at") == time_at({"at": 1_700_000_000}, "at")
-    True
-    >>> time_at({"at": None, "on": "2026-03-10T12:00:00Z"}, "at", "on").hour, time_at({"at": 0}, "at")
-    (12, None)
-    """
+    """Return the first of the named times that can be read, in seconds, milliseconds and the like, or ISO 8601."""
     if not isinstance(value, Mapping):
         return None
     for name in names:
@@ -116,11 +98,7 @@ def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
 
 
 def files_of(value: Any, *names: str) -> list[dict[str, str]]:
-    """Return names of the files that are attached, for the metadata.
-
-    >>> files_of({"files": [{"file_name": "a.png"}, {"x": 1}, "b.png"]}, "files")
-    [{'name': 'a.png'}, {'name': 'b.png'}]
-    """
+    """Return names of the files that are attached, for the metadata."""
     made = []
     for name in names:
         for each in list_at(value, name):

@@ -103,11 +103,7 @@ def _kind(member: Member, broken: list[Fault]) -> str:
 
 
 def _kind_of_part(part: Part | Fault) -> str:
-    """Return the program that writes such a part, blank where it does not say.
-
-    >>> _kind_of_part(Part((0,), {"mapping": {}})), _kind_of_part(Part(("name",), "x"))
-    ('chatgpt', '')
-    """
+    """Return the program that writes such a part, blank where it does not say."""
     if isinstance(part, Fault):
         return ""
     path, value = part

@@ -27,16 +27,7 @@ class IdMaker:
         self._seen: dict[int, int] = {}
 
     def make(self, line: Line) -> MadeId:
-        """Return the id of a line.
-
-        >>> from datetime import UTC, datetime
-        >>> from .values import Room
-        >>> line = Line("", Room("c"), "hi", datetime(2026, 3, 10, tzinfo=UTC))
-        >>> ids = IdMaker()
-        >>> first, second, again = ids.make(line), ids.make(line), IdMaker().make(line)
-        >>> first == again, second.id == first.id + "-2", first.id.startswith(first.family)
-        (True, True, True)
-        """
+        """Return the id of a line."""
         who = line.speaker.id if line.speaker else ""
         place = _digest("\x1f".join((line.room.id, line.made_of or line.at.isoformat(), who)))
         made = f"{_PREFIX}{place[:16]}-{_digest(line.text)[:12]}"
@@ -51,20 +42,12 @@ def number_of(made: str) -> int:
 
 
 def is_of_family(message_id: str | None, family: str) -> bool:
-    """Return whether an id was made for a line of that speaker and time.
-
-    >>> is_of_family("at-0123456789abcdef-x", "at-0123456789abcdef"), is_of_family(None, "at-0123456789abcdef")
-    (True, False)
-    """
+    """Return whether an id was made for a line of that speaker and time."""
     return message_id is not None and message_id.startswith(f"{family}-")
 
 
 def text_digest(text: str) -> str:
-    """Return what tells one text from another in the facts that are kept of an import.
-
-    >>> text_digest("a") == text_digest("a"), text_digest("a") == text_digest("A"), len(text_digest(""))
-    (True, False, 12)
-    """
+    """Return what tells one text from another in the facts that are kept of an import."""
     return _digest(text)[:12]
 
 

@@ -1,7 +1,4 @@
-"""What an export keeps beside its chats, as memory items: what another assistant remembered, texts of projects.
-
-They belong to the person whose account it was: prompts for that person alone hold them.
-"""
+"""What an export keeps beside its chats, as memory items: what another assistant remembered, texts of projects."""
 
 from __future__ import annotations
 
@@ -20,11 +17,7 @@ _ROOM = "memories"
 
 
 def store_notes(call: Call, plan: Plan, outcome: Outcome) -> int:
-    """Store the notes of an export, each once, and return how many are new; those not taken go to `outcome`.
-
-    Raises:
-        TransferError: the database failed; what was stored is whole.
-    """
+    """Store the notes of an export, each once, and return how many are new; those not taken go to `outcome`."""
     stored = 0
     ordered = sorted(enumerate(outcome.notes), key=lambda pair: (pair[1][0], pair[1][1].owner.id, pair[0]))
     for (program, owner), group in groupby(ordered, key=lambda pair: (pair[1][0], pair[1][1].owner.id)):

@@ -216,9 +216,5 @@ def _element_text(element: Any) -> str:
 
 
 def is_line(value: Any) -> bool:
-    """Return whether an element of a list is a message of a channel.
-
-    >>> is_line({"type": "message", "ts": "1454884927.000002", "text": "hi"}), is_line({"ts": 1})
-    (True, False)
-    """
+    """Return whether an element of a list is a message of a channel."""
     return isinstance(value, Mapping) and "ts" in value and bool(value.keys() & {"user", "bot_id", "subtype", "text"})

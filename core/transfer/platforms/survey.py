@@ -1,8 +1,4 @@
-"""The first look at an export: what it holds, who speaks where, what of it cannot be taken. Nothing is stored.
-
-The whole export is read once, so that what has to be known beforehand is: how many people speak in a chat, and which
-lines without an id it holds.
-"""
+"""The first look at an export: what it holds, who speaks where, what of it cannot be taken."""
 
 from __future__ import annotations
 
@@ -108,15 +104,7 @@ def count_export(
     progress: Callable[[int, int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Survey:
-    """Return what a whole export holds.
-
-    Args:
-        progress: called now and then with the lines looked at, and 0: how many there are is not known.
-        should_stop: asked now and then; True ends the look early.
-
-    Raises:
-        TransferError: the export cannot be taken as a whole.
-    """
+    """Return what a whole export holds."""
     survey, maker = Survey(), IdMaker()
     for number, (program, read) in enumerate(found.read(reading)):
         if isinstance(read, Line):

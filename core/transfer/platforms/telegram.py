@@ -112,11 +112,7 @@ class _Chat:
 
 
 def _text(value: Any) -> str:
-    """Return a text, which may be one or a list of texts and marked parts.
-
-    >>> _text(["a ", {"type": "bold", "text": "b"}, None]), _text("a"), _text(None)
-    ('a b', 'a', '')
-    """
+    """Return a text, which may be one or a list of texts and marked parts."""
     parts = value if isinstance(value, list) else [value]
     texts = [part if isinstance(part, str) else part.get("text") if isinstance(part, Mapping) else "" for part in parts]
     whole = ""

@@ -1,9 +1,4 @@
-"""Chats that branch: which line is shown, and what else was said in its place.
-
-Programs keep what was regenerated or asked in other words as branches of one tree. The branch that is shown goes from
-its last message to the root by each message's parent; what else answers the same message in the same role are other
-versions.
-"""
+"""Chats that branch: which line is shown, and what else was said in its place."""
 
 from __future__ import annotations
 
@@ -53,19 +48,7 @@ NO_TIME = "messages of conversations that say no time, given that of the file"
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> Branch:
-    """Return the branch that is shown, with other versions of its lines.
-
-    Args:
-        nodes: of the tree, in the order of the file. Only `parent` counts; who lists whom as a child does not.
-        current: id of the last message shown; where there is none such, that of the newest branch.
-        begun: when the conversation began, for lines without time.
-        fallback: where nothing at all says a time.
-
-    >>> told = (("a", "", "user"), ("b", "a", "assistant"), ("c", "a", "assistant"))
-    >>> branch = choose_branch([Node(i, p, r, i) for i, p, r in told], "b", None, datetime(2026, 3, 10))
-    >>> [(line.node.id, [v.id for v in line.versions]) for line in branch.lines], branch.left
-    ([('a', []), ('b', ['b', 'c'])], 0)
-    """
+    """Return the branch that is shown, with other versions of its lines."""
     by_id = {node.id: node for node in nodes}
     path = _walk(by_id, current if current in by_id else _newest_leaf(by_id))
     shown = [node for node in path if node.text]

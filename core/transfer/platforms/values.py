@@ -1,8 +1,4 @@
-"""What a reader of an export gives: plain values, which know nothing of the database.
-
-Every reader (`chatgpt`, `claude`, `discord` ... `whatsapp`) yields them in the order of the export; `survey` counts
-them and `writer` stores them.
-"""
+"""What a reader of an export gives: plain values, which know nothing of the database."""
 
 from __future__ import annotations
 

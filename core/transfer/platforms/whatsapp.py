@@ -1,8 +1,4 @@
-"""WhatsApp: the text file that a chat is exported as, of Android and iOS, also inside a zip archive.
-
-Each phone writes times in the way of its country. Which one, and whether the day or the month stands first, is found
-from the whole file, never line by line.
-"""
+"""WhatsApp: the text file that a chat is exported as, of Android and iOS, also inside a zip archive."""
 
 from __future__ import annotations
 
@@ -82,20 +78,12 @@ class _Dates:
 
 
 def fits(text: str) -> bool:
-    """Return whether a text begins as a chat of this format.
-
-    >>> fits("12/31/20, 11:59\\u202fPM - Ann: hi"), fits("[31.12.20, 23:59:59] Ann: hi"), fits("a list: of things")
-    (True, True, False)
-    """
+    """Return whether a text begins as a chat of this format."""
     return any(_parse(line) is not None for line in text.splitlines()[:_LOOKED_AT])
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the lines of every file.
-
-    Raises:
-        TransferError: in a single file whether the day or the month stands first cannot be found.
-    """
+    """Yield the lines of every file."""
     for member in members:
         try:
             yield from _chat(member, reading)
@@ -206,11 +194,7 @@ def _blocks(text: TextIO, style: _Style) -> Iterator[tuple[int, _Parsed | str]]:
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """Return who said it and what; the name is blank for lines of the program.
-
-    >>> _split("John-John Doe: Lorem : ipsum"), _split('+12 345 created group "A: b"')
-    (('John-John Doe', 'Lorem : ipsum'), ('', '+12 345 created group "A: b"'))
-    """
+    """Return who said it and what; the name is blank for lines of the program."""
     name, colon, said = rest.partition(": ")
     if not colon and rest.rstrip().endswith(":"):
         name, colon, said = rest.rstrip()[:-1], ":", ""
@@ -278,23 +262,7 @@ def find_order(
     separator: str,
     day_first: bool | None,
 ) -> str:
-    """Return in which order a file writes its dates: dmy, mdy, ymd or ydm.
-
-    What is possible decides; then what was asked for; then that dates with dots and dashes begin with the day; then
-    that lines of a chat follow each other in time; then that people write on many days of a month.
-
-    Args:
-        days: the three numbers of each date, with how many lines have it.
-        following: they in the order of the file, each once where it repeats.
-        separator: what stands between the numbers.
-        day_first: what was asked for; None is nothing.
-
-    Raises:
-        _UnclearError: both are possible and nothing tells them apart.
-
-    >>> find_order(Counter({(3, 4, 21): 1, (13, 4, 21): 1}), [], "/", None)
-    'dmy'
-    """
+    """Return in which order a file writes its dates: dmy, mdy, ymd or ydm."""
     long = any(a > 99 or c > 99 for a, _, c in days)
     orders = ["ymd", "ydm"] if separator in ("年", "년") or any(a > 99 for a, _, _ in days) else ["dmy", "mdy"]
     if not long and orders[0] != "ymd":

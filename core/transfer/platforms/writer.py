@@ -1,7 +1,4 @@
-"""Storing what the readers give: new lines in whole transactions, edits one by one. No reader knows of it.
-
-An export that was stopped is imported again and goes on: what is there already is told by the ids.
-"""
+"""Storing what the readers give: new lines in whole transactions, edits one by one."""
 
 from __future__ import annotations
 
@@ -144,11 +141,7 @@ class _Edit(NamedTuple):
 def store_export(
     call: Call, found: Found, reading: Reading, plan: Plan, progress: Progress | None, should_stop: Callable[[], bool]
 ) -> Outcome:
-    """Store the lines of an export, and return what became of them.
-
-    Raises:
-        TransferError: the database failed; what was stored before it is whole.
-    """
+    """Store the lines of an export, and return what became of them."""
     outcome, done = Outcome(), 0
     privacies, total = plan.privacies(), plan.survey.all_lines
     reading_on = _read_lines(call, found, reading, plan, outcome)
@@ -287,11 +280,7 @@ def _facts(ready: _Ready) -> Mapping[str, Any]:
 
 
 def _newer(there: KnownMessage, ready: _Ready) -> Mapping[str, Any] | None:
-    """Return the facts of a line that says more than what is stored of it, None where it does not.
-
-    What the export said at the last import is compared, so that a text that was changed here stays as it is until it is
-    changed there.
-    """
+    """Return the facts of a line that says more than what is stored of it, None where it does not."""
     facts, before = _facts(ready), there.metadata.get(FACTS)
     if not isinstance(before, Mapping):  # a message that was said here, of the same platform
         is_same = there.digest == ready.message.digest

@@ -31,11 +31,7 @@ _FURTHER = "further headers, left out"
 
 
 def fits(value: dict[str, Any]) -> bool:
-    """Return whether an object is a line of this format.
-
-    >>> fits({"user_name": "Ann", "character_name": "Iris"}), fits({"name": "Ann", "mes": "hi"}), fits({"text": "hi"})
-    (True, True, False)
-    """
+    """Return whether an object is a line of this format."""
     return is_header(value) or "mes" in value
 
 
@@ -45,12 +41,7 @@ def is_header(value: dict[str, Any]) -> bool:
 
 
 class TavernReader:
-    """Reads the format `sillytavern`.
-
-    A message counts as the persona's when it is neither the user's nor the system's; one that was hidden in SillyTavern
-    is imported hidden; the alternative chosen there is the text. Every field comes along: what is no message's text,
-    alternative, recap or scene is kept as it is in the metadata. Blank lines are kept with the message after them.
-    """
+    """Reads the format `sillytavern`."""
 
     format = "sillytavern"
     keeps_order = True

@@ -1,8 +1,4 @@
-"""The first line of a chat of SillyTavern: what is kept of it, and the running recap that stands in it.
-
-The recap extension keeps its versions in `chat_metadata`. Their texts are taken out and stored as versions; all else
-stays in the line as it is, their other fields too.
-"""
+"""The first line of a chat of SillyTavern: what is kept of it, and the running recap that stands in it."""
 
 from __future__ import annotations
 
@@ -26,12 +22,7 @@ _LATEST_MS = 253_370_764_800_000
 
 
 def read(value: Mapping[str, Any]) -> Header:
-    """Return a header without the texts of its running recap, and these as versions.
-
-    >>> told = read({"chat_metadata": {RUNNING: {"current_version": 3, "versions": [{"version": 3, "content": "x"}]}}})
-    >>> told.line["chat_metadata"][RUNNING]["versions"], told.versions[0].content, told.current
-    ([{'version': 3, 'content': None}], 'x', 3)
-    """
+    """Return a header without the texts of its running recap, and these as versions."""
     line = dict(value)
     metadata = line.get("chat_metadata")
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
@@ -80,16 +71,7 @@ def _time(value: Any) -> datetime | None:
 def write(
     line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, places: Places
 ) -> dict[str, Any]:
-    """Return a header with the running recap in it.
-
-    Args:
-        line: as kept, or a new one.
-        chat_id: of the storage where it has none: the extension takes no storage of another chat.
-
-    >>> told = write({}, [Version(0, "x", 1, 0, 0, 9, "model", None, None)], 0, "c", Places())
-    >>> told["chat_metadata"][RUNNING]["versions"][0]["content"]
-    'x'
-    """
+    """Return a header with the running recap in it."""
     metadata = line.get("chat_metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     storage = metadata.get(RUNNING)

@@ -1,8 +1,4 @@
-"""JSON as SillyTavern writes it, and what of a file is kept as such a text.
-
-A text is kept and not the value, because servers reorder the keys of a JSON column and round its numbers: what is kept
-has to come back as it was.
-"""
+"""JSON as SillyTavern writes it, and what of a file is kept as such a text."""
 
 from __future__ import annotations
 
@@ -23,11 +19,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 def write(value: Any) -> str:
-    """Return a value as one line of JSON: no blanks, letters as they are, lone surrogates escaped, NaN null.
-
-    >>> write({"a": "é\\ud800\\n", "b": [1.5, float("nan")]})
-    '{"a":"é\\\\ud800\\\\n","b":[1.5,null]}'
-    """
+    """Return a value as one line of JSON: no blanks, letters as they are, lone surrogates escaped, NaN null."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:
@@ -44,11 +36,7 @@ def _finite(value: Any) -> Any:
 
 
 def keep(value: Any) -> str | None:
-    """Return the text that is kept of a value; None where it is larger than KEPT_BYTES or nested too deep.
-
-    >>> keep({"a": 1}), keep("x" * KEPT_BYTES)
-    ('{"a":1}', None)
-    """
+    """Return the text that is kept of a value; None where it is larger than KEPT_BYTES or nested too deep."""
     try:
         text = write(value)
     except RecursionError:
@@ -71,11 +59,7 @@ def _depth(value: Any) -> int:
 
 
 def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the object that is kept in a metadata column under KEY, None where there is none.
-
-    >>> kept({KEY: '{"a":1}'}), kept({KEY: "["}), kept({KEY: {"a": 1}}), kept(None)
-    ({'a': 1}, None, None, None)
-    """
+    """Return the object that is kept in a metadata column under KEY, None where there is none."""
     text = (metadata or {}).get(KEY)
     if not isinstance(text, str):
         return None
@@ -87,10 +71,6 @@ def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def kept_lines(metadata: Mapping[str, Any] | None, key: str) -> list[str]:
-    """Return the lines that are kept under BEFORE or AFTER.
-
-    >>> kept_lines({BEFORE: ["{}", 7]}, BEFORE), kept_lines(None, AFTER)
-    (['{}'], [])
-    """
+    """Return the lines that are kept under BEFORE or AFTER."""
     found = (metadata or {}).get(key)
     return [line for line in found if isinstance(line, str)] if isinstance(found, list) else []

@@ -1,7 +1,5 @@
-"""A message's line in a chat of SillyTavern: what is taken from it and what is kept, and the line made of them again.
-
-What has a column of its own is taken out and leaves a null in its place; the rest is kept as it is. So a line that was
-not changed here comes back as it was.
+"""A message's line in a chat of SillyTavern: what is taken from it and what is kept, and the line made of
+them again.
 """
 
 from __future__ import annotations
@@ -47,18 +45,7 @@ class Said:
 
 
 def who(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
-    """Return `(role, whether it is the persona, whether it is hidden)`.
-
-    Hiding a message in SillyTavern sets `is_system` on it; what the program itself says has a type in `extra`.
-
-    Raises:
-        RefusedError: a switch of another type.
-
-    >>> who({"is_user": False}), who({"is_user": True, "is_system": True})
-    (('persona', True, False), ('user', False, True))
-    >>> who({"is_user": False, "extra": {"type": "narrator"}}), who({"is_thoughts": True})
-    (('narrator', False, False), ('thought', True, False))
-    """
+    """Return `(role, whether it is the persona, whether it is hidden)`."""
     for name in ("is_user", "is_system"):
         if not isinstance(value.get(name), (bool, int, type(None))):
             raise RefusedError(f"{name} is no switch, it must be true or false")
@@ -80,17 +67,7 @@ def who(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
 
 
 def take(value: Mapping[str, Any], text: str) -> Taken:
-    """Return what a line comes to.
-
-    Args:
-        text: of the message, as it is stored.
-
-    >>> taken = take({"mes": "b", "swipes": ["a", "b"], "swipe_id": 1, "mood": "calm"}, "b")
-    >>> taken.kept
-    {'mes': None, 'swipes': [None, None], 'swipe_id': 1, 'mood': 'calm'}
-    >>> [(each.text, each.is_current) for each in taken.beside.alternatives]
-    [('a', False), ('b', True)]
-    """
+    """Return what a line comes to."""
     line = {**value, "mes": None} if "mes" in value else dict(value)
     extra, own = recaps.take(value.get("extra"), recaps.OF_MESSAGE)
     if own:
@@ -102,10 +79,7 @@ def take(value: Mapping[str, Any], text: str) -> Taken:
 
 
 def _take_alternatives(line: dict[str, Any], text: str, own: Recap | None) -> tuple[Alternative, ...]:
-    """Return the alternatives of a line that is about to be kept, and take them out of it.
-
-    One alone that says what the message says is no alternative to anything: none is stored for it.
-    """
+    """Return the alternatives of a line that is about to be kept, and take them out of it."""
     swipes = line.get("swipes")
     if not isinstance(swipes, list) or not swipes:
         return ()
@@ -152,13 +126,7 @@ def _current(chosen: Any, texts: list[str | None], text: str) -> int | None:
 
 
 def make(said: Said) -> dict[str, Any]:
-    """Return the line of a stored message.
-
-    >>> from datetime import UTC
-    >>> line = make(Said("hi", "user", "Ann", datetime(2026, 3, 10, 12, tzinfo=UTC), False, False, None))
-    >>> line["is_user"], line["send_date"], line["mes"], line["extra"]
-    (True, '2026-03-10T12:00:00.000Z', 'hi', {})
-    """
+    """Return the line of a stored message."""
     held = kept(said.metadata)
     line = _new(said) if held is None else held
     line["mes"] = said.text
@@ -219,10 +187,7 @@ def _put_alternatives(line: dict[str, Any], said: Said, *, is_new: bool) -> None
 def _put_infos(
     line: dict[str, Any], alternatives: Mapping[int, Alternative], said: Said, length: int, *, is_new: bool
 ) -> None:
-    """Write `swipe_info`: what is kept of each alternative, with its recap.
-
-    The recap of the current one stands beside the message, and is repeated where the file had it so.
-    """
+    """Write `swipe_info`: what is kept of each alternative, with its recap."""
     held = line.get("swipe_info")
     infos = held if isinstance(held, list) else []
     made: list[Any] = []

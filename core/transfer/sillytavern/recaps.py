@@ -1,8 +1,4 @@
-"""Data of the recap extension in a chat of SillyTavern, beside a message and in the header: taken out, and put back.
-
-What is recognised is taken and leaves a null in its place, so that it comes back at that place; what is not recognised
-stays where it is. Values put back win over what stayed.
-"""
+"""Data of the recap extension in a chat of SillyTavern, beside a message and in the header: taken out, and put back."""
 
 from __future__ import annotations
 
@@ -31,13 +27,7 @@ _MOST_CHARS = {"include": 40, "scene_break_name": 200}
 
 
 def take(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """Return `extra` without the values of those keys that are recognised, and the values.
-
-    >>> take({"api": "x", "auto_recap": {"memory": "she left", "color": 1}}, OF_MESSAGE)
-    ({'api': 'x', 'auto_recap': {'memory': None, 'color': 1}}, {'memory': 'she left'})
-    >>> take({"auto_recap": {"memory": 7}}, OF_MESSAGE), take(None, OF_MESSAGE)
-    (({'auto_recap': {'memory': 7}}, {}), (None, {}))
-    """
+    """Return `extra` without the values of those keys that are recognised, and the values."""
     name = _namespace(extra)
     if name is None:
         return extra, {}
@@ -57,11 +47,7 @@ def _namespace(extra: Any) -> str | None:
 
 
 def has_place(info: Mapping[str, Any]) -> bool:
-    """Return whether the extension has data beside an alternative.
-
-    >>> has_place({"extra": {"auto_recap": {}}}), has_place({"extra": {}}), has_place({})
-    (True, False, False)
-    """
+    """Return whether the extension has data beside an alternative."""
     return _namespace(info.get("extra")) is not None
 
 
@@ -109,13 +95,7 @@ def _allowed(read: Mapping[str, Any]) -> Collection[str]:
 
 
 def put(extra: Any, values: Mapping[str, Any]) -> Any:
-    """Return `extra` with values of the extension in their places; those without one stand in the extension's order.
-
-    >>> put({"auto_recap": {"color": 1, "memory": None}}, {"memory": "she left", "edited": True})
-    {'auto_recap': {'color': 1, 'memory': 'she left', 'edited': True}}
-    >>> put({"api": "x"}, {}), put(None, {"exclude": True})
-    ({'api': 'x'}, {'auto_recap': {'exclude': True}})
-    """
+    """Return `extra` with values of the extension in their places; those without one stand in the extension's order."""
     new = {key: values[key] for key in _ORDER if values.get(key) is not None}
     if not new:
         return extra
@@ -133,11 +113,7 @@ def put(extra: Any, values: Mapping[str, Any]) -> Any:
 
 
 def recap_of(taken: Mapping[str, Any]) -> Recap | None:
-    """Return the recap that values taken make, None where they make none.
-
-    >>> recap_of({"memory": "she left", "error": "empty"})
-    Recap(memory='she left', include=None, edited=False, stale=False, data={'error': 'empty'})
-    """
+    """Return the recap that values taken make, None where they make none."""
     if not any(key in taken for key in (*OF_RECAP, "include")):
         return None
     data = {key: taken[key] for key in rules_keys.IN_DATA if key in taken}
@@ -147,11 +123,7 @@ def recap_of(taken: Mapping[str, Any]) -> Recap | None:
 
 
 def values_of(recap: Recap | None) -> dict[str, Any]:
-    """Return the values of a recap as the extension keeps them.
-
-    >>> values_of(Recap("she left", edited=True))
-    {'memory': 'she left', 'include': None, 'edited': True, 'stale': None}
-    """
+    """Return the values of a recap as the extension keeps them."""
     if recap is None:
         return {}
     flags = {"edited": recap.edited or None, "stale": recap.stale or None}
@@ -159,13 +131,7 @@ def values_of(recap: Recap | None) -> dict[str, Any]:
 
 
 def scene_of(taken: Mapping[str, Any]) -> Scene | None:
-    """Return the scene that values taken make, None where there is no break.
-
-    A text under `scene_recap_memory` that is no version is one more, and current.
-
-    >>> scene_of({"scene_break": True, "scene_recap_memory": "B", "scene_recap_versions": ["A", "B"]})
-    Scene(name='', visible=True, versions=('A', 'B'), current=1, metadata=None)
-    """
+    """Return the scene that values taken make, None where there is no break."""
     if not taken.get("scene_break"):
         return None
     versions = list(taken.get("scene_recap_versions", ()))
@@ -182,11 +148,7 @@ def scene_of(taken: Mapping[str, Any]) -> Scene | None:
 
 
 def scene_values(scene: Scene | None) -> dict[str, Any]:
-    """Return the values of a scene as the extension keeps them.
-
-    >>> list(scene_values(Scene(versions=("A",), current=0)).values())
-    [True, True, None, 'A', ['A'], 0, None]
-    """
+    """Return the values of a scene as the extension keeps them."""
     if scene is None:
         return {}
     return {
