@@ -23,8 +23,8 @@ help:
 	@echo "make test-clusters the primary of a Galera and a group replication cluster killed under load"
 	@echo "make soak          16 hosts on a million rows (SOAK_SECONDS, default 600; SOAK_DATA: a data folder to copy)"
 	@echo "make bench-peers   the same questions put to other programs, in environments of their own (.bench/peers)"
-	@echo "make docs          write what comes from the code: parts of docs/, config.yaml, the signatures of core/aio.pyi"
-	@echo "make docs-site     build the documentation site into site/; a broken link ends it"
+	@echo "make docs          write what comes from the code: config.yaml, its JSON Schema, sql/schema"
+	@echo "make docs-site     write the pages of functions, settings and tables, and build the site into site/"
 	@echo "make fuzz          hostile input for every parser, for FUZZ_SECONDS (60) each; make test-floors: lowest versions"
 	@echo "make secrets       passwords and tokens for compose.yaml, files in secrets/; those that are there stay"
 	@echo "make sbom          what an install brings (SBOM_EXTRAS), as CycloneDX in build/, and the licence of each"
@@ -151,10 +151,11 @@ bench-peers: $(VENV)/.test
 docs: $(VENV)/.test
 	$(BIN)/python -m core.config.docs .
 	$(BIN)/python -m tests.schema_files
-	$(BIN)/python -m tests.api_page
-	$(BIN)/python -m tests.aio_stub
 
-docs-site: $(VENV)/.docs
+docs-site: $(VENV)/.test $(VENV)/.docs
+	$(BIN)/python -m core.config.docs .
+	$(BIN)/python -m tests.schema_files --page
+	$(BIN)/python -m tests.api_page
 	$(BIN)/zensical build --clean --strict -f mkdocs.yml
 
 clean:

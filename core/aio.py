@@ -1,16 +1,9 @@
-"""DOOR: the names of the other doors, awaitable.
+"""Every public function as a coroutine: same arguments, same result, run in a thread.
 
-`await aio.search_memories(tags=["cat"])` takes the arguments of `synth_core_memory.search_memories`, gives its
-result and raises its exceptions. The function is looked up by name in its own module at the moment of the call and runs
-in a pool of AIO_WORKERS threads with the caller's context variables, `use_scope` among them.
-
-A door is imported at its first call, in the thread that serves it. An await that is cancelled stops waiting; a call
-that has begun goes on to its end in its thread, a write included.
-
-What this gives is a loop that stays free: while a prompt is built, everything else is answered. It does not make more
-of a processor: fifty prompts asked for at once take as long as fifty in turn where one core does the work.
-
-What type checkers and editors read stands in `aio.pyi`; `make docs` writes it from the doors.
+`await aio.search_memories(tags=["cat"])` does what `synth_core_memory.search_memories` does, raises its exceptions and
+leaves the event loop free meanwhile. The thread has the caller's context variables, `use_scope` among them. A
+cancelled await stops waiting; the call itself goes on to its end in its thread, a write included. Threads do not add
+processor time: fifty prompts at once take as long as fifty in turn on one core.
 
 >>> import asyncio
 >>> from prompt_engine import aio
@@ -25,135 +18,271 @@ What type checkers and editors read stands in `aio.pyi`; `make docs` writes it f
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import inspect
-import os
-import threading
+import functools
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from importlib import import_module
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from .calls import defaults
+from . import (
+    ai_diary,
+    chat_history_cache,
+    config,
+    conversations,
+    db,
+    doctor,
+    forgetting,
+    history_engine,
+    jobs,
+    lifelong,
+    privacy,
+    prompt_engine,
+    relationships,
+    semantic,
+    short_term,
+    stories,
+    synth_core_memory,
+    synth_tagging,
+    tokens,
+    transcripts,
+    transfer,
+    values,
+    wishes,
+)
+from .transfer import exports, imports
 
-DOORS = {
-    ".prompt_engine": """
-        build_json_prompt explain_json_prompt fit_prompt parse_answer reduce_json_text_for_transmission
-        reduce_prompt_for_llm_limit set_hook to_json to_messages
-    """,
-    ".history_engine": "build_context",
-    ".synth_tagging": "add_alias add_tag expand_tags extract_keywords extract_tags link_tags list_tags",
-    ".synth_core_memory": """
-        explain_search free_memory_search memory_search_action preview_search search_memories should_remember
-        silently_record_memory
-    """,
-    ".chat_history_cache": """
-        clear_chat_history delete_chat_message edit_chat_message get_cache_stats load_chat_history
-        load_global_chat_history save_chat_message save_message
-    """,
-    ".ai_diary": """
-        add_diary_entry cleanup_old_entries get_entries_by_tags get_entries_with_person get_recent_entries
-        unarchive_entries
-    """,
-    ".conversations": """
-        add_recent_conversation add_saved_memory close_conversation delete_saved_memory export_markdown
-        get_system_prompt_with_memory get_user_memory_prompt import_markdown list_recent_conversations
-        list_saved_memories load_memory memory_tools parse_tool_call run_tool_call saved_memory_history
-        update_saved_memory
-    """,
-    ".values": """
-        change_values delete_expired_values find_values list_value_namespaces list_values search_values texts_in
-    """,
-    ".wishes": "add_wish change_wish delete_wish list_wishes restore_wish",
-    ".short_term": """
-        build_short_term_context clear_by_channel clear_by_server clear_by_user clear_expired get_for_server
-        get_for_user get_stats relative_age store_short_term_memory update_short_term_memory write_turn
-    """,
-    ".semantic": "count_vectors drop_vectors embed_rows",
-    ".relationships": "adjust decay_all ensure_and_touch get history list_recent relationship_text",
-    ".doctor": "examine",
-    ".forgetting": "delete_quarantined",
-    ".privacy": """
-        link_participants list_quarantined release scope_of set_conversation_local_only set_conversation_privacy
-        set_privacy set_screen unlink_participant
-    """,
-    ".stories": """
-        accept_refused add_alternative add_running_recap_version add_scene_break auto_hide_plan
-        branch_conversation check_message_exclusion choose_alternative choose_scene_recap clear_all
-        concatenate_recap copy_recaps delete_running_recap_version dismiss_refused edit_memory edit_scene_break
-        from_number get_data get_memory get_recap_text get_running_recap get_running_recap_injection
-        get_running_recap_storage get_running_recap_versions get_scene_range get_scene_recaps
-        get_short_token_limit list_alternatives list_refused list_scenes queue_recaps refresh_memory
-        remove_scene_break role_from_number role_to_number set_current_running_recap set_data set_scene_recap
-        switch_stories to_number to_numbers update_message_inclusion_flags
-    """,
-    ".lifelong": """
-        add_facts_with_meta classify_items compact consolidate_history deep_consolidation delete_item delete_items
-        edit_item get_item get_item_history health list_duplicates merge_items on_stream_end pin_item pin_items
-        prune_ltm prune_session_by_ttl purge_items restore_item restore_items retag_items run_cycle search_items
-        trigger_memory_consolidation
-    """,
-    ".jobs": """
-        cancel clear_queue count_operations enqueue_operation list_operations operation_scope register_handler
-        retry_operation run_pending
-    """,
-    ".tokens": "add_token find_token list_tokens narrow_scope revoke_token",
-    ".transcripts": "save_transcript",
-    ".transfer": "export_items export_values import_items import_values",
-    ".transfer.exports": "export_chat",
-    ".transfer.imports": "import_file",
-    ".config": "set_value",
-    ".db": """
-        check_server configure current_database default_database forget insert_memory migrate open_database
-        pack_index reindex verify_index
-    """,
-}
-"""Module to the names it is asked for: every function of its `__all__`, and what `HistoryEngine()` does."""
-
-_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
-_making = threading.Lock()
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def _pool(workers: int) -> ThreadPoolExecutor:
-    """Return the threads of this process for this number of workers; a forked child has none of its parent's."""
-    key = os.getpid(), workers
-    with _making:
-        if key not in _pools:
-            _pools[key] = ThreadPoolExecutor(workers, thread_name_prefix="prompt-engine-aio")
-        return _pools[key]
+def _awaitable(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Return a coroutine function that runs a function in a thread."""
 
-
-def _awaitable(find: Callable[[], Callable[..., Any]]) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """Return the awaitable form of the function that `find` looks up at each call."""
-
-    async def call(*args: Any, **kwargs: Any) -> Any:
-        settings = defaults.known_settings(kwargs.get("settings"), kwargs.get("db"))
-        context = contextvars.copy_context()
-        loop = asyncio.get_running_loop()
-        result = await loop.run_in_executor(
-            _pool(settings.aio_workers), lambda: context.run(lambda: find()(*args, **kwargs))
-        )
-        # What a host puts in a function's place may be async.
-        return await result if inspect.isawaitable(result) else result
+    @functools.wraps(function)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(function, *args, **kwargs)
 
     return call
 
 
-def _find_function(module: str, name: str) -> Callable[..., Any]:
-    door = import_module(module, __package__)
-    function: Callable[..., Any] = getattr(door.HistoryEngine() if name == "build_context" else door, name)
-    return function
+build_json_prompt = _awaitable(prompt_engine.build_json_prompt)
+explain_json_prompt = _awaitable(prompt_engine.explain_json_prompt)
+fit_prompt = _awaitable(prompt_engine.fit_prompt)
+parse_answer = _awaitable(prompt_engine.parse_answer)
+reduce_json_text_for_transmission = _awaitable(prompt_engine.reduce_json_text_for_transmission)
+reduce_prompt_for_llm_limit = _awaitable(prompt_engine.reduce_prompt_for_llm_limit)
+set_hook = _awaitable(prompt_engine.set_hook)
+to_json = _awaitable(prompt_engine.to_json)
+to_messages = _awaitable(prompt_engine.to_messages)
 
+build_context = _awaitable(history_engine.HistoryEngine().build_context)
 
-def _add_names() -> list[str]:
-    """Put an awaitable of every name into this module and return the names, sorted."""
-    modules = {name: module for module, names in DOORS.items() for name in names.split()}
-    for name, module in modules.items():
-        call = _awaitable(partial(_find_function, module, name))
-        call.__name__ = call.__qualname__ = name  # tracebacks and help() say the name that was called
-        globals()[name] = call
-    return sorted(modules)
+add_alias = _awaitable(synth_tagging.add_alias)
+add_tag = _awaitable(synth_tagging.add_tag)
+expand_tags = _awaitable(synth_tagging.expand_tags)
+extract_keywords = _awaitable(synth_tagging.extract_keywords)
+extract_tags = _awaitable(synth_tagging.extract_tags)
+link_tags = _awaitable(synth_tagging.link_tags)
+list_tags = _awaitable(synth_tagging.list_tags)
 
+explain_search = _awaitable(synth_core_memory.explain_search)
+free_memory_search = _awaitable(synth_core_memory.free_memory_search)
+memory_search_action = _awaitable(synth_core_memory.memory_search_action)
+preview_search = _awaitable(synth_core_memory.preview_search)
+search_memories = _awaitable(synth_core_memory.search_memories)
+should_remember = _awaitable(synth_core_memory.should_remember)
+silently_record_memory = _awaitable(synth_core_memory.silently_record_memory)
 
-__all__ = _add_names()  # noqa: PLE0605 - they are known when this module is imported
+clear_chat_history = _awaitable(chat_history_cache.clear_chat_history)
+delete_chat_message = _awaitable(chat_history_cache.delete_chat_message)
+edit_chat_message = _awaitable(chat_history_cache.edit_chat_message)
+get_cache_stats = _awaitable(chat_history_cache.get_cache_stats)
+load_chat_history = _awaitable(chat_history_cache.load_chat_history)
+load_global_chat_history = _awaitable(chat_history_cache.load_global_chat_history)
+save_chat_message = _awaitable(chat_history_cache.save_chat_message)
+save_message = _awaitable(chat_history_cache.save_message)
+
+add_diary_entry = _awaitable(ai_diary.add_diary_entry)
+cleanup_old_entries = _awaitable(ai_diary.cleanup_old_entries)
+get_entries_by_tags = _awaitable(ai_diary.get_entries_by_tags)
+get_entries_with_person = _awaitable(ai_diary.get_entries_with_person)
+get_recent_entries = _awaitable(ai_diary.get_recent_entries)
+unarchive_entries = _awaitable(ai_diary.unarchive_entries)
+
+add_recent_conversation = _awaitable(conversations.add_recent_conversation)
+add_saved_memory = _awaitable(conversations.add_saved_memory)
+close_conversation = _awaitable(conversations.close_conversation)
+delete_saved_memory = _awaitable(conversations.delete_saved_memory)
+export_markdown = _awaitable(conversations.export_markdown)
+get_system_prompt_with_memory = _awaitable(conversations.get_system_prompt_with_memory)
+get_user_memory_prompt = _awaitable(conversations.get_user_memory_prompt)
+import_markdown = _awaitable(conversations.import_markdown)
+list_recent_conversations = _awaitable(conversations.list_recent_conversations)
+list_saved_memories = _awaitable(conversations.list_saved_memories)
+load_memory = _awaitable(conversations.load_memory)
+memory_tools = _awaitable(conversations.memory_tools)
+parse_tool_call = _awaitable(conversations.parse_tool_call)
+run_tool_call = _awaitable(conversations.run_tool_call)
+saved_memory_history = _awaitable(conversations.saved_memory_history)
+update_saved_memory = _awaitable(conversations.update_saved_memory)
+
+change_values = _awaitable(values.change_values)
+delete_expired_values = _awaitable(values.delete_expired_values)
+find_values = _awaitable(values.find_values)
+list_value_namespaces = _awaitable(values.list_value_namespaces)
+list_values = _awaitable(values.list_values)
+search_values = _awaitable(values.search_values)
+texts_in = _awaitable(values.texts_in)
+
+add_wish = _awaitable(wishes.add_wish)
+change_wish = _awaitable(wishes.change_wish)
+delete_wish = _awaitable(wishes.delete_wish)
+list_wishes = _awaitable(wishes.list_wishes)
+restore_wish = _awaitable(wishes.restore_wish)
+
+build_short_term_context = _awaitable(short_term.build_short_term_context)
+clear_by_channel = _awaitable(short_term.clear_by_channel)
+clear_by_server = _awaitable(short_term.clear_by_server)
+clear_by_user = _awaitable(short_term.clear_by_user)
+clear_expired = _awaitable(short_term.clear_expired)
+get_for_server = _awaitable(short_term.get_for_server)
+get_for_user = _awaitable(short_term.get_for_user)
+get_stats = _awaitable(short_term.get_stats)
+relative_age = _awaitable(short_term.relative_age)
+store_short_term_memory = _awaitable(short_term.store_short_term_memory)
+update_short_term_memory = _awaitable(short_term.update_short_term_memory)
+write_turn = _awaitable(short_term.write_turn)
+
+count_vectors = _awaitable(semantic.count_vectors)
+drop_vectors = _awaitable(semantic.drop_vectors)
+embed_rows = _awaitable(semantic.embed_rows)
+
+adjust = _awaitable(relationships.adjust)
+decay_all = _awaitable(relationships.decay_all)
+ensure_and_touch = _awaitable(relationships.ensure_and_touch)
+get = _awaitable(relationships.get)
+history = _awaitable(relationships.history)
+list_recent = _awaitable(relationships.list_recent)
+relationship_text = _awaitable(relationships.relationship_text)
+
+examine = _awaitable(doctor.examine)
+
+delete_quarantined = _awaitable(forgetting.delete_quarantined)
+
+link_participants = _awaitable(privacy.link_participants)
+list_quarantined = _awaitable(privacy.list_quarantined)
+release = _awaitable(privacy.release)
+scope_of = _awaitable(privacy.scope_of)
+set_conversation_local_only = _awaitable(privacy.set_conversation_local_only)
+set_conversation_privacy = _awaitable(privacy.set_conversation_privacy)
+set_privacy = _awaitable(privacy.set_privacy)
+set_screen = _awaitable(privacy.set_screen)
+unlink_participant = _awaitable(privacy.unlink_participant)
+
+accept_refused = _awaitable(stories.accept_refused)
+add_alternative = _awaitable(stories.add_alternative)
+add_running_recap_version = _awaitable(stories.add_running_recap_version)
+add_scene_break = _awaitable(stories.add_scene_break)
+auto_hide_plan = _awaitable(stories.auto_hide_plan)
+branch_conversation = _awaitable(stories.branch_conversation)
+check_message_exclusion = _awaitable(stories.check_message_exclusion)
+choose_alternative = _awaitable(stories.choose_alternative)
+choose_scene_recap = _awaitable(stories.choose_scene_recap)
+clear_all = _awaitable(stories.clear_all)
+concatenate_recap = _awaitable(stories.concatenate_recap)
+copy_recaps = _awaitable(stories.copy_recaps)
+delete_running_recap_version = _awaitable(stories.delete_running_recap_version)
+dismiss_refused = _awaitable(stories.dismiss_refused)
+edit_memory = _awaitable(stories.edit_memory)
+edit_scene_break = _awaitable(stories.edit_scene_break)
+from_number = _awaitable(stories.from_number)
+get_data = _awaitable(stories.get_data)
+get_memory = _awaitable(stories.get_memory)
+get_recap_text = _awaitable(stories.get_recap_text)
+get_running_recap = _awaitable(stories.get_running_recap)
+get_running_recap_injection = _awaitable(stories.get_running_recap_injection)
+get_running_recap_storage = _awaitable(stories.get_running_recap_storage)
+get_running_recap_versions = _awaitable(stories.get_running_recap_versions)
+get_scene_range = _awaitable(stories.get_scene_range)
+get_scene_recaps = _awaitable(stories.get_scene_recaps)
+get_short_token_limit = _awaitable(stories.get_short_token_limit)
+list_alternatives = _awaitable(stories.list_alternatives)
+list_refused = _awaitable(stories.list_refused)
+list_scenes = _awaitable(stories.list_scenes)
+queue_recaps = _awaitable(stories.queue_recaps)
+refresh_memory = _awaitable(stories.refresh_memory)
+remove_scene_break = _awaitable(stories.remove_scene_break)
+role_from_number = _awaitable(stories.role_from_number)
+role_to_number = _awaitable(stories.role_to_number)
+set_current_running_recap = _awaitable(stories.set_current_running_recap)
+set_data = _awaitable(stories.set_data)
+set_scene_recap = _awaitable(stories.set_scene_recap)
+switch_stories = _awaitable(stories.switch_stories)
+to_number = _awaitable(stories.to_number)
+to_numbers = _awaitable(stories.to_numbers)
+update_message_inclusion_flags = _awaitable(stories.update_message_inclusion_flags)
+
+add_facts_with_meta = _awaitable(lifelong.add_facts_with_meta)
+classify_items = _awaitable(lifelong.classify_items)
+compact = _awaitable(lifelong.compact)
+consolidate_history = _awaitable(lifelong.consolidate_history)
+deep_consolidation = _awaitable(lifelong.deep_consolidation)
+delete_item = _awaitable(lifelong.delete_item)
+delete_items = _awaitable(lifelong.delete_items)
+edit_item = _awaitable(lifelong.edit_item)
+get_item = _awaitable(lifelong.get_item)
+get_item_history = _awaitable(lifelong.get_item_history)
+health = _awaitable(lifelong.health)
+list_duplicates = _awaitable(lifelong.list_duplicates)
+merge_items = _awaitable(lifelong.merge_items)
+on_stream_end = _awaitable(lifelong.on_stream_end)
+pin_item = _awaitable(lifelong.pin_item)
+pin_items = _awaitable(lifelong.pin_items)
+prune_ltm = _awaitable(lifelong.prune_ltm)
+prune_session_by_ttl = _awaitable(lifelong.prune_session_by_ttl)
+purge_items = _awaitable(lifelong.purge_items)
+restore_item = _awaitable(lifelong.restore_item)
+restore_items = _awaitable(lifelong.restore_items)
+retag_items = _awaitable(lifelong.retag_items)
+run_cycle = _awaitable(lifelong.run_cycle)
+search_items = _awaitable(lifelong.search_items)
+trigger_memory_consolidation = _awaitable(lifelong.trigger_memory_consolidation)
+
+cancel = _awaitable(jobs.cancel)
+clear_queue = _awaitable(jobs.clear_queue)
+count_operations = _awaitable(jobs.count_operations)
+enqueue_operation = _awaitable(jobs.enqueue_operation)
+list_operations = _awaitable(jobs.list_operations)
+operation_scope = _awaitable(jobs.operation_scope)
+register_handler = _awaitable(jobs.register_handler)
+retry_operation = _awaitable(jobs.retry_operation)
+run_pending = _awaitable(jobs.run_pending)
+
+add_token = _awaitable(tokens.add_token)
+find_token = _awaitable(tokens.find_token)
+list_tokens = _awaitable(tokens.list_tokens)
+narrow_scope = _awaitable(tokens.narrow_scope)
+revoke_token = _awaitable(tokens.revoke_token)
+
+save_transcript = _awaitable(transcripts.save_transcript)
+
+export_items = _awaitable(transfer.export_items)
+export_values = _awaitable(transfer.export_values)
+import_items = _awaitable(transfer.import_items)
+import_values = _awaitable(transfer.import_values)
+
+export_chat = _awaitable(exports.export_chat)
+
+import_file = _awaitable(imports.import_file)
+
+set_value = _awaitable(config.set_value)
+
+check_server = _awaitable(db.check_server)
+configure = _awaitable(db.configure)
+current_database = _awaitable(db.current_database)
+default_database = _awaitable(db.default_database)
+forget = _awaitable(db.forget)
+insert_memory = _awaitable(db.insert_memory)
+migrate = _awaitable(db.migrate)
+open_database = _awaitable(db.open_database)
+pack_index = _awaitable(db.pack_index)
+reindex = _awaitable(db.reindex)
+verify_index = _awaitable(db.verify_index)

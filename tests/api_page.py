@@ -1,6 +1,6 @@
 """Writes docs/api.md: the public names of every door with their signatures, as the code has them.
 
-`make docs` runs `python -m tests.api_page`; `tests/unit/test_readme.py` compares the page.
+`make docs-site` runs `python -m tests.api_page`; the page is not kept in the repository.
 """
 
 from __future__ import annotations

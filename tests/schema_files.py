@@ -1,4 +1,4 @@
-"""Writes the files that show the database as it is today: `sql/schema/*.sql` and `docs/schema.md`.
+"""Writes the files that show the database as it is today: `sql/schema/*.sql`, and for the site `docs/schema.md`.
 
 `make docs` runs `python -m tests.schema_files`; `--check` only says which are out of date, and `--first-revision` also
 writes the statements of revision 0001, refused once there is a second one: a shipped migration is never edited.
@@ -168,7 +168,6 @@ def build_files(*, first_revision: bool = False) -> dict[Path, str]:
     """Return what each generated file should hold."""
     root = resources.find("sql").parent
     made = {root / "sql" / "schema" / f"{family}.sql": build_script(family) for family in HEADERS}
-    made[root / "docs" / "schema.md"] = build_document()
     if first_revision:
         versions = migration.find_folder() / "versions"
         made |= {versions / f"v0001_tables.{family}.sql": build_script(family, stamped=False) for family in HEADERS}
@@ -176,7 +175,10 @@ def build_files(*, first_revision: bool = False) -> dict[Path, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the files, or with `--check` say which differ."""
+    """Write the files, or with `--check` say which differ; `--page` writes the page of the site."""
+    if "--page" in arguments:
+        (resources.find("sql").parent / "docs" / "schema.md").write_text(build_document(), encoding="utf-8")
+        return 0
     first = "--first-revision" in arguments
     if first and len(migration.list_revisions()) > 1:
         sys.stderr.write("Revision 0001 has shipped: add a revision instead of changing it.\n")

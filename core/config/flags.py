@@ -376,9 +376,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     hook_timeout_seconds: float = flag(
         5.0, "Longest wait for a hook of the host.", unit="seconds", low=0.1, high=600, group="Running"
     )
-    aio_workers: int = flag(
-        8, "Threads that serve the awaitable functions.", unit="threads", low=1, high=64, group="Running"
-    )
     templates_dir: Path | None = flag(
         None,
         "Folder whose files stand in place of files of the same name in prompts/.",

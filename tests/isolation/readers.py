@@ -356,8 +356,8 @@ def listed() -> dict[str, list[str]]:
 
 
 def aio_names() -> set[str]:
-    """Return the names of `core.aio`; each is one of a door."""
-    return set(aio.__all__)
+    """Return the names of `core.aio`; each is a public function of another module."""
+    return {name for name, value in vars(aio).items() if inspect.iscoroutinefunction(value)}
 
 
 def walked(world: World, asking: Asking, name: str, place: Place) -> str:

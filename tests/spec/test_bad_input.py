@@ -9,7 +9,6 @@ import math
 import pickle
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -259,24 +258,21 @@ def test_g24_a_connection_string_is_no_error_from_the_depths_of_any_door(
     """What a call does not need it need not look at; what it takes for a handle it names."""
     monkeypatch.chdir(tmp_path)
     wrong, refused = [], 0
-    for module, names in vars(aio)["DOORS"].items():
-        door = import_module(module, "core")
-        for name in set(names.split()) - {"configure"}:  # which takes a connection string
-            call = getattr(door.HistoryEngine() if name == "build_context" else door, name)
-            parameters = inspect.signature(call).parameters
-            if "db" not in parameters:
-                continue
-            needed = [
-                each for each in parameters.values() if each.default is each.empty and "VAR" not in each.kind.name
-            ]
-            given = {each.name: _anything(each) for each in needed}
-            try:
-                call(**{**given, "db": "sqlite:///never-opened.db"})
-            except (AttributeError, TypeError) as error:
-                refused += 1
-                wrong += [f"{name}: {error}"] * (not str(error).startswith("db is of type str. Pass what"))
-            except (CoreError, ValueError):
-                pass
+    public = {name: value for name, value in vars(aio).items() if inspect.iscoroutinefunction(value)}
+    for name in set(public) - {"configure"}:  # which takes a connection string
+        call = inspect.unwrap(public[name])
+        parameters = inspect.signature(call).parameters
+        if "db" not in parameters:
+            continue
+        needed = [each for each in parameters.values() if each.default is each.empty and "VAR" not in each.kind.name]
+        given = {each.name: _anything(each) for each in needed}
+        try:
+            call(**{**given, "db": "sqlite:///never-opened.db"})
+        except (AttributeError, TypeError) as error:
+            refused += 1
+            wrong += [f"{name}: {error}"] * (not str(error).startswith("db is of type str. Pass what"))
+        except (CoreError, ValueError):
+            pass
     assert wrong == [] and refused > 100
 
 

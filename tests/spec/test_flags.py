@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core import aio, chat_history_cache, synth_tagging
+from core import chat_history_cache, synth_tagging
 from core.calls import defaults
 from core.config import FLAGS, Settings
 from core.database.engine import Database
@@ -283,26 +281,6 @@ def _template_steps(stage: Stage, value: Any) -> object:
     folder: Path = stage.folder  # type: ignore[attr-defined]
     (folder / "instructions.txt.j2").write_text("{% for i in range(3000) %}{% endfor %}Answer in JSON.")
     return stage.prompt("hi", TEMPLATES_DIR=folder, TEMPLATE_STEPS=value, ANSWER_FORMAT="actions")["instructions"]
-
-
-@probe(1, 3)
-def _aio_workers(stage: Stage, value: Any) -> object:
-    lock, running = threading.Lock(), []
-    most = [0]
-
-    def slow() -> None:
-        with lock:
-            running.append(1)
-            most[0] = max(most[0], len(running))
-        time.sleep(0.3)  # a busy machine starts threads late
-        running.pop()
-
-    async def several() -> None:
-        await asyncio.gather(*(calls(settings=Settings(aio_workers=value)) for _ in range(3)))
-
-    calls = aio._awaitable(lambda: lambda settings: slow())
-    asyncio.run(several())
-    return most[0] > 1
 
 
 @pytest.fixture

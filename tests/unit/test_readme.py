@@ -18,7 +18,9 @@ from tests import api_page
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 ABOUT = [ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")]
-PAGES = [README, *ABOUT, *sorted((ROOT / "docs").rglob("*.md"))]
+MADE = {ROOT / "docs" / name for name in ("api.md", "config.md", "schema.md")}
+"""Pages that `make docs-site` writes from the code."""
+PAGES = [README, *ABOUT, *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page not in MADE)]
 
 
 @pytest.fixture
@@ -115,11 +117,6 @@ def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) ->
     assert list(shown["input"]["payload"]["source"]) == list(made["input"]["payload"]["source"])
 
 
-def test_the_list_of_functions_is_that_of_the_code() -> None:
-    """Run `make docs` when this fails."""
-    assert api_page.PAGE.read_text(encoding="utf-8") == api_page.text()
-
-
 def test_the_list_of_functions_explains_every_argument() -> None:
     """Who reads the page needs no Python at hand: what each function takes, gives, raises, and an example."""
     entries = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", api_page.text(), re.MULTILINE | re.DOTALL))
@@ -137,8 +134,9 @@ def test_the_list_of_functions_has_every_awaitable_one() -> None:
     """`core.aio` has the names of every door: a door that the page forgets is missed here."""
     from core import aio
 
+    names = {name for name, value in vars(aio).items() if inspect.iscoroutinefunction(value)}
     listed = set(re.findall(r"^(?:class )?(?:HistoryEngine\(\)\.)?(\w+)\(", api_page.text(), re.MULTILINE))
-    assert set(aio.__all__) - listed == set()
+    assert names - listed == set()
 
 
 def test_the_page_about_importing_names_what_a_row_needs() -> None:
@@ -170,7 +168,7 @@ def test_the_page_about_importing_names_every_option() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     """A page that was moved is missed here, not by a reader."""
     links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    assert [link for link in links if not ((target := (page.parent / link).resolve()).exists() or target in MADE)] == []
 
 
 def test_make_says_before_it_installs() -> None:

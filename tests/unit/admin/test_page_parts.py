@@ -15,8 +15,6 @@ from core.search.ranking.weights import WEIGHTS
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-
-
 def test_every_kind_and_every_reason_of_the_ranking_has_words_for_people() -> None:
     """A new one without words would be shown as the program writes it."""
     assert {*KINDS, WISH, ""} == set(formats.KIND_NAMES)
