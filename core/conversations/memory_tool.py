@@ -13,7 +13,7 @@ from ..errors import MessageError, StoreError
 from ..memories.rules_modes import is_tool_offered
 from ..scope import Scope
 from ..shapes import ToolAnswer, ToolCall, ToolForm
-from ..text.replies import without_thoughts
+from ..text.thoughts import strip_thoughts
 from . import rules_tool_calls
 from .saved import save_memory
 
@@ -83,7 +83,7 @@ def parse_tool_call(
     ['Ann likes tea']
     """
     if isinstance(reply, str):
-        return rules_tool_calls.read_text_calls(without_thoughts(reply))
+        return rules_tool_calls.read_text_calls(strip_thoughts(reply))
     if not isinstance(reply, (Mapping, list, tuple)):
         raise MessageError(
             f"reply is of type {type(reply).__name__}. Pass the model's text, its message, or its list of tool calls.",
@@ -91,7 +91,7 @@ def parse_tool_call(
         )
     calls = rules_tool_calls.read_native_calls(reply)
     content = reply.get("content") if isinstance(reply, Mapping) else None
-    return calls or (rules_tool_calls.read_text_calls(without_thoughts(content)) if isinstance(content, str) else [])
+    return calls or (rules_tool_calls.read_text_calls(strip_thoughts(content)) if isinstance(content, str) else [])
 
 
 def run_tool_call(

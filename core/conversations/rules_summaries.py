@@ -15,7 +15,8 @@ from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
 from ..text.host_values import get, is_plain
 from ..text.refusals import judge_refusal
-from ..text.replies import read_object, without_thoughts
+from ..text.replies import read_object
+from ..text.thoughts import strip_thoughts
 from ..text.times import zone
 
 UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
@@ -187,7 +188,7 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
 
     found = read_object(reply, ("title", "summary"))
     if found is None:
-        words = usable(read_summary(without_thoughts(reply)))
+        words = usable(read_summary(strip_thoughts(reply)))
         if not words or words.startswith(("{", "[", "```")):  # an object without the keys is no summary
             return build_substitute(lines)
         return Summary(UNTITLED, words, "model")

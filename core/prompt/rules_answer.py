@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from ..text.replies import MAX_CHARS, read_object, without_thoughts
+from ..text.replies import MAX_CHARS, read_object
+from ..text.thoughts import strip_thoughts
 
 TEXTS = ("text", "content", "message")
 """Fields in which an answer or the payload of an action holds words, the first one filled counts."""
@@ -49,7 +50,7 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
         return Answer(text="", actions=[], problems=[f"the answer is of type {type(text).__name__}, not a text"])
     if len(text) > MAX_CHARS:
         return Answer(text="", actions=[], problems=[f"the answer has {len(text)} characters, more than {MAX_CHARS}"])
-    said = without_thoughts(text)
+    said = strip_thoughts(text)
     if not said:
         return Answer(text="", actions=[], problems=["the answer is empty"])
     answer = read_object(text, ("actions",))

@@ -19,8 +19,9 @@ from ..shapes import RecapTarget
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
 from ..text.refusals import judge_refusal
-from ..text.replies import read_object, without_thoughts
+from ..text.replies import read_object
 from ..text.sizes import to_json
+from ..text.thoughts import strip_thoughts
 from . import table_refused
 
 T = TypeVar("T")
@@ -74,7 +75,7 @@ def read_text(reply: str, keys: Sequence[str]) -> str:
     found = read_object(reply, keys, fits=lambda made: any(isinstance(made.get(key), str) for key in keys))
     if found is not None:
         return next(str(found[key]).strip() for key in keys if isinstance(found.get(key), str))
-    return without_thoughts(reply).strip()
+    return strip_thoughts(reply).strip()
 
 
 def reason_against(tools: Tools, text: str, current: str) -> str:

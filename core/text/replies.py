@@ -10,6 +10,7 @@ from typing import Any
 
 from .loose_json import MAX_DEPTH, MAX_DIGITS, TooDeepError, iter_objects
 from .strict_json import make_strict
+from .thoughts import strip_thoughts
 
 MAX_CHARS = 1_000_000
 """A longer reply is no answer."""
@@ -21,7 +22,6 @@ start of the text, to say where it was."""
 
 Fits = Callable[[dict[str, Any]], bool]
 
-_TAG = re.compile(r"<(/?)(think|thinking|reasoning)(?:\s[^<>]{0,200})?(/?)>", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[ \t]*[\w.+#-]*")
 _FENCE = "```"
 _LIST = re.compile(r'\[\s*+[\[{"\]]')
@@ -33,32 +33,12 @@ def is_unreadable(text: str) -> bool:
     return len(text) > MAX_CHARS or text.startswith(("{", _FENCE)) or bool(_LIST.match(text))
 
 
-def without_thoughts(reply: str) -> str:
-    """Return the reply without its think-blocks, trimmed."""
-    kept: list[str] = []
-    inside = ""
-    at = 0
-    for tag in _TAG.finditer(reply):
-        closes, name, alone = bool(tag[1]), tag[2].lower(), bool(tag[3])
-        if inside:
-            inside = "" if closes and name == inside else inside
-            at = tag.end()
-            continue
-        if not closes:
-            kept.append(reply[at : tag.start()])
-        inside = "" if closes or alone else name
-        at = tag.end()
-    if not inside:
-        kept.append(reply[at:])
-    return "".join(kept).strip()
-
-
 def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) -> dict[str, Any] | None:
     """Return the object that a reply holds, wherever and however it stands there; None where it holds none."""
     if not isinstance(reply, str) or len(reply) > MAX_CHARS:
         return None
     wanted = _Wanted((keys,) if isinstance(keys, str) else tuple(keys), fits)
-    text = without_thoughts(reply)
+    text = strip_thoughts(reply)
     fenced = _first_fence(text)
     try:
         for read in (_exact, _mended):

@@ -72,6 +72,7 @@ from core.text import (
     replies,
     sizes,
     strict_json,
+    thoughts,
     times,
     words,
 )
@@ -222,7 +223,7 @@ def _secondary(value: str) -> object:
     patterns = _patterns()
     return (
         replies.read_object(value, ("title", "summary")),
-        replies.without_thoughts(value),
+        thoughts.strip_thoughts(value),
         summaries.read_reply(value, (), patterns=patterns),
         consolidation.read_reply(value, patterns=patterns),
         consolidation.read_deep_reply(value, patterns=patterns),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, get_args
 
-from ...text.replies import without_thoughts
+from ...text.thoughts import strip_thoughts
 
 INCLUDED = "Recap of message(s)"
 """Value of `include` of a recap that is shown."""
@@ -61,7 +61,7 @@ def join_prefill(prefill: str, reply: str) -> str:
     """Return a reply with its beginning, which some models say again and some do not."""
     if not prefill:
         return reply
-    said = without_thoughts(reply)
+    said = strip_thoughts(reply)
     return said if said.startswith(prefill.strip()) else prefill + said
 
 

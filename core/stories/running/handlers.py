@@ -14,7 +14,8 @@ from ...messages.table_scenes import Scene
 from ...scope import Scope
 from ...shapes import Operation
 from ...text.extracts import build_extract
-from ...text.replies import is_unreadable, read_object, without_thoughts
+from ...text.replies import is_unreadable, read_object
+from ...text.thoughts import strip_thoughts
 from .. import model_calls, token_counts
 from ..model_calls import keep_refused, reason_against
 from ..recaps.rules import corrected
@@ -169,7 +170,7 @@ def _by_model(tools: Tools, former: Story, added: Sequence[Scene]) -> _Made:
         said, reason = _read(tools, reply)
         story = parts.combine(story, said)
         if reason:
-            return _Made(story, without_thoughts(reply).strip(), reason)
+            return _Made(story, strip_thoughts(reply).strip(), reason)
     return _Made(story)
 
 
@@ -178,7 +179,7 @@ def _read(tools: Tools, reply: str) -> tuple[dict[str, Any], str]:
     found = read_object(reply, parts.KEYS)
     if found is not None:
         return found, ""
-    text = without_thoughts(reply).strip()
+    text = strip_thoughts(reply).strip()
     return {"developments": [text]}, reason_against(tools, text, "") or (
         model_calls.UNREADABLE if is_unreadable(text) else ""
     )

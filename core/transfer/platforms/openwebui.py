@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...text.folding import clean
+from ...text.thoughts import strip_thoughts
 from .archive import Member
 from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
 from .trees import NO_TIME, Node, choose_branch
 from .values import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
-
-_THOUGHTS = {
-    "details": re.compile(
-        r"<details\b[^<>]*\btype=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]*>.*?</details>\s*",
-        re.DOTALL | re.IGNORECASE,
-    ),
-    **{
-        tag: re.compile(rf"<{tag}>.*?</{tag}>\s*", re.DOTALL | re.IGNORECASE)
-        for tag in ("think", "thinking", "reasoning")
-    },
-}
-"""What a model thought or did, inside its answer, by the tag around it."""
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
@@ -106,10 +94,4 @@ def _words(content: Any) -> str:
     parts = content if isinstance(content, list) else [content]
     texts = [clean(part) if isinstance(part, str) else text_at(part, "text") for part in parts]
     said = "\n".join(text for text in texts if text.strip())
-    for tag, thought in _THOUGHTS.items():
-        end = said.lower().rfind(f"</{tag}>")  # behind it nothing ends: looking from each beginning on would take long
-        if end >= 0:
-            end += len(tag) + 3
-            end += len(said[end:]) - len(said[end:].lstrip())
-            said = thought.sub("", said[:end]) + said[end:]
-    return said.strip()
+    return strip_thoughts(said)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.text.replies import MAX_CHARS, read_object, without_thoughts
+from core.text.replies import MAX_CHARS, read_object
 from core.text.strict_json import make_strict
 
 TRIP = {"title": "Trip", "summary": "Ok."}
@@ -222,13 +222,3 @@ def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: 
     written = json.dumps(value)[:cut]
     found = read_object(written, ())
     assert found is None or cut >= 1
-
-
-def test_g22_thoughts_are_dropped_and_nothing_else() -> None:
-    assert without_thoughts("  Hello <b>there</b>. ") == "Hello <b>there</b>."
-    assert without_thoughts("a<think>b</think>c<thinking>d</thinking>e") == "ace"
-    assert without_thoughts("<think>I could write <reasoning> here</think>Yes.") == "Yes."
-    assert without_thoughts("<think/>Yes. <thinker>No.</thinker>") == "Yes. <thinker>No.</thinker>"
-    assert without_thoughts("<think>never closed") == ""
-    assert without_thoughts("So: <think>a <think>b</think> c</think>yes.") == "So: yes."
-    assert without_thoughts("") == ""

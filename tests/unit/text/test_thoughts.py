@@ -1,0 +1,41 @@
+"""Thoughts are not part of what a model said (R37): a think-block must reach no stored chat line."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.text.thoughts import strip_thoughts
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("", ""),
+        ("  Hello <b>there</b>. ", "Hello <b>there</b>."),
+        ("a<think>b</think>c<thinking>d</thinking>e", "ace"),
+        ("<think>I could write <reasoning> here</think>Yes.", "Yes."),
+        ("<think/>Yes. <thinker>No.</thinker>", "Yes. <thinker>No.</thinker>"),
+        ("<think>never closed", ""),
+        ("So: <think>a <think>b</think> c</think>yes.", "So: yes."),
+        ("It began before the reply.</think>\n\nHello.", "Hello."),
+        ("<THINK>Loud.</THINK>Hello.", "Hello."),
+        ("<thought>Gemini</thought>Hello.", "Hello."),
+        ("<seed:think>Seed</seed:think>Hello.", "Hello."),
+        ("◁think▷Kimi◁/think▷Hello.", "Hello."),
+        ("[THINK]Magistral[/THINK]Hello.", "Hello."),
+        ('<details type="reasoning" done="true">\n<summary>Thought</summary>\n> Hm.\n</details>\nHello.', "Hello."),
+        ("<details><summary>Kept</summary></details>", "<details><summary>Kept</summary></details>"),
+        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+         "Hello."),
+        ("<|channel|>analysis<|message|>Hm.", ""),
+    ],
+)  # fmt: skip
+def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
+    """Every way in which servers mark thoughts inside the text."""
+    assert strip_thoughts(reply) == said
+
+
+@pytest.mark.parametrize("reply", ["Write `<think>` first, then the answer.", "Put <think> in front of it.", "a < b"])
+def test_r37_a_tag_that_is_talked_about_hides_nothing(reply: str) -> None:
+    """Someone who asks how reasoning models work must not lose the rest of the answer."""
+    assert strip_thoughts(reply) == reply
