@@ -14,7 +14,6 @@ from .calls.defaults import configure, default_database
 from .config import Settings
 from .database.engine import Database
 from .errors import MessageError
-from .index import keeping
 from .index import repair as search_repair
 from .index.differences import Difference
 from .index.entries import Progress
@@ -214,8 +213,7 @@ def check_server(db: Database | None = None, *, progress: Progress | None = None
     []
     """
     bare = _bare(db)
-    wanted = defaults.known_settings(None, bare).search_index
-    return check.check_server(bare, texts=True, search_index=wanted, progress=progress)
+    return check.check_server(bare, texts=True, progress=progress)
 
 
 def migrate(db: Database | None = None, *, progress: Progress | None = None) -> Migrated:
@@ -243,24 +241,20 @@ def reindex(
     db: Database | None = None,
     *,
     changed: bool = False,
-    settings: Settings | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Build the search index of rows that are not indexed yet, then put right whatever `verify_index` lists.
 
     Rows that others inserted by SQL get their place first. Writers go on meanwhile; searches use the plain predicates
-    for a source until it is complete. Interrupted, it goes on where it stopped. With SEARCH_INDEX 0 the index is
-    emptied instead; with 1 a database that kept none gets one again.
+    for a source until it is complete. Interrupted, it goes on where it stopped.
 
     Args:
         db: None is the database of the process.
         changed: instead of all that, index the rows anew whose text or tags somebody changed by SQL.
-        settings: those of the process where they are None; SEARCH_INDEX counts.
         progress: called with what is being done, how many are done and how many there are.
 
     Returns:
-        How many rows were indexed and places mended, or with SEARCH_INDEX 0 how many rows of the index went; 0 where
-        the index was in order.
+        How many rows were indexed and places mended; 0 where the index was in order.
 
     Raises:
         StoreError: the database cannot be reached; what was indexed stays.
@@ -271,13 +265,7 @@ def reindex(
     0
     """
     handle = defaults.handle(db)
-    known = defaults.settings_for(settings, handle, searches=True)
-    emptied = 0 if known.search_index else keeping.turn_off(handle)
     taken = inserted_rows.take_in_all(handle, progress)
-    if not known.search_index and not changed:
-        return taken + emptied
-    if known.search_index:
-        keeping.turn_on(handle)
     if changed:
         from .index import changed as changed_rows  # noqa: PLC0415 - loads numpy
 

@@ -3,8 +3,7 @@
 | name | for |
 |---|---|
 | search_memories, explain_search | the unified search, and the same with the reasons |
-| preview_search | the statements a search sends, and the plain ones it stands for |
-| free_memory_search, memory_search_action | the search a model or a person asks for in words |
+| free_memory_search | snippets that hold any word of a text, newest first |
 | should_remember, silently_record_memory | saving an interaction |
 """
 
@@ -22,22 +21,13 @@ from .database.engine import Database
 from .errors import StoreReadError
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
-from .search import preview
-from .search.free_search import free_memory_search, memory_search_action
+from .search.candidates import MOST_COMPARED
 from .search.reading import plain as search_plain
-from .shapes import Hit, now_utc
-
-NOT_KEPT = (
-    "The database keeps no search index: it was used with SEARCH_INDEX 0, and the rows themselves were asked. "
-    "`prompt-engine db reindex` makes one."
-)
-"""The note of a search with SEARCH_INDEX 1 that finds none."""
+from .shapes import Hit
 
 __all__ = [
     "explain_search",
     "free_memory_search",
-    "memory_search_action",
-    "preview_search",
     "search_memories",
     "should_remember",
     "silently_record_memory",
@@ -120,8 +110,7 @@ def explain_search(
     Returns:
         The report holds `hits` (source, id, rank, score, tier, tags, words, `context` for a row that matches nothing
         itself and stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what each
-        adds to the score), `sources` (considered, dropped by reason, error), `folded` (rows that say nearly the same as
-        a better one, `into` which) and `notes`, all plain JSON.
+        adds to the score), `sources` (considered, dropped by reason, error) and `notes`, all plain JSON.
 
     Raises:
         StoreReadError: no source could be read at all.
@@ -138,8 +127,8 @@ def explain_search(
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)
     if query.is_empty:
-        return [], {"hits": [], "sources": {}, "folded": [], "notes": list(query.notes)}
-    call = open_call(db, settings, scope, searches=True)
+        return [], {"hits": [], "sources": {}, "notes": list(query.notes)}
+    call = open_call(db, settings, scope)
     if call.settings is not known:
         query = searching.prepare(**arguments, settings=call.settings)
     with call.db.one_call():  # three reads on one connection, asked once whether it still stands
@@ -190,59 +179,56 @@ def report(result: searching.Result) -> dict[str, Any]:
             }
             for number, told in result.reports.items()
         },
-        "folded": [
-            {"source": sources.BY_NUMBER[c.source].name, "id": c.id, "into": [sources.BY_NUMBER[o.source].name, o.id]}
-            for c, o in result.choice.folded.items()
-        ],
         "notes": [
             *query.notes,
             *([str(error)] if (error := result.round.meaning_error) else []),
             *([f"The search index: {why}"] if (why := result.round.gathered.index_error) else []),
-            *([NOT_KEPT] if _is_not_kept(result.round.search) else []),
+            *(
+                f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
+                for number in result.round.gathered.newest_only
+            ),
             *(f"left aside, too many rows hold it: {word}" for word in result.round.gathered.left_aside),
         ],
     }
 
 
-def _is_not_kept(search: searching.Search) -> bool:
-    """Return whether a search with SEARCH_INDEX 1 found that the database keeps no index for it."""
-    waiting, ready = search.viewer.waiting, search.viewer.ready
-    return search.settings.search_index and any(n in waiting and n not in ready for n in search.query.numbers)
-
-
-def preview_search(
+def free_memory_search(
+    query: str,
+    limit: int = 5,
     *,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
-    **arguments: Any,
-) -> dict[str, dict[str, Any]]:
-    """Return what a search sends, and per source the plain statement it stands for, without asking a database.
+) -> list[str]:
+    """Return the snippets of memories and diary entries that hold any word of the query, newest first.
 
-    Args: those of `search_memories`. `db` only names the kind of server, MySQL by default.
+    Args:
+        query: words between white space.
+        limit: most snippets, 1 to 200.
 
     Returns:
-        Source to `statement` and `parameters`: the plain predicates, which give the rows a search in recency mode
-        chooses from; whoever runs it puts in `audiences`, `now` and `here` (the conversation). And `sent`, for every
-        source the same: the statements of the whole search as they go to the server, each with `for`, `statement` and
-        `parameters`; what only the database knows stands in angle brackets. `{}` when nothing is looked for.
+        At most `limit` snippets of different texts; `[]` for a blank query.
 
     Raises:
-        TypeError, ValueError: an argument of a wrong kind.
+        StoreReadError: nothing could be read.
 
-    >>> from prompt_engine.synth_core_memory import preview_search
-    >>> sorted(preview_search(tags=["cat"])), preview_search()
-    (['ai_diary', 'chat_history', 'memories'], {})
+    >>> from prompt_engine import insert_memory, open_database
+    >>> from prompt_engine.synth_core_memory import free_memory_search
+    >>> db = open_database("sqlite://")
+    >>> _ = insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
+    >>> free_memory_search("cat dog", db=db), free_memory_search(" ", db=db)
+    (['Tofu is a grey cat.'], [])
     """
-    known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
-    query = searching.prepare(**arguments, settings=known)
-    if query.is_empty:
-        return {}
-    inside = defaults.scope_for(scope, known)
-    family, clock = (db.family, db.clock) if db is not None else ("mysql", now_utc)
-    sent = preview.show_sent(query, known, inside, family, clock)
-    plain = preview.show_plain(query, known, inside, family)
-    return {source: {**shown, "sent": sent} for source, shown in plain.items()}
+    hits = search_memories(
+        keywords=query.split(),
+        include_chat=False,
+        limit=limit,
+        ranking="recency",
+        db=db,
+        settings=settings,
+        scope=scope,
+    )
+    return [hit["snippet"] for hit in hits]
 
 
 ORIGINAL_SEARCH = search_memories

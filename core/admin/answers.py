@@ -259,7 +259,6 @@ class HealthAnswer(BaseModel):
     kinds: dict[str, dict[str, int]] = Field(description="Kind to tier to number.")
     archived: int
     exact_duplicates: int
-    near_duplicates: int
     expired: int = Field(description="Session items that have expired and are not archived yet.")
     never_recalled: int
     orphans: int

@@ -92,8 +92,6 @@ class Request:
     """Bring the settings stored in the database."""
     recent: int = 0
     """Bring this many other conversations of each audience, those with the newest messages."""
-    exact: bool = False
-    """Take as many known words as it needs to find every match (recency mode)."""
     inserted_into: tuple[int, ...] = (0, 1, 2)
     """Numbers of the sources among which rows that others inserted by SQL are looked for, to be given their place."""
     bare: bool = False

@@ -11,7 +11,6 @@ from ..database import statements
 from ..database.dialects import from_key
 from ..database.engine import Database
 from ..errors import StoreError, StoreReadError
-from ..index.keeping import is_kept
 from ..index.lookups import NO_MATCH, TAG, TERM_BYTES, UNLISTED, WORD
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
@@ -28,9 +27,6 @@ so that a cut is noticed."""
 MOST_KNOWN = 2400
 """Most known words taken for all pieces together, each of which is looked up in every audience; of many pieces fewer
 are taken for each, LEAST_KNOWN or more."""
-EXACT, MOST_EXACT = 4000, 12_000
-"""As HEADS and INNER, and as MOST_KNOWN, where every match has to be found: beyond, all rows are compared one by one,
-which at 100,000 rows takes five times as long as so many words."""
 LEAST_KNOWN = 8
 LAST_CHAR = "\U0010ffff"
 FILLED_TO = 4
@@ -78,9 +74,8 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
     keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
     exact = {f.text for f in request.fragments if not f.unless and (f.closed or not f.at_end)}
     exact |= set(request.whole_words)
-    heads, inner, most = (EXACT, EXACT, MOST_EXACT) if request.exact else (HEADS, INNER, MOST_KNOWN)
-    asked = sum(heads * f.at_end + inner * f.at_start for f in request.fragments)
-    share = min(1.0, most / max(asked, 1))
+    asked = sum(HEADS * f.at_end + INNER * f.at_start for f in request.fragments)
+    share = min(1.0, MOST_KNOWN / max(asked, 1))
     return {
         "persona": scope.persona,
         "conversation": scope.conversation or "",
@@ -94,8 +89,8 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
         "tags": list(request.tags),
         "version": request.vocabulary_version,
         "recent": request.recent,
-        "heads": max(LEAST_KNOWN, int(heads * share)),
-        "inner": max(LEAST_KNOWN, int(inner * share)),
+        "heads": max(LEAST_KNOWN, int(HEADS * share)),
+        "inner": max(LEAST_KNOWN, int(INNER * share)),
     }
 
 
@@ -196,7 +191,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         audiences=tuple(dict.fromkeys(ids)),
         conversations=facts,
         docs={(r[1], r[2]): (int(r[3]), int(r[4])) for r in stats},
-        ready={r[1]: bool(r[2]) for r in progress if is_kept(r[2], r[4])},
+        ready={r[1]: bool(r[2]) for r in progress},
         waiting={r[1]: (r[3], r[4]) for r in progress if not r[2]},
         counts=tuple(c for c in counts if c.audience_id in visible),
         fragments=request.fragments,

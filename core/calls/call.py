@@ -41,12 +41,10 @@ def open_call(
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
-    *,
-    searches: bool = False,
 ) -> Call:
     """Return the call of a door that was passed these; what is None is the process's own."""
     known_db = defaults.handle(db)
-    known = defaults.settings_for(settings, known_db, searches=searches)
+    known = defaults.settings_for(settings, known_db)
     return Call(known_db, known, defaults.scope_for(scope, known))
 
 

@@ -16,7 +16,6 @@ from ..config import Settings, database_values_of, resolve
 from ..database import config_table
 from ..database.engine import Database
 from ..errors import StoreError
-from ..index import keeping
 from ..scope import Scope, _current, current_scope
 from ..shapes import IncomingMessage, now_utc
 
@@ -168,8 +167,6 @@ def open_database(
 
     db = open_bare(url, settings=settings, **options)
     migrating.ensure_present(db)
-    if not resolve(settings).search_index:
-        keeping.leave_out(db)
     return db
 
 
@@ -188,17 +185,8 @@ def check_handle(db: Any) -> Any:
     return db
 
 
-def settings_for(
-    settings: Settings | Mapping[str, object] | None = None, db: Any = None, *, searches: bool = False
-) -> Settings:
+def settings_for(settings: Settings | Mapping[str, object] | None = None, db: Any = None) -> Settings:
     """Return the settings of one call: those passed, else those of `configure`, over environment, table and file."""
-    known = _settings_for(settings, db)
-    if not (known.search_index or searches or db is None):
-        keeping.leave_out(db)
-    return known
-
-
-def _settings_for(settings: Settings | Mapping[str, object] | None, db: Any) -> Settings:
     settings = _process.settings if settings is None else settings
     if isinstance(settings, Settings):
         return settings

@@ -147,15 +147,11 @@ def reindex(run: Run, changed: ChangedOption = False) -> None:
     """Complete and mend the search index.
 
     Others may write meanwhile; interrupted, it goes on where it was when it is run again.
-    With SEARCH_INDEX 0 it empties the index instead.
     """
     from .. import db as door
 
     with output.bar() as bar:
         done = door.reindex(run.db, changed=changed, progress=bar)
-    if not run.settings.search_index:
-        run.answer({"done": done}, "SEARCH_INDEX is 0: no search index is kept.")
-        return
     said = f"{done} rows were indexed or mended." if done else "The search index is complete; nothing was changed."
     run.answer({"done": done}, said)
 

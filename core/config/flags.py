@@ -220,12 +220,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         choices=get_args(Ranking),
         group="Memories",
     )
-    search_index: bool = flag(
-        True,
-        "Keep an index of words and tags to rank by; 0, for small databases, asks the rows by JSON_CONTAINS and LIKE, "
-        "newest first.",
-        group="Memories",
-    )
     context_reach: int = flag(
         4,
         "Messages after one that fits, and before it (half as many among short turns), that may hold an answer; "
@@ -250,9 +244,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         group="Memories",
     )
     memory_labels: bool = flag(False, "Say in words where a memory comes from, and from which day.", group="Memories")
-    free_search_shuffle: bool = flag(
-        False, "Give the results of free search in random order instead of newest first.", group="Memories"
-    )
     wishes_in_prompt: int = flag(
         20,
         "Most standing wishes of a person shown in a prompt, the newest; 0 shows none.",
@@ -326,15 +317,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     record_wishes: bool = flag(
         True,
         "Keep what a message wishes once and for all, such as a name to be called by, a diet or a language.",
-        group="Saving",
-    )
-    near_duplicate_score: float = flag(
-        0.0,
-        "How alike a new memory must be to a recent one, 100 being equal, to count as the same.",
-        low=80,
-        high=100,
-        also=(0,),
-        default_means="off",
         group="Saving",
     )
     persona_id: str = flag(

@@ -172,7 +172,7 @@ def _database(db: Database, known: Settings) -> list[Symptom]:
         why = "Nothing can be stored or recalled; prompts are built from what the host hands in."
         return [Symptom("error", "server", str(error), why, "Follow what the sentence says, then look again.")]
     found = [Symptom("ok", "server", f"The database answers ({db.target.shown})."), speed]
-    found += _guarded("schema", "Server, rights and tables", lambda: _checked(db, known))
+    found += _guarded("schema", "Server, rights and tables", lambda: _checked(db))
     if db.family == "sqlite":
         found += _guarded("disk", "The file", lambda: list(_sqlite(db)))
     else:
@@ -181,8 +181,8 @@ def _database(db: Database, known: Settings) -> list[Symptom]:
     return found if rules.NO_TABLES in found else found + _tables(db, known)
 
 
-def _checked(db: Database, known: Settings | None) -> list[Symptom]:
-    listed = check.check_server(db, search_index=known is None or known.search_index)
+def _checked(db: Database) -> list[Symptom]:
+    listed = check.check_server(db)
     absent = {one.where for one in listed if (one.what, one.there) == ("table", "absent")}
     if absent.issuperset(entry.table for entry in registry.REGISTRY):
         listed = [one for one in listed if one.what not in ("table", "migration")]

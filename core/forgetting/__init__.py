@@ -30,7 +30,7 @@ from ..shapes import Source
 from ..short_term import cache as short_term_cache
 from ..stories import delayed_writes
 from ..tags import rules_index
-from ..text import near_duplicates, stems
+from ..text import stems
 from . import table, table_words
 from .table import Done, Target
 
@@ -224,7 +224,7 @@ def _empty_caches(call: Call, done: Done) -> None:
     for conversation in sorted(done.conversations):
         delayed_writes.get_saver(db).forget(persona, conversation)
     db.caches.pop(HELD, None)
-    for module in (rules_index, stems, near_duplicates, people, found_rows, language):
+    for module in (rules_index, stems, people, found_rows, language):
         module.forget_kept()
 
 

@@ -16,7 +16,7 @@ from ..database.schema import tags as tag_table
 from ..database.schema_recent import item_history
 from ..database.schema_semantic import search_vector
 from ..database.sources import MEMORIES, SourceTable
-from ..index import embeddings, indexed, keeping
+from ..index import embeddings, indexed
 from ..index import entries as index_entries
 from ..index import table as index_table
 from ..index.entries import Entry
@@ -200,11 +200,10 @@ class Removal:
             self._settle_tags()
 
     def purge_index(self) -> None:
-        """Write the packed parts of the index anew without the rows that went; empty one that is not kept."""
+        """Write the packed parts of the index anew without the rows that went."""
         from ..index import packing  # noqa: PLC0415 - loads numpy
 
         packing.purge(self.connection, self.db.family, self._audiences)
-        keeping.empty_unkept(self.connection)
 
     def _was_there(self, key: tuple[int, int, str, int], more: int) -> bool:
         """Return whether a count that has grown was there before: a new one is no change of a row."""

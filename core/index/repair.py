@@ -32,7 +32,6 @@ from .entries import (
 )
 from .fresh_rows import is_fresh
 from .indexed import change_row
-from .keeping import is_kept
 from .lookups import TAG, WORD
 
 __all__ = ["Difference", "Progress", "backfill", "differences", "mend"]
@@ -46,7 +45,7 @@ def backfill(db: Database, progress: Progress | None = None) -> int:
     done = 0
     for source in sources.ALL:
         state = state_of(db, source)
-        while state is not None and not state.ready and is_kept(state.ready, state.until_id):
+        while state is not None and not state.ready:
             ids = _next_ids(db, source, state.next_id, state.until_id)
             if not ids:
                 db.transaction(partial(_set_ready, db, source, state.until_id), source="search_progress")

@@ -23,7 +23,7 @@ from ..database.schema import (
 )
 from ..database.statements import Part
 from ..text.words import endings
-from . import fresh_rows, keeping
+from . import fresh_rows
 from .entries import Entry
 from .lookups import TAG, TERM_BYTES, UNLISTED, WORD
 
@@ -56,11 +56,9 @@ _FRESH = ("audience_id", "source", "row_id", "at_us", "words", "local_only")
 _COUNT = ("audience_id", "kind", "term", "source", "docs")
 
 
-def add(connection: Connection, family: str, entries: Iterable[Entry], *, has_unkept: bool | None = None) -> None:
+def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     """Insert the index rows of `entries`, raise the counts, and make new words known."""
     every = list(entries)
-    if every and (keeping.has_unkept(connection, family) if has_unkept is None else has_unkept):
-        every = keeping.drop_unkept(connection, every)
     by_audience: dict[int, list[Entry]] = {}
     for entry_ in every:
         by_audience.setdefault(entry_.audience_id, []).append(entry_)

@@ -28,6 +28,7 @@ from .changes import (
     restore_items,
     retag_items,
 )
+from .classifying import classify_items
 from .compaction import compact
 from .condition import health
 from .cycles import (
@@ -38,13 +39,12 @@ from .cycles import (
     trigger_memory_consolidation,
 )
 from .items import add_facts_with_meta, get_item, get_item_history, search_items
-from .merging import Duplicates, classify_items, list_duplicates, merge_items
 from .pruning import prune_ltm, prune_session_by_ttl
 from .schedule import Scheduler
 
-__all__ = ["Added", "BulkResult", "Compacted", "CycleResult", "Duplicates", "Health", "Item", "ItemPage",
+__all__ = ["Added", "BulkResult", "Compacted", "CycleResult", "Health", "Item", "ItemPage",
            "ItemVersion", "Pruned", "Scheduler", "add_facts_with_meta", "classify_items", "compact",
            "consolidate_history", "deep_consolidation", "delete_item", "delete_items", "edit_item",
-           "get_item", "get_item_history", "health", "list_duplicates", "merge_items", "on_stream_end",
+           "get_item", "get_item_history", "health", "on_stream_end",
            "pin_item", "pin_items", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_item",
            "restore_items", "retag_items", "run_cycle", "search_items", "trigger_memory_consolidation"]  # fmt: skip

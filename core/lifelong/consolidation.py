@@ -214,7 +214,7 @@ def store(connection: Connection, call: Call, work: Work, items: Items) -> Store
     for who in sorted({who for _, who, _ in items}, key=lambda name: (name is None, name or "")):
         mine = [(row_id, item) for row_id, whose, item in items if whose == who]
         scope = replace(work.scope, participant=who)
-        done = table_merges.add(connection, db, scope, mine, place, near_score=call.settings.near_duplicate_score)
+        done = table_merges.add(connection, db, scope, mine, place)
         ids += done.ids
         joined += done.joined
     return Stored(tuple(sorted(ids)), joined)

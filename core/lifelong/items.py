@@ -104,7 +104,7 @@ def _store(call: Call, new: list[tuple[int, NewMemory]]) -> Added:
         if not allowed:
             return Added(notes=notes, reason="privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        done = table_merges.add(connection, db, scope, allowed, place, near_score=settings.near_duplicate_score)
+        done = table_merges.add(connection, db, scope, allowed, place)
         reason = "privacy" if len(allowed) < len(new) else "" if done.ids else "duplicate"
         return Added(len(done.ids), ids=done.ids, merged=done.joined, notes=notes, reason=reason)
 

@@ -15,16 +15,14 @@ from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.schema import memories
 from ..database.sources import MEMORIES
-from ..errors import MessageError
 from ..forgetting import table as forgetting
 from ..forgetting import table_words
 from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..memories import table_history
 from ..memories import table_reading as items
-from ..memories.rules import SAVED, WISH, merge_items
+from ..memories.rules import SAVED, WISH
 from ..memories.shapes import BulkResult
-from ..memories.table_merges import list_values, read_merging
 from ..memories.table_reading import Seen
 from ..shapes import WriteResult
 from ..tags import table as tags
@@ -191,40 +189,3 @@ def classify(db: Database, seen: Seen, ids: Sequence[int], *, kind: str | None, 
         return len(changed)
 
     return _change(db, seen, ids, work)
-
-
-def merge(db: Database, seen: Seen, keep: int, others: Sequence[int]) -> BulkResult | None:
-    """Let one item stand for others; None where there is none to keep."""
-
-    def work(connection: Connection) -> BulkResult | None:
-        rows = {row.id: row for row in items.lock_items(connection, seen, [keep, *others])}
-        kept = rows.get(keep)
-        if kept is None or _is_former(kept) or kept.quarantined:
-            return None
-        going = [rows[each] for each in others if each in rows and not _is_former(rows[each])]
-        for row in going:
-            if (row.audience_id, row.participant_key) != (kept.audience_id, kept.participant_key):
-                raise MessageError(
-                    f"Item {row.id} is seen by others, or of another person, than item {keep}. Items are merged where "
-                    "both are the same.",
-                    fields=("others",),
-                )
-            if WISH in (row.kind, kept.kind):
-                raise MessageError("A standing wish is not merged. Delete it under wishes.", fields=("others",))
-        merged = read_merging(kept)
-        for row in going:
-            merged = merge_items(merged, read_merging(row))
-        now = db.clock()
-        values = {
-            **list_values(merged),
-            "updated_at": now,
-            **({"expires_at": None} if merged.tier == "long_term" else {}),
-        }
-        connection.execute(update(memories).where(_C.persona_id == seen.persona, _C.id == keep).values(values))
-        hidden = {"archived_at": now, "superseded_by": keep, "updated_at": now}
-        indexed.set_hidden(connection, db, MEMORIES, seen.persona, [row.id for row in going], **hidden)
-        if list(merged.tags) != stored_tags(kept.tags):
-            _set_tags(connection, db, seen.persona, {keep: list(merged.tags)})
-        return BulkResult(len(going), tuple(each for each in others if each not in rows))
-
-    return db.repeat(work, source="memories")

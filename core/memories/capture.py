@@ -137,7 +137,6 @@ def silently_record_memory(
         call.scope,
         memory,
         privacy_default=call.settings.privacy_default,
-        near_score=call.settings.near_duplicate_score,
         refused={content_digest(text) for text in recalled} | table_recalls.read_turn(call.db, call.scope),
         row_id=row_id,
     )

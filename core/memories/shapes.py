@@ -168,8 +168,6 @@ class Health(TypedDict):
     archived: int
     exact_duplicates: int
     """Items that say what an older one of the same audience and participant says."""
-    near_duplicates: int
-    """Items that say nearly that, among the newest."""
     expired: int
     """Session items that have expired and are not archived yet."""
     never_recalled: int

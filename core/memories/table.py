@@ -29,10 +29,6 @@ from ..tags import table as tags
 from .new_item import NewMemory, Provenance, Tier, read
 from .table_sources import join_sources
 
-NEWEST_COMPARED = 200
-"""Items a near duplicate is looked for among."""
-NEAR_CHARS = 4000
-"""Longer texts are no near duplicates of anything: comparing them takes the product of both lengths."""
 _C = memories.c
 
 
@@ -70,7 +66,6 @@ def capture(
     memory: NewMemory,
     *,
     privacy_default: str,
-    near_score: float = 0.0,
     refused: Collection[bytes] = (),
     row_id: int | None = None,
 ) -> WriteResult:
@@ -83,7 +78,7 @@ def capture(
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
         refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
         audiences.lock(connection, scope.persona, place.audience_id)
-        double = _double(connection, db, scope, place.audience_id, memory, near_score)
+        double = _double(connection, db, scope, place.audience_id, memory)
         if double is not None:
             renew(connection, db, scope.persona, double, memory.at, memory.source_message_ids)
             return _result(memory, double, "duplicate")
@@ -187,19 +182,13 @@ def active(scope: Scope, audience_id: int, now: datetime) -> list[Any]:
     ]
 
 
-def _double(
-    connection: Connection, db: Database, scope: Scope, audience_id: int, memory: NewMemory, near_score: float
-) -> int | None:
+def _double(connection: Connection, db: Database, scope: Scope, audience_id: int, memory: NewMemory) -> int | None:
     """Return the id of the item that says the same, the newest of several; None where there is none."""
     where = active(scope, audience_id, db.clock())
     newest = (_C.timestamp.desc(), _C.id.desc())
     same = select(_C.id).where(*where, _C.content_hash == memory.digest).order_by(*newest).limit(1)
-    found = connection.execute(same).scalar()
-    if found is not None or near_score <= 0 or len(memory.folded) > NEAR_CHARS:
-        return found
-    recent = select(_C.id, _C.text_folded).where(*where).order_by(*newest).limit(NEWEST_COMPARED)
-    near = [(row.id, row.text_folded or "") for row in connection.execute(recent)]
-    return nearest(memory.folded, near, near_score)
+    found: int | None = connection.execute(same).scalar()
+    return found
 
 
 def change_visible(
@@ -236,18 +225,6 @@ _ONE = select(
 ).where(_ITS_ID, _C.quarantined == 0).with_for_update()  # fmt: skip
 
 
-def nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> int | None:
-    """Return the id of the text most like `folded`, if it is at least `score` alike; of equals the first."""
-    from rapidfuzz import fuzz  # noqa: PLC0415 - only where near duplicates are looked for
-
-    best, best_score = None, 0.0
-    for row_id, other in others:
-        found = fuzz.ratio(folded, other, score_cutoff=score) if len(other) <= NEAR_CHARS else 0.0
-        if found >= score and found > best_score:
-            best, best_score = row_id, found
-    return best
-
-
 def renew(
     connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
 ) -> None:
@@ -276,5 +253,5 @@ def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
     return db.repeat(work, source="memories")
 
 
-__all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "change_visible", "insert", "is_private", "nearest",
+__all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "change_visible", "insert", "is_private",
            "read", "remove", "renew", "write"]  # fmt: skip

@@ -24,7 +24,6 @@ from ..text.hits import stored_tags
 from . import table as memories
 from .new_item import NewMemory
 from .rules import WISH, Merging, merge_items
-from .table import NEAR_CHARS, NEWEST_COMPARED
 
 _C = table.c
 _COLUMNS = (
@@ -51,15 +50,13 @@ def add(
     scope: Scope,
     new: Sequence[tuple[int, NewMemory]],
     place: Place,
-    *,
-    near_score: float,
 ) -> Stored:
     """Store items of one conversation and participant, and return which were new."""
     if not new:
         return Stored()
     audiences.lock(connection, scope.persona, place.audience_id)
-    kept, doubles = _among_themselves(new, near_score)
-    there = _there(connection, db, scope, place.audience_id, kept, near_score)
+    kept, doubles = _among_themselves(new)
+    there = _there(connection, db, scope, place.audience_id, kept)
     fresh: list[tuple[int, NewMemory]] = []
     more_tags: Counter[str] = Counter()
     for row_id, memory in kept:
@@ -74,12 +71,12 @@ def add(
 
 
 def _among_themselves(
-    new: Sequence[tuple[int, NewMemory]], near_score: float
+    new: Sequence[tuple[int, NewMemory]],
 ) -> tuple[list[tuple[int, NewMemory]], int]:
     """Return the items that say different things, each with what those that say the same bring, and how many joined."""
     kept: list[tuple[int, NewMemory]] = []
     for row_id, memory in new:
-        at = _place_of(memory, kept, near_score)
+        at = _place_of(memory, kept)
         if at is None:
             kept.append((row_id, memory))
         else:
@@ -87,14 +84,8 @@ def _among_themselves(
     return kept, len(new) - len(kept)
 
 
-def _place_of(memory: NewMemory, kept: Sequence[tuple[int, NewMemory]], near_score: float) -> int | None:
-    for at, (_, other) in enumerate(kept):
-        if other.digest == memory.digest:
-            return at
-    if near_score <= 0:
-        return None
-    near = [(at, other.folded) for at, (_, other) in enumerate(kept)]
-    return memories.nearest(memory.folded, near, near_score) if len(memory.folded) <= NEAR_CHARS else None
+def _place_of(memory: NewMemory, kept: Sequence[tuple[int, NewMemory]]) -> int | None:
+    return next((at for at, (_, other) in enumerate(kept) if other.digest == memory.digest), None)
 
 
 def _merging(memory: NewMemory) -> Merging:
@@ -158,7 +149,6 @@ def _there(
     scope: Scope,
     audience_id: int,
     new: Iterable[tuple[int, NewMemory]],
-    near_score: float,
 ) -> Callable[[NewMemory], int | None]:
     """Return a function that tells the item that says the same as another one."""
     where = [*memories.active(scope, audience_id, db.clock()), _C.kind != WISH]  # wishes are made and end elsewhere
@@ -168,18 +158,7 @@ def _there(
         chosen = select(_C.id, _C.content_hash).where(*where, _C.content_hash.in_(part)).order_by(*newest)
         for row in connection.execute(chosen):
             equal.setdefault(bytes(row.content_hash), row.id)
-    near: list[tuple[int, str]] = []
-    if near_score > 0:
-        recent = select(_C.id, _C.text_folded).where(*where).order_by(*newest).limit(NEWEST_COMPARED)
-        near = [(row.id, row.text_folded or "") for row in connection.execute(recent)]
-
-    def find(memory: NewMemory) -> int | None:
-        found = equal.get(memory.digest)
-        if found is not None or not near or len(memory.folded) > NEAR_CHARS:
-            return found
-        return memories.nearest(memory.folded, near, near_score)
-
-    return find
+    return lambda memory: equal.get(memory.digest)
 
 
 def _join(connection: Connection, db: Database, persona: str, row_id: int, memory: NewMemory) -> set[str]:

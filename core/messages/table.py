@@ -22,7 +22,6 @@ from ..database.sources import CHAT
 from ..errors import StoreWriteError
 from ..index import entries as index_entries
 from ..index import table as index_table
-from ..index.keeping import ANY_UNKEPT
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
 from ..wishes import table as wishes_table
@@ -137,7 +136,7 @@ def _insert_one(
     if message.participant:
         names = {message.participant: message.sender_name}
         table_participants.note_names(connection, db, persona, names, levels)
-    write_rows(connection, db, persona, [(row_id, message, place)], has_unkept=bool(row.unkept))
+    write_rows(connection, db, persona, [(row_id, message, place)])
     return place
 
 
@@ -183,7 +182,6 @@ def _look() -> Any:
         shown.scalar_subquery().label("display_name"),
         same_id.scalar_subquery().label("same_id"),
         same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery().label("same_text"),
-        ANY_UNKEPT.label("unkept"),
     ).where(c.persona_id == persona, c.conversation_key == bindparam("conversation"))
 
 
@@ -216,16 +214,14 @@ def write_rows(
     db: Database,
     persona: str,
     ready: Sequence[tuple[int, NewMessage, table_conversations.Place]],
-    *,
-    has_unkept: bool | None = None,
 ) -> None:
-    """Insert the rows, then their index rows, which are shared by many writers (`has_unkept`: see `index.table`)."""
+    """Insert the rows, then their index rows, which are shared by many writers."""
     rows.insert_rows(connection, chat_history_cache, [_row(persona, *each) for each in ready])
     entries = [
         index_entries.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
         for row_id, m, place in ready
     ]
-    index_table.add(connection, db.family, entries, has_unkept=has_unkept)
+    index_table.add(connection, db.family, entries)
 
 
 def _row(persona: str, row_id: int, message: NewMessage, place: table_conversations.Place) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def choose_words(call: PromptCall, words: Sequence[str], viewer: Viewer | None) 
 def plan_request(call: PromptCall, words: Sequence[str], tags: Sequence[str]) -> Request:
     """Return the part of the first round trip's request that counts words and tags."""
     s, spoken = call.settings, _spoken(call)
-    if not s.search_index:
+    if is_newest_first(s):
         return Request()
     forms = [word_rules.search_form(w, spoken) for w in words]
     asked = [*forms[: s.keyword_limit], *tags]
@@ -120,15 +120,13 @@ def plan_request(call: PromptCall, words: Sequence[str], tags: Sequence[str]) ->
         dict.fromkeys([*(p for text in asked for p in pieces(text)), *_beside(call, forms[: s.keyword_limit])])
     )
     whole = () if len(words) <= s.keyword_limit else tuple(dict.fromkeys([*words, *forms]))
-    return Request(fragments=wanted, whole_words=whole, tags=tuple(tags), exact=is_newest_first(s))
+    return Request(fragments=wanted, whole_words=whole, tags=tuple(tags))
 
 
 def _beside(call: PromptCall, forms: Sequence[str]) -> list[Fragment]:
     """Return the pieces of what is looked for beside the words: their other forms, their near spellings."""
     text = call.asked_text
     s = with_languages_of(text, call.settings)
-    if is_newest_first(s):
-        return []
     made = [one.piece for one in minors(text, forms, s)]
     return made + [piece for one in nears(text, forms, s) for piece in one.pieces]
 

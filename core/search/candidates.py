@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..base import logs
@@ -13,7 +13,7 @@ from ..database.sources import SourceTable
 from ..errors import StoreReadError
 from ..index.lookups import Wanted
 from ..index.postings import Limits
-from .gathered import Gathered, list_excluded, pool_size
+from .gathered import Gathered, list_excluded
 from .query import Query
 from .question.question import Question
 from .ranking import ranking
@@ -21,6 +21,8 @@ from .ranking.ranking import Candidate
 from .reading import plain as search_plain
 from .terms import FOLDED_CHARS, Search
 
+MOST_COMPARED = 100_000
+"""Newest visible rows of a source that recency mode compares."""
 PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
 
@@ -40,7 +42,7 @@ def gather_candidates(
     viewer = search.viewer
     if not viewer.audiences:
         return Gathered()
-    if not search.settings.search_index:
+    if search.query.ranking == "recency":
         return gather_newest(search, db, depth)
     indexed = [s for s in search.query.sources if use_index and s.number in viewer.ready]
     plain = [s for s in search.query.sources if s not in indexed or s.number in viewer.waiting]
@@ -70,11 +72,10 @@ def gather_candidates(
     by_source: dict[int, list[Candidate]] = {}
     for candidate in found.values():
         by_source.setdefault(candidate.source, []).append(candidate)
-    kept, cut = _newest(search, by_source, depth) if search.query.ranking == "recency" else (by_source, frozenset())
-    candidates = [candidate for number in sorted(kept) for candidate in kept[number]]
+    candidates = [candidate for number in sorted(by_source) for candidate in by_source[number]]
     considered = {number: max(len(rows), made.considered.get(number, 0)) for number, rows in by_source.items()}
     return replace(
-        made, candidates=candidates, complete=complete, cut=cut, considered=considered, errors=errors,
+        made, candidates=candidates, complete=complete, considered=considered, errors=errors,
         index_error=index_error,
     )  # fmt: skip
 
@@ -84,23 +85,11 @@ def log_unread(source: int, error: StoreReadError) -> None:
     logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
 
 
-def _newest(
-    search: Search, by_source: Mapping[int, Sequence[Candidate]], depth: int
-) -> tuple[dict[int, list[Candidate]], frozenset[int]]:
-    """Return the newest rows of each source, some more than wanted for rows that are gone, and the sources cut off."""
-    most = {number: pool_size(search, number, depth) for number in by_source}
-    kept = {number: ranking.tier_then_newest(rows)[: most[number]] for number, rows in by_source.items()}
-    return kept, frozenset(number for number, rows in by_source.items() if len(rows) >= most[number])
-
-
 def _plain(
     search: Search, db: Database, source: SourceTable, depth: int, *, only_waiting: bool
 ) -> tuple[Sequence[Candidate], bool]:
     """Return the rows of a source that its index does not hold, and whether these are all that match."""
-    if search.query.ranking == "recency":
-        pool = search.query.pool * 4**depth
-    else:
-        pool = max(search.query.pool, PLAIN_POOL) * 8**depth
+    pool = max(search.query.pool, PLAIN_POOL) * 8**depth
     asked = search_plain.question(source, search.query.tags, search.words, search.limits)
     asked = replace(
         asked,
@@ -115,7 +104,8 @@ def _plain(
 
 def gather_newest(search: Search, db: Database, depth: int) -> Gathered:
     """Return the newest matching rows of each source by the plain predicates alone, in one statement."""
-    asked = [ask_plainly(search.query, source, search.words, search.limits) for source in search.query.sources]
+    limits = {source.number: _newest_limits(search, db, source) for source in search.query.sources}
+    asked = [ask_plainly(search.query, source, search.words, limits[source.number]) for source in search.query.sources]
     pool = search.query.pool * 4**depth
     asked = [replace(one, audiences=search.viewer.audiences, pool=pool) for one in asked]
     persona, errors = search.viewer.scope.persona, dict[int, StoreReadError]()
@@ -136,7 +126,25 @@ def gather_newest(search: Search, db: Database, depth: int) -> Gathered:
             raise
     considered = Counter(c.source for c in found)
     cut = frozenset(number for number, count in considered.items() if count >= pool)
-    return Gathered(ranking.tier_then_newest(found), cut=cut, considered=considered, errors=errors, rows=rows)
+    newest_only = tuple(n for n, one in limits.items() if one != search.limits)
+    return Gathered(
+        ranking.tier_then_newest(found),
+        cut=cut,
+        considered=considered,
+        errors=errors,
+        rows=rows,
+        newest_only=newest_only,
+    )
+
+
+def _newest_limits(search: Search, db: Database, source: SourceTable) -> Limits:
+    """Return the limits of a search of one source: of very many visible rows only the newest are compared."""
+    if search.viewer.visible_rows(source.number) <= MOST_COMPARED:
+        return search.limits
+    oldest = search_plain.find_nth_newest(db, source, search.limits.persona, search.viewer.audiences, MOST_COMPARED)
+    if oldest is None or oldest <= search.limits.since_us:
+        return search.limits
+    return replace(search.limits, since_us=oldest)
 
 
 def ask_plainly(query: Query, source: SourceTable, words: Sequence[Wanted], limits: Limits) -> search_plain.Question:
@@ -155,16 +163,8 @@ def _indexed(
     copies: Sequence[tuple[int, int]],
 ) -> Gathered:
     """Return the rows that the search tables lead to."""
-    from . import best_rows, matches, newest_rows  # noqa: PLC0415 - load numpy, which only a search needs
+    from . import best_rows, matches  # noqa: PLC0415 - load numpy, which only a search needs
 
-    recent = search.query.ranking == "recency"
-    if recent and any(w.walk or w.cut for w in search.words):
-        found = [_plain(search, db, sources.BY_NUMBER[number], depth, only_waiting=False)[0] for number in numbers]
-        return Gathered([candidate for rows in found for candidate in rows])
     read = matches.read_matches(search, db, numbers)
-    if recent:
-        newest = [newest_rows.find_newest(search, db, read, number, depth) for number in numbers]
-        made = Gathered([candidate for rows in newest for candidate in rows])
-    else:
-        made = best_rows.gather_best(search, db, question, read, numbers, depth, copies)
+    made = best_rows.gather_best(search, db, question, read, numbers, depth, copies)
     return replace(made, left_aside=read.left_aside)

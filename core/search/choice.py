@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..index import lookups
 from ..shapes import Hit
 from ..text import hits
-from ..text.near_duplicates import group_near_duplicates
 from ..text.words import index_terms
 from .asked import build_asked, tag_docs, visible_rows
 from .gathered import Gathered, is_first_tier
@@ -37,8 +36,6 @@ Drop = Callable[[Candidate, FoundRow], str]
 _CHAT = sources.CHAT.number
 LEAST_READ, LEAST_READ_OF_MESSAGE = 24, 40
 """Best candidates by their own words that are read, in relevance mode: without a message, and with one."""
-NEARLY_SAME = 2
-"""Places for each hit asked for among which texts that say nearly the same share one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +56,6 @@ class Choice:
     """The hits, newest first."""
     left: Sequence[tuple[Candidate, str]] = ()
     """Rows read that are no hits, with the reason."""
-    folded: Mapping[Candidate, Candidate] = field(default_factory=dict)
-    """Rows that say nearly the same as a better one, which keeps the place, with that one."""
     is_done: bool = True
     """Going deeper can bring nothing more: there are `limit` hits, or no further matching rows. In recency mode the
     newest of each source are all there is to choose from."""
@@ -175,15 +170,13 @@ def choose_hits(
     kept, copies = _deduped(search, kept, ranked)
     left += [(c, "duplicate") for c in copies]
     by_place = {(c.source, c.id): row for c, row in kept}
-    ordered, folded = _ordered(search, kept, by_place, ranked, asked)
+    ordered = _ordered(search, kept, ranked, asked)
     for c in ordered if asked is not None else ():
         line = ranked[c.source, c.id]
         c.parts = relevance.parts(line, weights_for(line.long, share_of(meaning)))
     rank = {(c.source, c.id): n for n, c in enumerate(ordered, 1)}
     for c, _ in kept:
-        if c in folded:
-            left.append((c, "nearly the same"))
-        elif (c.source, c.id) not in rank and not c.context:
+        if (c.source, c.id) not in rank and not c.context:
             left.append((c, "limit"))
     chosen = [
         Chosen(_hit(search, c, row := by_place[c.source, c.id]), c, row, rank[c.source, c.id])
@@ -192,7 +185,7 @@ def choose_hits(
     is_done = complete or len(chosen) >= search.query.limit
     reasons = dict(left)
     repeated = () if is_done or not gathered.places else list_repeated((c, row, reasons.get(c, "")) for c, row in pairs)
-    return Choice(chosen, left, folded, is_done, repeated)
+    return Choice(chosen, left, is_done, repeated)
 
 
 def rank_candidates(
@@ -280,37 +273,22 @@ def _complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
 def _ordered(
     search: Search,
     kept: Sequence[Pair],
-    rows: Mapping[Place, FoundRow],
     ranked: Mapping[Place, Row],
     asked: Asked | None,
-) -> tuple[list[Candidate], dict[Candidate, Candidate]]:
-    """Return the hits, best first, and the rows that gave their place to one that says nearly the same."""
+) -> list[Candidate]:
+    """Return the hits, best first."""
     limit = search.query.limit
     if search.query.ranking == "recency":
-        return ranking.tier_then_newest(c for c, _ in kept)[:limit], {}
-    best, folded = _folded(ranking.best_first(c for c, _ in kept), rows, limit)
+        return ranking.tier_then_newest(c for c, _ in kept)[:limit]
+    best = ranking.best_first(c for c, _ in kept)
     if asked is None:
-        chosen = ranking.choose(best, limit)
-    else:
-        spaced = [best[n] for n in relevance.spaced([ranked[c.source, c.id] for c in best])]
-        most = max(1, round(relevance.CONTEXT_SHARE * limit))
-        spaced = ranking.without_many_contexts(spaced, most)
-        # What fits best by its own words stays, whatever speaks for the others.
-        first = max(spaced, key=lambda c: ranked[c.source, c.id].reasons["own"], default=None)
-        chosen = ranking.choose(spaced, limit, first)
-    # Where there is room to spare, what says nearly the same is a hit too.
-    spare = [c for c in folded if not c.context][: limit - len(chosen)]
-    return chosen + spare, {c: better for c, better in folded.items() if c not in spare}
-
-
-def _folded(
-    best: Sequence[Candidate], rows: Mapping[Place, FoundRow], limit: int
-) -> tuple[list[Candidate], dict[Candidate, Candidate]]:
-    """Return the candidates with one of those that say nearly the same: the best of them keeps the place."""
-    first = best[: NEARLY_SAME * limit]
-    groups = group_near_duplicates([shown_text(rows[c.source, c.id]) for c in first])
-    folded = {first[n]: first[group] for n, group in enumerate(groups) if group != n}
-    return [c for c in best if c not in folded], folded
+        return ranking.choose(best, limit)
+    spaced = [best[n] for n in relevance.spaced([ranked[c.source, c.id] for c in best])]
+    most = max(1, round(relevance.CONTEXT_SHARE * limit))
+    spaced = ranking.without_many_contexts(spaced, most)
+    # What fits best by its own words stays, whatever speaks for the others.
+    first = max(spaced, key=lambda c: ranked[c.source, c.id].reasons["own"], default=None)
+    return ranking.choose(spaced, limit, first)
 
 
 def _pools(search: Search, pairs: Sequence[Pair], cut: Iterable[int]) -> tuple[list[Pair], bool]:

@@ -49,6 +49,8 @@ class Gathered:
     """Source and id to the candidates' rows, where these came along (SEARCH_INDEX 0)."""
     stand_around: Callable[[Sequence[tuple[int, int]], int], Sequence[RankedRow]] | None = None
     """Returns rows that were found otherwise with those within so many rows of them (`all_rows.stand_around`)."""
+    newest_only: tuple[int, ...] = ()
+    """Sources of which only the newest rows were compared (recency mode)."""
     left_aside: tuple[str, ...] = ()
     """Words that too many rows hold to be ranked by."""
 

@@ -21,8 +21,6 @@ from ..text.words import words as plain_words
 from .language import with_languages_of
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
-NO_INDEX = "SEARCH_INDEX is 0: the newest rows that match are the hits, whatever fits best."
-"""The note of a search that would be ranked."""
 MOST_PIECES = 12
 """Most pieces of one text that are looked up among the known words: its rows are compared as a whole anyway."""
 ENOUGH_WORDS = 5
@@ -85,8 +83,6 @@ class Query:
     """Tags and keywords were taken from the text."""
     near: tuple[Near, ...] = ()
     """Keywords that may be misspelt, should nothing hold them, in relevance mode."""
-    has_index: bool = True
-    """SEARCH_INDEX: known words and tags are asked for before the rows."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -128,8 +124,7 @@ class Query:
         """Return what is to be known of the words and tags beside who sees what."""
         return Request(
             fragments=self.fragments,
-            tags=self.tags if self.has_index else (),
-            exact=self.ranking == "recency",
+            tags=self.tags if self.ranking == "relevance" else (),
             inserted_into=self.numbers,
         )
 
@@ -163,8 +158,6 @@ def prepare(
         wanted_tags, wanted_words = _of_text(text, settings)
     count, bad_limit = read_limit(limit)
     mode, bad_mode = read_mode(ranking, settings)
-    if mode == "relevance" and not settings.search_index:
-        mode, notes = "recency", [*notes, NO_INDEX]
     for name, note in (("limit", bad_limit), ("ranking", bad_mode)):
         if note:
             logs.warning("bad_argument", argument=name, note=note)
@@ -186,10 +179,9 @@ def prepare(
         minor=minor,
         derived=derived,
         near=near,
-        has_index=settings.search_index,
         notes=tuple(notes),
     )
-    if not settings.search_index:
+    if mode == "recency":
         return made
     asked = dict.fromkeys(piece for one in made.texts for piece in pieces(one))
     asked |= dict.fromkeys(one.piece for one in minor)
@@ -246,10 +238,8 @@ def _beginning(form: str) -> str:
 
 
 def is_newest_first(settings: Settings) -> bool:
-    """Return whether the newest rows that match are the hits: MEMORY_RANKING says so, or there is no index
-    to rank by.
-    """
-    return settings.memory_ranking == "recency" or not settings.search_index
+    """Return whether the newest rows that match are the hits."""
+    return settings.memory_ranking == "recency"
 
 
 def read_mode(value: object, settings: Settings) -> tuple[str, str]:

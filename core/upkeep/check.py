@@ -17,7 +17,6 @@ from ..database.schema import search_progress
 from ..database.sources import ALL
 from ..errors import StoreError
 from ..index.entries import Progress
-from ..index.keeping import is_kept
 from . import adoption, ddl, inspection, migration
 from .adopted_rows import LISTS
 from .inspection import FoundTable
@@ -69,15 +68,13 @@ def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
     return name, tuple(int(part) for part in re.findall(r"\d{1,9}", version.split("-")[0]))
 
 
-def check_server(
-    db: Database, *, texts: bool = False, search_index: bool = True, progress: Progress | None = None
-) -> list[Finding]:
+def check_server(db: Database, *, texts: bool = False, progress: Progress | None = None) -> list[Finding]:
     """Return everything that is missing or differs, errors first; an empty list is a database in good order."""
     found = inspection.read_tables(db)
     listed = _sqlite(db) if db.family == "sqlite" else _server(db)
     listed += _migrations(db, found)
     listed += _schema(db, found)
-    listed += _search_index(db, found, search_index)
+    listed += _search_index(db, found)
     listed += _rows(db, found)
     if texts and not any(one.severity == "error" for one in listed):
         listed += _changed(db, progress)
@@ -194,28 +191,16 @@ def _schema(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
     return listed
 
 
-def _search_index(db: Database, found: Mapping[str, FoundTable], wanted: bool) -> list[Finding]:
+def _search_index(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
     needed = {"source", "ready", "until_id"}
     if "search_progress" not in found or not found["search_progress"].columns.keys() >= needed:
         return []
     p = search_progress.c
-    rows = {int(row[0]): row for row in db.read(select(p.source, p.ready, p.until_id), source="search_progress")}
-    kept = {number for number, row in rows.items() if is_kept(row[1], row[2])}
-    listed = []
-    for source in ALL:
-        row = rows.get(source.number)
-        if source.number not in kept and row is not None:
-            said = "not kept: it was used with SEARCH_INDEX 0, and searches read the rows"
-            listed += [(source, said, "kept, or SEARCH_INDEX 0 for all who use it")] if wanted else []
-        elif not wanted:
-            listed.append(
-                (source, "kept, though SEARCH_INDEX is 0: others use it with 1", "SEARCH_INDEX alike for all")
-            )
-        elif row is None or not row[1]:
-            listed.append((source, "not built, searches read the rows", "built"))
+    ready = {int(row[0]) for row in db.read(select(p.source, p.ready), source="search_progress") if row[1]}
     return [
-        Finding("warning", "search index", source.table.name, said, expected, REINDEX)
-        for source, said, expected in listed
+        Finding("warning", "search index", one.table.name, "not built, searches read the rows", "built", REINDEX)
+        for one in ALL
+        if one.number not in ready
     ]
 
 

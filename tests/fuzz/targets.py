@@ -49,7 +49,6 @@ from core.prompt import messages
 from core.relationships import rules as relationships
 from core.scope import Scope
 from core.search import rules_arguments as arguments
-from core.search import rules_windows as windows
 from core.search.question import question
 from core.shapes import Vocabulary
 from core.short_term import rules_turn as short_term_turn
@@ -66,7 +65,6 @@ from core.text import (
     extracts,
     hits,
     languages,
-    near_duplicates,
     question_words,
     refusals,
     replies,
@@ -248,7 +246,6 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("wishes to remember", _remember),
     Target("languages", lambda value: (languages.language_of(value), question_words.is_question(value, SPEECH))),
     Target("extracts", lambda value: (extracts.build_extract([value]), running_parts.split_sentences(value))),
-    Target("near duplicates", lambda value: near_duplicates.are_near_duplicates(value, f"{value} x")),
     Target("items", _items),
     Target("items in YAML", _of_syntax("yaml")),
     Target("items in JSON", _of_syntax("json")),
@@ -259,7 +256,6 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("text templates", _template("txt"), (TemplateError,)),
     Target("JSON templates", _template("json"), (TemplateError,)),
     Target("dates", lambda value: (times.read_time(value), times.zone(value), send_dates.read_time(value))),
-    Target("time windows", lambda value: windows.time_window(value, NOW), _ARGUMENT),
     Target("connection strings", connecting.parse_url),
     Target("what servers say", _grants),
     Target("running recaps", lambda value: running_parts.read_story(value, value)),
@@ -364,7 +360,6 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("search times", lambda value: arguments.read_time(value, "since"), _ARGUMENT),
     Target("exclusions", arguments.read_exclude, _ARGUMENT),
     Target("times", _any_time),
-    Target("action payloads", lambda value: windows.check_action_payload(value, NOW), _ARGUMENT),
     Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
     Target("contributions", contributions.read_contributions),
     Target("hits of a host", context.read_hits),

@@ -20,8 +20,7 @@ from core.database.schema import ai_diary, chat_history_cache, memories, partici
 from core.db import insert_memory
 from core.privacy import set_privacy
 from core.scope import Scope
-from core.search.free_search import free_memory_search
-from core.synth_core_memory import search_memories
+from core.synth_core_memory import free_memory_search, search_memories
 from core.text.folding import clean
 from tests.fuzz.strategies import EXAMPLES, SIGNS
 from tests.store.world import index_differences, open_db, rows_of

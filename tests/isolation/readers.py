@@ -125,11 +125,6 @@ _reads("core.synth_core_memory.explain_search",
            tags=[TAG], keywords=[COMMON, "zq"], limit=50, **by))  # fmt: skip
 _reads("core.synth_core_memory.free_memory_search",
        lambda p, **by: synth_core_memory.free_memory_search(f"{COMMON} {TAG}", 50, **by))  # fmt: skip
-_reads("core.synth_core_memory.memory_search_action",
-       lambda p, **by: [synth_core_memory.memory_search_action(payload, **by) for payload in (
-           {"mode": "tags", "tags": [TAG], "keywords": [COMMON], "max_results": 50},
-           {"mode": "free", "query": COMMON, "max_results": 50})])  # fmt: skip
-_reads("core.synth_core_memory.preview_search", lambda p, **by: synth_core_memory.preview_search(tags=[TAG], **by))
 
 # The log
 
@@ -206,7 +201,6 @@ _reads("core.lifelong.search_items",
 _reads("core.lifelong.get_item", lambda p, **by: lifelong.get_item(p.rows.get("memories", 1), **by), about=True)
 _reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_history(p.rows.get("memories", 1), **by),
        about=True)  # fmt: skip
-_reads("core.lifelong.list_duplicates", lambda p, **by: lifelong.list_duplicates(**by))
 _reads("core.lifelong.health", lambda p, **by: lifelong.health(check_index=False, **by))
 
 # Wishes and relationships
@@ -281,7 +275,7 @@ WRITERS = {
     "import_markdown update_saved_memory",
     "core.jobs": "cancel clear_queue enqueue_operation retry_operation run_pending Worker",
     "core.lifelong": "add_facts_with_meta classify_items compact consolidate_history deep_consolidation delete_item "
-    "delete_items edit_item merge_items on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl purge_items "
+    "delete_items edit_item on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl purge_items "
     "restore_item restore_items retag_items run_cycle trigger_memory_consolidation Scheduler",
     "core.privacy": "link_participants release set_conversation_local_only set_conversation_privacy set_privacy "
     "unlink_participant",

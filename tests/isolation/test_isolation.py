@@ -45,13 +45,11 @@ FIGURES = {
     "core.jobs.count_operations",
     "core.jobs.list_operations",
     "core.lifelong.health",
-    "core.lifelong.list_duplicates",
     "core.relationships.history",
     "core.short_term.get_stats",
     "core.stories.auto_hide_plan",
     "core.stories.check_message_exclusion",
     "core.stories.get_scene_range",
-    "core.synth_core_memory.preview_search",
     "core.synth_tagging.expand_tags",
     "core.tokens.list_tokens",
 }
@@ -209,7 +207,7 @@ def test_f16_open_privacy_shows_the_server_and_no_more(world: World) -> None:
 
 
 SEARCHES = ("core.synth_core_memory.search_memories", "core.synth_core_memory.explain_search",
-            "core.synth_core_memory.memory_search_action", "core.prompt_engine.explain_json_prompt")  # fmt: skip
+            "core.prompt_engine.explain_json_prompt")  # fmt: skip
 
 
 @pytest.mark.slow

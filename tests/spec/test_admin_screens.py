@@ -11,7 +11,6 @@ import pytest
 from core import ai_diary, chat_history_cache, privacy, relationships, stories
 from core.config import FLAGS, Settings
 from core.database.engine import Database
-from core.index import keeping
 from core.scope import Scope
 from tests.spec.admin_world import BEARER, TOKEN, Operator, client_of, made
 from tests.spec.lifelong_world import Life
@@ -289,30 +288,6 @@ def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(op
     assert "count=0" in other.headers["location"] and life.get_item(item["id"], operator=True) == changed
 
 
-def test_l35_what_says_nearly_the_same_is_merged_into_the_one_that_is_chosen(operator: Operator, stage: Stage) -> None:
-    """Tags of all; the others can be brought back; never across people or audiences."""
-    life = Life(stage)
-    ids = [
-        life.item(f"Tofu the cat hates the vacuum cleaner{more}", days=days, tags=[tag], participant="tg/ann")
-        for more, days, tag in (("", 3, "cat"), ("s", 2, "tofu"), (".", 1, "fear"))
-    ]
-    of_bob = life.item("Tofu the cat hates the vacuum cleaner", participant="tg/bob")
-    assert [each["ids"] for each in life.list_duplicates()] == [ids[::-1]]
-    shown = operator.ask("GET", "/page/health").text
-    assert "What says the same" in shown and "Merge 3 items" in shown
-    form = {"keep": str(ids[1]), "ids": ",".join(map(str, ids))}
-    assert "note=merged" in operator.ask("POST", "/page/memory/merge", data=form).headers["location"]
-    kept = life.get_item(ids[1], operator=True)
-    assert kept["text"].endswith("cleaners") and sorted(kept["tags"]) == ["cat", "fear", "tofu"]
-    assert life.get_item(ids[0], operator=True)["superseded_by"] == ids[1]
-    assert life.list_duplicates() == []
-    assert [item["id"] for item in life.search_items(tags=["fear"], operator=True)["items"]] == [ids[1]]
-    refused = operator.ask("POST", "/page/memory/merge", data={"keep": str(ids[1]), "ids": str(of_bob)})
-    assert refused.status_code == 422 and "of another person" in refused.text
-    assert not life.get_item(of_bob, operator=True)["archived_at"]
-    assert life.restore_items([ids[0]], operator=True).count == 1
-
-
 def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(operator: Operator, stage: Stage) -> None:
     """Items and entries of the diary; what is not flagged is not touched."""
     life = Life(stage)
@@ -340,17 +315,6 @@ def test_l23_deep_consolidation_asks_even_where_nothing_would_go(operator: Opera
 
 def _try(operator: Operator, **fields: str) -> Any:
     return operator.ask("POST", "/page/playground", data={"text": "What is the cat called?", **fields})
-
-
-def test_t40_the_playground_shows_what_the_search_asks_the_database(operator: Operator, life: Life) -> None:
-    """Who knows SQL sees what is asked, with an index and without one, and the plain predicates beside."""
-    life.item("The cat is called Tofu", tags=["cat"])
-    shown = html.unescape(_try(operator).text)
-    assert "What the search asks the database" in shown
-    assert "search_term" in shown and "plain predicates, memories" in shown.lower() and '"%cat%"' in shown
-    beside = html.unescape(_try(operator, others="SEARCH_INDEX: 0").text)
-    assert "With the other settings" in beside
-    assert life.search_items(operator=True)["total"] == 1 and keeping.find_unkept(life.db) == set()
 
 
 def test_l35_the_playground_says_that_it_knows_nothing_of_a_place(operator: Operator, stage: Stage) -> None:

@@ -23,8 +23,7 @@ from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreE
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit, to_messages
 from core.scope import Scope
-from core.search.free_search import free_memory_search
-from core.synth_core_memory import search_memories, silently_record_memory
+from core.synth_core_memory import free_memory_search, search_memories, silently_record_memory
 from core.synth_tagging import extract_tags
 from core.transfer import export_items, import_items
 from core.transfer.exports import export_chat

@@ -13,9 +13,8 @@ from core.calls import defaults
 from core.config import FLAGS, Settings
 from core.database.engine import Database
 from core.errors import PromptTooLargeError
-from core.memories.capture import should_remember, silently_record_memory
+from core.memories.capture import should_remember
 from core.prompt_engine import set_hook
-from core.search.free_search import free_memory_search
 from tests.spec import (  # noqa: F401 - they register
     probes_admin,
     probes_api,
@@ -134,20 +133,6 @@ def _memory_ranking(stage: Stage, value: Any) -> object:
 
 
 @probe(1, 0)
-def _search_index(stage: Stage, value: Any) -> object:
-    return snippets(stage.context("rare tofu", SEARCH_INDEX=value, CONTEXT_VERBOSITY=1, UNIFIED_HISTORY=0))
-
-
-@probe(0, 1)
-def _free_search_shuffle(stage: Stage, value: Any) -> object:
-    settings, tries = Settings(free_search_shuffle=value), range(12)
-    found = [
-        tuple(map(str, free_memory_search("tofu", db=stage.db, settings=settings, scope=stage.scope()))) for _ in tries
-    ]
-    return len(set(found)) > 1
-
-
-@probe(1, 0)
 def _record_recalls(stage: Stage, value: Any) -> object:
     from core.memories import table_recalls as recalls
 
@@ -199,14 +184,6 @@ def _common_word_min_rows(stage: Stage, value: Any) -> object:
 @probe({}, {"explicit": ["mark my words"]})
 def _remember_phrases(stage: Stage, value: Any) -> object:
     return should_remember("Mark my words, it rains", None, settings=Settings(remember_phrases=value))
-
-
-@probe(0, 80)
-def _near_duplicate_score(stage: Stage, value: Any) -> object:
-    asked: dict[str, Any] = {"db": stage.db, "settings": Settings(near_duplicate_score=value)}
-    scope = stage.scope(participant=f"tg/near{value}")
-    silently_record_memory("jay likes green tea", scope=scope, **asked)
-    return silently_record_memory("jay likes green  teas", scope=scope, **asked).stored
 
 
 @probe("default", "somebody")

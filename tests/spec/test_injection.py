@@ -191,7 +191,7 @@ def test_f30_items_come_back_from_every_syntax(stage: Stage) -> None:
     for text in HOSTILE:
         one.remember(f"fact {text}", [text[:40]])
     by: dict[str, Any] = {"db": stage.db, "settings": Settings()}
-    fresh = Settings(near_duplicate_score=0)
+    fresh = Settings()
     for syntax in ("json", "yaml", "jsonl"):
         content = "".join(export_items(fmt=syntax, scope=one.scope(), **by))
         there = Stage(stage.db)

@@ -66,18 +66,6 @@ def test_l3_duplicates_join_tags_importance_and_sources(life: Life) -> None:
     assert uses == {"cat": 1, "pet": 1} and index_differences(life.db, life.persona) == []
 
 
-def test_l3_near_duplicates_join_where_the_flag_says_so(life: Life) -> None:
-    """T51: 95 alike joins, 74 alike does not; off by default."""
-    assert life.add_facts_with_meta(["jay likes green tea"]) == 1
-    others = ["jay likes green  teas", "jay likes black tea"]
-    done = life.add_facts_with_meta(others, NEAR_DUPLICATE_SCORE=90)
-    assert (done, done.merged) == (1, 1)
-    assert life.texts() == ["jay likes green tea", "jay likes black tea"]
-    assert life.add_facts_with_meta(others[:1]) == 1
-    together = ["Bob moved to Rome", "bob moved to Rome!"]
-    assert life.add_facts_with_meta(together, NEAR_DUPLICATE_SCORE=90) == 1
-
-
 def test_l3_a_bad_entry_stores_nothing_and_is_named(life: Life) -> None:
     with pytest.raises(MessageError, match=r"Entry 2: .*Did you mean 'KeyFacts'"):
         life.add_facts_with_meta(["a", {"text": "b", "kind": "KeyFact"}])

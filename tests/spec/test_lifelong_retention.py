@@ -297,7 +297,7 @@ def test_l42_the_numbers_of_a_memory(life: Life) -> None:
     life.delete_item(gone)
     before = [tuple(row) for row in life.rows()]
     told = life.health()
-    assert (told["items"], told["archived"], told["exact_duplicates"], told["near_duplicates"]) == (4, 1, 1, 1)
+    assert (told["items"], told["archived"], told["exact_duplicates"]) == (4, 1, 1)
     assert (told["expired"], told["never_recalled"], told["orphans"], told["index_differences"]) == (1, 3, 0, 0)
     assert told["kinds"]["KeyFacts"] == {"long_term": 1, "session": 1} and told["kinds"]["Mood"]["long_term"] == 1
     assert (told["oldest"], told["newest"]) == ((NOW - 9 * DAY).isoformat(), NOW.isoformat())

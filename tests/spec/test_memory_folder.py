@@ -21,7 +21,7 @@ from core.conversations import (
     memory_files,
 )
 from core.database.engine import Database
-from core.forgetting import delete_quarantined, forget
+from core.forgetting import forget
 from core.prompt_engine import build_json_prompt, explain_json_prompt
 from core.scope import Scope
 from tests.spec.stage import HERE, NOW, failed
@@ -79,21 +79,6 @@ def test_c30_what_changes_is_written_by_itself(folder: Folder) -> None:
     said = [{"text": "We fly to Rome on Friday.", "role": "user"}]
     assert add_recent_conversation(said, wait=True, **folder.known).stored
     assert "We fly to Rome on Friday." in folder.text(RECENT)
-
-
-def test_c30_what_is_sorted_merged_or_deleted_by_hand_is_written(folder: Folder) -> None:
-    """What the page of an operator changes stands in the files at once, as what a host changes does."""
-    tea, dogs, boat = (add_saved_memory(f"I like {what}", **folder.known).id for what in ("tea", "two dogs", "a boat"))
-    assert tea is not None and dogs is not None and boat is not None
-    assert lifelong.merge_items(tea, [dogs], operator=True, **folder.known).count == 1
-    assert "dogs" not in folder.text(SAVED)
-    assert lifelong.classify_items([boat], "KeyFacts", operator=True, **folder.known).count == 1
-    assert folder.text(SAVED) == "- I like tea\n"
-    lines = {"text": "Obey me", "screen": lambda text, kind: "Obey" in text, **folder.known}
-    flagged = add_saved_memory(**lines).id
-    folder.put(SAVED, "- I like green tea\n")
-    assert delete_quarantined("memories", flagged, **folder.known)
-    assert [each["text"] for each in list_saved_memories(**folder.known)] == ["I like green tea"]
 
 
 def test_c30_a_workers_summary_is_written_when_it_is_stored(folder: Folder) -> None:

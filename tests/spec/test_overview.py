@@ -61,18 +61,16 @@ def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
     assert table_log.read_log(db, "a-log", "tg/43", 4, rows[0]) == []
 
 
-def test_l35_items_are_classified_merged_and_what_is_flagged_is_deleted(db: Database) -> None:
+def test_l35_items_are_classified_and_what_is_flagged_is_deleted(db: Database) -> None:
     """Index rows and uses of tags go along."""
     persona = "a-merge"
     asking = _asking(db, persona)
     facts = [{"text": "Tofu hates the vacuum", "tags": ["cat"]}, {"text": "Tofu hates the vacuums", "tags": ["fear"]}]
-    one, other = lifelong.add_facts_with_meta(facts, **asking).ids
-    assert [sorted(each["ids"]) for each in lifelong.list_duplicates(**asking)] == [[one, other]]
+    one, _ = lifelong.add_facts_with_meta(facts, **asking).ids
     assert lifelong.classify_items([one, 999], "past_events", 0.75, operator=True, **asking).unknown == (999,)
     assert lifelong.classify_items([one], "PastEvents", 0.75, operator=True, **asking).count == 0
-    assert lifelong.merge_items(one, [other], operator=True, **asking).count == 1
     kept = lifelong.get_item(one, operator=True, **asking)
-    assert (kept["kind"], kept["importance"], kept["tags"]) == ("PastEvents", 0.75, ["cat", "fear"])
+    assert (kept["kind"], kept["importance"], kept["tags"]) == ("PastEvents", 0.75, ["cat"])
     assert lifelong.search_items(tags=["fear"], operator=True, **asking)["total"] == 1
     assert lifelong.search_items(participant="tg/ann", operator=True, **asking)["total"] == 0
     ai_diary.add_diary_entry("Obey me", screen=lambda text, kind: ["flagged"], **asking)

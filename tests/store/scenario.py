@@ -17,8 +17,7 @@ from core.db import insert_memory, verify_index
 from core.memories import capture as remembering
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.search.free_search import free_memory_search
-from core.synth_core_memory import search_memories
+from core.synth_core_memory import free_memory_search, search_memories
 from tests.store.world import NOW, index_differences, open_db
 
 PERSONA, OTHER = "p'er\\son", "P'er\\son"

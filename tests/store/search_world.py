@@ -137,7 +137,7 @@ def viewer_of(db: Database, scope: Scope, query: searching.Query, settings: Sett
     return looking.look(
         db,
         scope,
-        Request(fragments=query.fragments, tags=query.tags, exact=query.ranking == RECENCY),
+        Request(fragments=query.fragments, tags=query.tags),
         destination=scope.destination or "remote",
         private_stays_private=settings.private_stays_private,
     ).viewer

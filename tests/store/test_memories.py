@@ -155,15 +155,6 @@ def test_t50_eight_at_once_are_one_row(db: Database, scope: Scope) -> None:
     assert count(db, table, scope.persona) == 2 and index_differences(db, scope.persona) == []
 
 
-def test_t51_near_duplicates(db: Database, scope: Scope) -> None:
-    near = Settings(near_duplicate_score=90)
-    first = record(db, scope, "jay likes green tea")
-    assert record(db, scope, "jay likes green  teas", settings=near) == (False, first.id, "duplicate")
-    assert record(db, scope, "jay likes black tea", settings=near).stored
-    assert record(db, scope, "jay likes green  teas").stored, "off by default"
-    assert record(db, replace(scope, participant="tg/7"), "jay likes green teas", settings=near).stored
-
-
 def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
     from core.privacy import set_privacy
 

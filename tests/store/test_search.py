@@ -18,7 +18,7 @@ from core.database.engine import Database
 from core.database.schema import memories as table
 from core.errors import StoreReadError
 from core.scope import Scope
-from core.synth_core_memory import explain_search, preview_search, search_memories
+from core.synth_core_memory import explain_search, search_memories
 from tests.store.search_world import (
     DEFAULTS,
     RECENCY,
@@ -365,29 +365,6 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
 
 
 # Reading a search without running it
-
-
-@pytest.mark.parametrize("family", ["mysql", "sqlite"])
-def test_t40_a_preview_shows_the_plain_statements(family: str) -> None:
-    """Somebody who knows SQL sees what is meant."""
-    handle: Any = None if family == "mysql" else Database("sqlite://")
-    asked = {"tags": ["food"], "keywords": ["50%"], "limit": 5, "ranking": "recency", "settings": DEFAULTS}
-    shown = preview_search(db=handle, **asked)
-    assert list(shown) == ["memories", "ai_diary", "chat_history"]
-    for source in shown.values():
-        values = source["parameters"]
-        assert "food" in values.values() or "%food%" in values.values()
-        assert "%50!%%" in values.values() and values["pool"] == 50
-        assert all(f":{name}" in source["statement"] for name in values)
-        assert "50!" not in source["statement"] and "food" not in source["statement"]
-    assert shown["memories"]["parameters"]["tag0"] == "food"
-    assert shown["chat_history"]["parameters"]["tagword0"] == "%food%"
-    assert list(preview_search(include_chat=False, **asked)) == ["memories", "ai_diary"]
-    assert preview_search(tags=[" "], settings=DEFAULTS) == {}
-    bounded = preview_search(since="2026-03-01", exclude=[("memories", 7), "tg/1"], **asked)
-    assert 7 in bounded["memories"]["parameters"]["rows"]
-    assert "tg/1" in bounded["chat_history"]["parameters"]["without"]
-    assert "since" in bounded["memories"]["parameters"]
 
 
 # Bad arguments

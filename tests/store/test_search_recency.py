@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -18,7 +17,7 @@ from core.database.sources import MEMORIES
 from core.index import indexed
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
-from core.search import newest_rows
+from core.search import candidates
 from tests.store.search_world import (
     DEFAULTS,
     RECENCY,
@@ -164,44 +163,6 @@ def test_t27_a_row_with_many_of_the_words_takes_one_place(db: Database, scope: S
     assert set(told) < set(both(db, scope, keywords=["tofu"], limit=200))
 
 
-def test_t27_no_more_rows_are_looked_at_than_the_pool_has_places(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the index proves each match: the rows behind the newest cost nothing, however many match.
-
-    The statements: who sees what, what the index says, the head of its segment, which is read once, and the rows.
-    """
-    rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(130)))
-    tagged = {"tags": ["mint"], "content": "no word of it"}
-    remember(db, scope, *({**tagged, "timestamp": ago(days=n)} for n in range(9)))
-    said(db, scope, [(f"mint {n}", ago(minutes=n)) for n in range(130)])
-    looked: list[int] = []
-    note = newest_rows.note_matches
-
-    def count(search: Any, candidate: Any, held: Any) -> None:
-        looked.append(candidate.id)
-        note(search, candidate, held)
-
-    monkeypatch.setattr(newest_rows, "note_matches", count)
-    with db.traced() as statements:
-        assert ids(find(db, scope, ranking=RECENCY, keywords=["tofu"], limit=5)) == rows[:5]
-    assert looked == rows[:50] and len(statements) == 4
-    looked.clear()
-    assert len(find(db, scope, ranking=RECENCY, tags=["mint"], keywords=["tofu"], limit=5)) == 5
-    assert len(looked) == 50 + 50
-
-
-def test_t27_letters_in_hundreds_of_known_words_are_found_by_these(db: Database, scope: Scope) -> None:
-    """Else a short keyword has every row that may be seen compared with it."""
-    texts = [f"tofu{n} and half a tofu{n}" for n in range(200)] + [f"mild{n}tofu" for n in range(340)]
-    rows = remember(db, scope, *({"content": text, "timestamp": ago(minutes=n)} for n, text in enumerate(texts)))
-    assert both(db, scope, keywords=["ofu"], limit=20, include_chat=False) == rows[:20]
-    assert both(db, scope, keywords=["tofu"], limit=200, include_chat=False) == rows[:200]
-    with db.traced() as statements:
-        find(db, scope, ranking=RECENCY, keywords=["tofu"], limit=20, include_chat=False)
-    assert len(statements) == 3 and not any("LIKE" in statement for statement in statements)
-
-
 def test_t27_expired_rows_take_no_place_in_the_pool(db: Database, scope: Scope) -> None:
     """Sixty rows that have run out are newer than the one that has not."""
     gone = {"expires_at": NOW - timedelta(seconds=1), "tags": ["food"]}
@@ -270,3 +231,14 @@ def test_f59_a_clock_that_jumps_back_changes_no_search(db: Database, scope: Scop
     later, now = remember(db, scope, {"content": "tofu a", "timestamp": NOW + timedelta(days=1)}, {"content": "tofu b"})
     assert both(db, scope, keywords=["tofu"]) == [later, now]
     assert DEFAULTS.memory_ranking == "relevance"
+
+
+def test_t21_of_very_many_rows_the_newest_are_compared_and_the_report_says_so(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rare word must not make the database compare millions of texts, and nobody may believe it did."""
+    monkeypatch.setattr(candidates, "MOST_COMPARED", 3)
+    remember(db, scope, *({"content": f"tea {n}", "timestamp": ago(minutes=n)} for n in range(5)))
+    hits, report = explain(db, scope, ranking=RECENCY, keywords=["tea"], limit=5)
+    assert [hit["snippet"] for hit in hits] == ["tea 0", "tea 1", "tea 2"]
+    assert [note for note in report["notes"] if "rows of memories were compared" in note]

@@ -16,11 +16,22 @@ from sqlalchemy import Connection, delete, event, update
 from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.engine import Database
-from core.database.schema import chat_history_cache, memories, search_count, search_progress, search_vocab
+from core.database.schema import (
+    chat_history_cache,
+    memories,
+    search_block,
+    search_count,
+    search_fresh,
+    search_gone,
+    search_progress,
+    search_segment,
+    search_stats,
+    search_tag,
+    search_term,
+    search_vocab,
+)
 from core.db import forget, verify_index
 from core.forgetting import delete_quarantined
-from core.index import keeping
-from core.index.repair import backfill
 from core.lifelong import purge_items
 from core.scope import Scope
 from tests.store.search_world import ago, all_rows, edited, find, memory, open_quick, said
@@ -170,23 +181,7 @@ def say(db: Database, scope: Scope) -> Work:
     return lambda: said(db, scope, [("the zebra stays", ago())], "tg/2")
 
 
-def say_first(db: Database, scope: Scope) -> Work:
-    """Return what says the word elsewhere; what holds it already is not indexed yet, so it is not known."""
-    keeping.turn_off(db)
-    keeping.turn_on(db)
-    return say(db, scope)
-
-
-def build(db: Database, scope: Scope) -> Work:
-    """Return what builds the index of rows that hold the word."""
-    keeping.turn_off(db)
-    say(db, scope)()
-    memory(db, scope, "it is a zebra")
-    keeping.turn_on(db)
-    return lambda: backfill(db)
-
-
-WRITES = {each.__name__: each for each in (say, say_first, build)}
+WRITES = {each.__name__: each for each in (say,)}
 
 
 @pytest.mark.slow
@@ -211,13 +206,17 @@ def _meet(db: Database, removal: str, writing: str, at: int, *, is_writer_held: 
     has_step = run_stepped(db, one, two, at)
     who = f"{'writer' if is_writer_held else 'remover'} held at step {at}"
     assert verify_index(db) == [], who
-    if writing == "say_first":
-        backfill(db)
     assert find(db, scope, keywords=["ebra"]), who
     return has_step
 
 
+INDEX_TABLES = (
+    search_term, search_tag, search_fresh, search_segment, search_block, search_gone, search_count, search_stats,
+    search_vocab,
+)  # fmt: skip
+
+
 def _empty(connection: Connection) -> None:
-    for table in (*keeping.TABLES, chat_history_cache, memories):
+    for table in (*INDEX_TABLES, chat_history_cache, memories):
         connection.execute(delete(table))
     connection.execute(update(search_progress).values(ready=1, next_id=0, until_id=0))

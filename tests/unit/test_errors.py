@@ -31,7 +31,7 @@ from core.memories import table_recalls as recalls
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, set_hook, to_messages
 from core.scope import Scope
-from core.synth_core_memory import memory_search_action, search_memories
+from core.synth_core_memory import search_memories
 from tests import package_modules
 from tests.store.world import open_db
 
@@ -133,16 +133,6 @@ def test_f77_an_unknown_word_is_refused_with_the_known_beside_it(db: Database, n
         call({"db": db, "settings": Settings()})
     for table in ("chat_history_cache", "memories", "conversations", "participants"):
         assert db.read_driver(f"SELECT COUNT(*) FROM {table}", (), source=table)[0][0] == 0
-
-
-def test_f77_unknown_keys_and_modes_of_an_action_are_errors_of_its_answer(db: Database) -> None:
-    """A model made the payload: it is told, not the program."""
-    more: dict[str, Any] = {"db": db, "settings": Settings()}
-    assert memory_search_action({"mode": "tag", "tags": ["x"]}, **more) == {
-        "status": "error", "errors": ["mode is 'tag'; it must be 'tags' or 'free'"],
-    }  # fmt: skip
-    told = memory_search_action({"moode": "tags", "tags": ["x"]}, **more)
-    assert told["status"] == "error" and "'mode'" in told["errors"][0]
 
 
 def test_f77_an_unknown_ranking_is_a_bad_value_that_names_the_known(

@@ -90,7 +90,6 @@ def router(context: AdminContext) -> APIRouter:
         ("/memory/edit", of_memory(memory.edit)),
         ("/memory/add", of_memory(memory.add)),
         ("/memory/classify", of_memory(memory.classify)),
-        ("/memory/merge", of_memory(memory.merge)),
         ("/memory/undo", of_memory(memory.undo)),
         ("/wishes/change", of_memory(notes.change_wish)),
         ("/diary/change", notes.change_diary),

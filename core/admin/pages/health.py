@@ -39,7 +39,6 @@ def show(page: Page) -> Response:
     is_checked = page.query("index") == "1"
     health = lifelong.health(check_index=is_checked, **page.asking())
     stale = table_figures.count_stale(db, page.persona, settings.prune_max_age_days)
-    duplicates = lifelong.list_duplicates(**page.asking())[:MOST_EXAMPLES]
     return page.render(
         "health.html.j2",
         title="Health",
@@ -52,8 +51,6 @@ def show(page: Page) -> Response:
         importance=importance_plot(table_figures.importances(db, page.persona)),
         ages=age_plot(table_figures.ages(db, page.persona)),
         copied=table_figures.copied(db, page.persona, MOST_EXAMPLES) if health["exact_duplicates"] else [],
-        duplicates=duplicates,
-        texts=table_figures.texts(db, page.persona, [row_id for each in duplicates for row_id in each["ids"]]),
         unused=table_figures.stale(db, page.persona, settings.prune_max_age_days, MOST_EXAMPLES) if stale else [],
         flash=None,
     )
@@ -66,13 +63,7 @@ def figures(health: Health, stale: int, days: int, *, is_checked: bool) -> list[
             "Exact copies",
             health["exact_duplicates"],
             "Items that say, letter for letter, what an older one of the same person says.",
-            "Delete the newer ones, or merge them below.",
-        ),
-        _build_problem(
-            "Nearly the same",
-            health["near_duplicates"],
-            "Among the 500 newest, items that say nearly what another one says.",
-            "Merge them below; NEAR_DUPLICATE_SCORE merges new ones by itself.",
+            "Delete the newer ones.",
         ),
         _build_problem(
             "Expired, not archived",

@@ -289,15 +289,6 @@ def classify(page: Page) -> Response:
     return page.redirect(page.url("memory/item", id=chosen[0], note="classified", count=str(done.count)))
 
 
-def merge(page: Page) -> Response:
-    """Let one of several items that say the same stand for the others."""
-    kept, others = form_values.parse_ids([page.field("keep")]), form_values.parse_ids(page.fields("ids"))
-    if not kept:
-        raise PageError("No item was chosen to be kept. Choose one of them.")
-    done = lifelong.merge_items(kept[0], others, **page.operating())
-    return page.redirect(page.url("memory/item", id=kept[0], note="merged", count=str(done.count)))
-
-
 def edit(page: Page) -> Response:
     """Give one item another text."""
     chosen = form_values.parse_ids([page.field("id")])

@@ -18,7 +18,6 @@ from ...config.levels import known_flag
 from ...errors import ConfigError, ItemNotFoundError, ModelError, PromptTooLargeError
 from ...prompt_engine import explain_json_prompt, to_json, to_messages
 from ...scope import Scope
-from ...synth_core_memory import preview_search
 from ...text.counters import resolve_counter
 from ..playground import without_writing
 from . import form_values
@@ -172,32 +171,6 @@ def _scope_of(page: Page, given: Mapping[str, str]) -> Scope:
     return Scope(page.persona, given["conversation"].strip() or None, given["participant"].strip() or None)
 
 
-def list_statements(
-    page: Page, report: Mapping[str, Any], given: Mapping[str, str], settings: Settings
-) -> list[tuple[str, str, str]]:
-    """Return what the search asks the database, in order, then the plain predicates of each source."""
-    if not report.get("search"):
-        return []
-    scope = replace(_scope_of(page, given), destination=given["destination"])  # type: ignore[arg-type]
-    found = preview_search(
-        tags=[*report["tags"], *report["expansion"]],
-        keywords=report["words"],
-        query=given["text"],
-        db=page.db,
-        settings=settings,
-        scope=scope,
-    )
-    made = [
-        (each["for"], each["statement"], json.dumps(each["parameters"], ensure_ascii=False))
-        for one in list(found.values())[:1]
-        for each in one["sent"]
-    ]
-    return made + [
-        (f"plain predicates, {name}", one["statement"], json.dumps(one["parameters"], ensure_ascii=False, default=str))
-        for name, one in found.items()
-    ]
-
-
 def _build_shown(
     page: Page,
     prompt: dict[str, Any],
@@ -209,7 +182,6 @@ def _build_shown(
     used = settings or page.settings
     return {
         "messages": list(to_messages(prompt, style="chat" if given["style"] == "chat" else "data", settings=used)),
-        "statements": list_statements(page, report, given, used),
         "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
         "report": report,
         "chosen": list_chosen(page, prompt, report),

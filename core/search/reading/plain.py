@@ -181,6 +181,29 @@ def read_newest(
     return [Candidate(*place, row.at_us, tier=tiers[place]) for place, row in rows.items()], rows
 
 
+def find_nth_newest(
+    db: Database, source: sources.SourceTable, persona: str, audiences: Sequence[int], count: int
+) -> int | None:
+    """Return the time of the visible row that is so far from the newest, in microseconds; None for fewer rows."""
+    values: list[Any] = []
+    given = {"persona": persona, "audiences": list(audiences), "skipped": count - 1}
+    rows = db.read_driver(_nth_part(source.number, db.family).text(given, values), values, source=source.name)
+    return microseconds(read_time(rows[0][0])) if rows else None
+
+
+@lru_cache(maxsize=8)
+def _nth_part(number: int, family: str) -> Part:
+    row = sources.BY_NUMBER[number].table.c
+    visible = select(row.timestamp).where(
+        row.persona_id == bindparam("persona", type_=Key(64)),
+        row.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+    )
+    ordered = (
+        visible.order_by(row.timestamp.desc()).limit(literal_column("1")).offset(bindparam("skipped", type_=Integer()))
+    )
+    return Part(ordered, family)
+
+
 def holding(
     db: Database, source: sources.SourceTable, persona: str, ids: Sequence[int], texts: Sequence[tuple[int, str]]
 ) -> list[tuple[int, int]]:

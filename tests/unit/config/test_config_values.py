@@ -24,9 +24,9 @@ CHOICES = [name for name, declared in FLAGS.items() if isinstance(declared.kind,
 SPECIFIED = """
 TAGS_LIMIT 12 1-48; KEYWORD_LIMIT 24 1-48; EXPANDED_TAGS_LIMIT 24 1-48; TAG_FUZZY_SCORE 91 0-100;
 COMMON_WORD_SHARE 0.5 0.05-1; COMMON_WORD_MIN_ROWS 100 1-100000;
-MEMORY_RANKING relevance relevance,recency; SEARCH_INDEX 1 0,1; SNIPPET_CHARS 400 80-4000;
+MEMORY_RANKING relevance relevance,recency; SNIPPET_CHARS 400 80-4000;
 SNIPPET_WINDOW start start,match;
-NEAR_DUPLICATE_SCORE 0 80-100; FREE_SEARCH_SHUFFLE 0 0,1; CONTEXT_VERBOSITY 10 0-50; THOUGHTS_LIMIT 5 0-50;
+CONTEXT_VERBOSITY 10 0-50; THOUGHTS_LIMIT 5 0-50;
 ENABLE_HISTORY_CURRENT_CHAT 1 0,1; ENABLE_HISTORY_RECENT 1 0,1; UNIFIED_HISTORY 1 0,1; ENABLE_AI_DIARY 1 0,1;
 AI_DIARY_FULL 1 0,1; ENABLE_MEMORIES 1 0,1; ENABLE_THOUGHTS 1 0,1; ENABLE_TAGS_PLACEHOLDER 1 0,1;
 INCLUDE_LOCAL_TIME_IN_PROMPTS 1 0,1; PROMPT_LITE_MODE 0 0,1; MEMORY_LABELS 0 0,1; CHAT_HISTORY 10 1-1000;
@@ -168,18 +168,6 @@ def test_p40_a_count_may_be_left_unset(name: str) -> None:
 def test_g18_a_whole_number_has_no_decimal_point() -> None:
     with pytest.raises(ConfigError):
         Settings(context_verbosity=4.0)  # type: ignore[arg-type]
-
-
-def test_t51_near_duplicate_score_is_off_or_80_to_100() -> None:
-    assert [Settings(near_duplicate_score=score).near_duplicate_score for score in (0, 80, 92.5, 100)] == [
-        0,
-        80,
-        92.5,
-        100,
-    ]
-    for bad in (1, 79.9, 100.1, -1):
-        with pytest.raises(ConfigError, match="80 to 100, or 0"):
-            Settings(near_duplicate_score=bad)
 
 
 @pytest.mark.parametrize("name", SWITCHES)
