@@ -155,10 +155,6 @@ def search_values(
         db=call.db, settings=call.settings, scope=call.scope,
     )  # fmt: skip
     scores = {hit["id"]: float(hit["score"]) for hit in report["hits"] if hit["source"] == "memories"}
-    # Values that say the same are one hit of a search; here each is one of its own.
-    for twin in report["folded"]:
-        if twin["source"] == "memories" and twin["into"][0] == "memories" and twin["into"][1] in scores:
-            scores.setdefault(twin["id"], scores[twin["into"][1]])
     found = table.find_by_items(_reader(call), address, below, scores, call.db.clock())
     hits = [replace(value, score=scores[item]) for item, value in found.items()]
     return sorted(hits, key=lambda hit: (-(hit.score or 0.0), -hit.id))
