@@ -1,7 +1,6 @@
 """Writes the files that show the database as it is today: `sql/schema/*.sql`, and for the site `docs/schema.md`.
 
-`make docs` runs `python -m tests.schema_files`; `--check` only says which are out of date, and `--first-revision` also
-writes the statements of revision 0001, refused once there is a second one: a shipped migration is never edited.
+`make docs` runs `python -m tests.schema_files`; `--check` only says which are out of date.
 What each index serves is the comment that stands above it in `core/database/schema.py`.
 """
 
@@ -118,21 +117,17 @@ def table_script(table: Table, family: str) -> str:
     return "\n".join(parts)
 
 
-def build_script(family: str, *, stamped: bool = True) -> str:
-    """Return the whole file for a family; unstamped without the version, as a revision needs it."""
-    tables = [table for table in ddl.list_tables().values() if stamped or table.name != "schema_version"]
+def build_script(family: str) -> str:
+    """Return the whole file for a family."""
     ignore = "INSERT OR IGNORE" if family == "sqlite" else "INSERT IGNORE"
     rows = ", ".join(f"({source.number}, 1)" for source in ALL)
-    parts = [table_script(table, family) for table in tables]
+    parts = [f"-- The database as it is today: {HEADERS[family]}\n-- Written by `make docs`."]
+    parts += [table_script(table, family) for table in ddl.list_tables().values()]
     parts.append(
         f"-- nothing is there, so everything is indexed\n{ignore} INTO search_progress (source, ready) VALUES {rows};"
     )
-    if stamped:
-        parts.append(f"{ignore} INTO schema_version (version_num) VALUES ('{migration.list_revisions()[-1]}');")
-        top = f"-- The database as it is today: {HEADERS[family]}\n-- Written by `make docs`."
-    else:
-        top = f"-- The tables of the first release: {HEADERS[family]}"
-    return top + "\n\n" + "\n\n".join(parts) + "\n"
+    parts.append(f"{ignore} INTO schema_version (version_num) VALUES ('{migration.list_revisions()[-1]}');")
+    return "\n\n".join(parts) + "\n"
 
 
 def build_document() -> str:
@@ -164,14 +159,10 @@ def _column_line(column: Column[Any]) -> str:
     return f"| {column.name} | {kind} | {'yes' if column.nullable else 'no'} | {f'`{default}`' if default else ''} |"
 
 
-def build_files(*, first_revision: bool = False) -> dict[Path, str]:
+def build_files() -> dict[Path, str]:
     """Return what each generated file should hold."""
     root = resources.find("sql").parent
-    made = {root / "sql" / "schema" / f"{family}.sql": build_script(family) for family in HEADERS}
-    if first_revision:
-        versions = migration.find_folder() / "versions"
-        made |= {versions / f"v0001_tables.{family}.sql": build_script(family, stamped=False) for family in HEADERS}
-    return made
+    return {root / "sql" / "schema" / f"{family}.sql": build_script(family) for family in HEADERS}
 
 
 def main(arguments: list[str]) -> int:
@@ -179,20 +170,13 @@ def main(arguments: list[str]) -> int:
     if "--page" in arguments:
         (resources.find("sql").parent / "docs" / "schema.md").write_text(build_document(), encoding="utf-8")
         return 0
-    first = "--first-revision" in arguments
-    if first and len(migration.list_revisions()) > 1:
-        sys.stderr.write("Revision 0001 has shipped: add a revision instead of changing it.\n")
-        return 1
-    stale = [
-        path
-        for path, text in build_files(first_revision=first).items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
-    ]
+    files = build_files()
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         sys.stdout.write(f"{path}\n")
         if "--check" not in arguments:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(build_files(first_revision=first)[path], encoding="utf-8")
+            path.write_text(files[path], encoding="utf-8")
     return int(bool(stale) and "--check" in arguments)
 
 

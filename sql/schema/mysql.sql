@@ -681,4 +681,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT IGNORE INTO schema_version (version_num) VALUES ('0009');
+INSERT IGNORE INTO schema_version (version_num) VALUES ('0001');

@@ -700,4 +700,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0009');
+INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0001');

@@ -1,4 +1,4 @@
-"""How a database comes to the present (D29, D31, D32): from nothing, from earlier versions, from half a migration."""
+"""How a database comes to the present (D29, D32): from nothing, from earlier versions, from half a migration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from core.audience.inserted_rows import NOBODY
 from core.database import schema
 from core.database.engine import Database
 from core.errors import StoreError
-from core.text.words import endings
 from core.upkeep import ddl, inspection, leases, migration
 from tests.store.world import of_today
 
@@ -213,20 +212,6 @@ def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     assert migration.list_pending(present) == []
 
 
-def test_d31_the_short_endings_of_an_older_version_leave_the_vocabulary(present: Database) -> None:
-    """What is listed now, and nothing else of what was."""
-    table = schema.search_vocab
-    words = ("tofu", "xq42", "an_a", "쥰한국", "né")
-    rows = [{"head": 1, "part": word, "term": word} for word in words]
-    rows += [{"head": 0, "part": word[at:], "term": word} for word in words for at in range(1, len(word))]
-    present.transaction(lambda c: c.execute(insert(table), rows), source="search_vocab")
-    run(present, "UPDATE schema_version SET version_num = '0008'")
-    assert migration.migrate(present).applied[0] == "0009"
-    left = {(row.part, row.term) for row in present.read(select(table).where(table.c.head == 0), source="search_vocab")}
-    assert left == {(ending, word) for word in words for ending in endings(word)}
-    assert len(present.read(select(table.c.part).where(table.c.head == 1), source="search_vocab")) == len(words)
-
-
 @SPARED
 def test_d29_an_older_version_is_brought_up_by_its_revisions(present: Database, next_version: Any) -> None:
     """The former version's database, this version's program."""
@@ -248,71 +233,6 @@ def test_d29_a_revision_that_failed_half_way_goes_on(present: Database, next_ver
     next_version()
     assert migration.migrate(present).applied == ("9999",)
     assert shape(present)["memories"].has_index(False, ("persona_id", "mood"))
-
-
-def test_d31_the_former_version_works_while_the_new_one_migrates(present: Database, next_version: Any) -> None:
-    """It knows nothing of the new column, and nothing of the new version number."""
-    failed: list[Exception] = []
-    written = [0]
-    stop = threading.Event()
-
-    def former() -> None:
-        handle = Database(present.target.url.render_as_string(hide_password=False))
-        try:
-            while not stop.is_set():
-                number = written[0] + 1
-                row = {"id": number, "content": f"text {number}"}
-                handle.transaction(lambda c, row=row: c.execute(insert(schema.memories), row), source="memories")
-                written[0] = number
-                assert len(handle.read(select(schema.memories.c.id), source="memories")) >= number
-        except Exception as error:  # noqa: BLE001 - shown by the test
-            failed.append(error)
-        finally:
-            handle.close()
-
-    thread = threading.Thread(target=former)
-    thread.start()
-    try:
-        while written[0] < 3 and not failed:
-            time.sleep(0.01)
-        next_version()
-        migration.migrate(present)
-        reached = written[0]
-        while written[0] < reached + 3 and not failed:
-            time.sleep(0.01)
-    finally:
-        stop.set()
-        thread.join()
-    assert failed == []
-    assert len(present.read(select(schema.memories.c.id), source="memories")) == written[0]
-
-
-@SPARED
-def test_d31_a_newer_database_opens(present: Database, next_version: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The former version does not refuse a database that the new one has migrated, and does not turn it back."""
-    former = migration.find_folder()
-    next_version()
-    migration.migrate(present)
-    monkeypatch.setattr(migration, "find_folder", lambda: former)
-    assert migration.list_pending(present) == []
-    migration.ensure_present(present)
-    assert not migration.migrate(present).changed
-    assert migration.read_version(present) == "9999"
-
-
-def test_d31_columns_since_the_first_release_have_defaults() -> None:
-    """The former version leaves them out of its INSERTs; and none of its own may be gone."""
-    for family in ("mysql", "sqlite"):
-        script = (migration.find_folder() / "versions" / f"v0001_tables.{family}.sql").read_text()
-        first = {s.split()[5]: s for s in ddl.split_statements(script) if s.startswith("CREATE TABLE")}
-        for table in ddl.list_tables().values():
-            if table.name not in first:
-                continue
-            before = {line.split()[0].strip('`"') for line in first[table.name].splitlines()[1:]}
-            for column in table.columns:
-                fits = column.name in before or column.nullable or column.server_default is not None
-                assert fits, f"{table.name}.{column.name} is new and needs a default or NULL"
-        assert set(first) <= set(ddl.list_tables())
 
 
 def test_d29_processes_at_once_make_one_database(db: Database) -> None:

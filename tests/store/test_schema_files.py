@@ -24,8 +24,7 @@ def db(fresh_url: str) -> Iterator[Database]:
 
 def test_d32_the_schema_files_are_up_to_date() -> None:
     """Run `make docs` when this fails."""
-    first = len(migration.list_revisions()) == 1
-    for path, text in schema_files.build_files(first_revision=first).items():
+    for path, text in schema_files.build_files().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date"
 
 
@@ -75,21 +74,12 @@ def test_the_page_names_every_table_column_and_index() -> None:
             assert f"`{index}`" in part
 
 
-def test_a_shipped_revision_is_not_written_again(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Once there is a second revision, the first is the past."""
-    monkeypatch.setattr(migration, "list_revisions", lambda: ["0001", "0002"])
-    assert schema_files.main(["--first-revision"]) == 1
-    assert "has shipped" in capsys.readouterr().err
-
-
 def test_check_says_which_files_are_out_of_date(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`--check` writes nothing."""
     assert schema_files.main(["--check"]) == 0
-    monkeypatch.setattr(schema_files, "build_script", lambda family, **_: "other")
+    monkeypatch.setattr(schema_files, "build_script", lambda family: "other")
     assert schema_files.main(["--check"]) == 1
     assert capsys.readouterr().out.strip().endswith("sqlite.sql")
     assert schema_files.main(["--check"]) == 1
