@@ -42,7 +42,8 @@ def extract_tags(
 
     Args:
         text: as said; None and blank give [].
-        vocabulary: the known tags to look for (`tags.table.current`); None takes the words of the text.
+        vocabulary: the known tags to look for (`tags.table.current`); None takes the words of the text. Stop words of
+            the text's language and of LANGUAGES are never tags.
 
     Returns:
         Tags in normal form, each once; [] where nothing is found.

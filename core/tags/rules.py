@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from ..shapes import Vocabulary
-from ..text.folding import clean, fold_case
-from ..text.words import iter_words
+from ..text.folding import clean, fold, fold_case
+from ..text.languages import common_words, languages_of
+from ..text.words import iter_words, stop_words
 from .rules_index import TagIndex, index_of
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
 
 TAG_BYTES = 255
 """Longest stored tag in UTF-8 bytes."""
+
+_SHORT_NAME = 2
 
 WEIGHTS = (0.0, 10.0)
 """A link's weight is above the first and at most the second."""
@@ -115,13 +118,24 @@ def extract(
     languages: Sequence[str],
     fuzzy_score: float,
 ) -> list[str]:
-    """Return the tags of a text, in order of appearance: its words, or the known tags among them."""
+    """Return the tags of a text, in order of appearance: its words, or the known tags among them; no stop words."""
     if not text or limit <= 0:
         return []
+    spoken = languages_of(text, languages)
     if vocabulary is None:
-        return list(islice(iter_words(text), limit))
-    index = vocabulary if isinstance(vocabulary, TagIndex) else index_of(vocabulary, languages)
-    return list(islice(index.find(text, fuzzy_score), limit))
+        tags: Iterable[str] = iter_words(text)
+    else:
+        index = vocabulary if isinstance(vocabulary, TagIndex) else index_of(vocabulary, languages)
+        tags = index.find(text, fuzzy_score)
+    return list(islice((tag for tag in tags if not any(_is_stop_word(tag, language) for language in spoken)), limit))
+
+
+def _is_stop_word(tag: str, language: str) -> bool:
+    word = fold(tag)
+    if word.isascii() and len(word) <= _SHORT_NAME:
+        # The lists hold all letters and most pairs of letters: as tags, `c` and `ai` are names.
+        return len(word) == _SHORT_NAME and word in common_words(language)
+    return word in stop_words(language)
 
 
 def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int) -> list[str]:

@@ -34,6 +34,13 @@ def fill(stage: Stage) -> None:
     stage.diary("a quiet day", personal_thought="she is kind", interaction_summary="we cooked", minutes=90)
 
 
+def test_t58_a_stored_stop_word_tag_recalls_nothing(stage: Stage) -> None:
+    """Hosts of the original stored such tags: each message with `the` showed all of them."""
+    stage.remember("Orion is a club", ["the", "club"], minutes=600)
+    assert snippets(stage.context("how was the weather?")) == []
+    assert snippets(stage.context("which club?")) == ["Orion is a club"]
+
+
 # P1, P2
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.shapes import Vocabulary
 from core.tags.rules import TagIndex, check_alias, check_link, expand, extract, normal, stored_form
 from core.tags.rules_index import forget_kept, index_of
+from core.text.folding import fold
 
 EN = ("en",)
 
@@ -99,6 +100,21 @@ def test_t5_known_tags_longest_first_in_order_of_appearance() -> None:
     assert found("Kitty came to pizza night", PIZZA, limit=2) == ["cat", "pizza night"]
     assert found("", PIZZA) == found(None, PIZZA) == []
     assert found("category", PIZZA, score=0) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("Remember that the club is called Orion", ["remember", "club", "called", "orion"]),
+        ("Ich mag die Katze und das Haus", ["katze", "haus"]),
+        ("Où est la maison, et pourquoi pas la voiture, mon frère ?", ["maison", "voiture", "frere"]),
+    ],
+)
+def test_t58_a_stop_word_is_never_a_tag(text: str, tags: list[str]) -> None:
+    """One row with the tag `the` would be recalled by nearly every message."""
+    assert found(text, None) == tags
+    stored = Vocabulary(tags=dict.fromkeys([*text.casefold().replace("?", "").replace(",", "").split()], 1))
+    assert [fold(tag) for tag in found(text, stored)] == tags
 
 
 def test_t5_stretches_reach_three_words() -> None:
