@@ -15,10 +15,10 @@ import hashlib
 import json
 import logging
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -37,6 +37,9 @@ from . import access
 
 BODY_SECONDS = 60.0
 """Longest time a body may take to arrive."""
+TOKEN_THREADS = 8
+TOKEN_SECONDS = 2.0
+"""Longest wait for the database where a token was right a moment ago."""
 MOST_KNOWN = 1000
 """Tokens remembered for the time that the database does not answer."""
 TOO_LARGE = "The body is too large. At most {} bytes (MAX_BODY_BYTES) are taken. Send less at once."
@@ -61,17 +64,27 @@ class FaceContext:
         return db
 
     def values(self) -> Settings:
-        """Return the settings as they are now, those of the table `config` too."""
-        return defaults.settings_for(self.settings, self.database())
+        """Return the settings as they are now, without asking the database."""
+        return defaults.known_settings(self.settings, self.db)
 
 
 class FaceGuard:
     """Lets a request through to a face, or answers it itself. What fails there becomes an answer too."""
 
-    def __init__(self, app: ASGIApp, context: FaceContext, *, kinds: Collection[TokenKind] = access.FOR_HOSTS) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        context: FaceContext,
+        *,
+        kinds: Collection[TokenKind] = access.FOR_HOSTS,
+        is_proxy: bool = False,
+    ) -> None:
         self._app = app
         self._context = context
         self._kinds = kinds
+        self._is_proxy = is_proxy
+        """A proxy reads bodies itself, passes on long ones, and refuses in the OpenAI dialect."""
+        self._checking = ThreadPoolExecutor(TOKEN_THREADS, "prompt-engine-token")
         self._known: dict[bytes, AccessToken] = {}
         """Hash of a header to the token it showed last, for the time that the database does not answer."""
 
@@ -82,20 +95,22 @@ class FaceGuard:
             return
         sending = Sending(send, HEADERS)
         try:
-            settings = await run_in_threadpool(self._context.values)
+            settings = self._context.values()
             refused = self._refuse(scope, settings) or await self._refuse_unknown(scope, settings)
             if refused is not None:
-                await _speak(refused, scope)(scope, receive, sending)
+                await self._speak(refused)(scope, receive, sending)
                 return
-            body = await read_body(receive, settings.max_body_bytes)
-            await self._app(scope, give_body(body, receive), sending)
+            if not self._is_proxy:
+                receive = give_body(await read_body(receive, settings.max_body_bytes), receive)
+            await self._app(scope, receive, sending)
         except ClientDisconnect:
             logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer
+        except CutOffError:
+            pass  # a response that does not end closes the connection, so that nobody takes a part for the whole
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
-            answer = _speak(answer_error(error), scope)
-            if sending.begun:
-                raise CutOffError from None  # the connection is closed, so that nobody takes a part for the whole
-            await answer(scope, receive, sending)
+            answer = self._speak(answer_error(error))
+            if not sending.begun:
+                await answer(scope, receive, sending)
 
     def _refuse(self, scope: Scope, settings: Settings) -> Response | None:
         headers = Headers(scope=scope)
@@ -110,34 +125,35 @@ class FaceGuard:
         ):
             return errors.build_refusal(403, "The request was sent from a page that ALLOWED_ORIGINS does not name.")
         length = headers.get("content-length", "")
-        if length.isdecimal() and (len(length) > 15 or int(length) > settings.max_body_bytes):
+        if not self._is_proxy and length.isdecimal() and (len(length) > 15 or int(length) > settings.max_body_bytes):
             return errors.build_refusal(413, TOO_LARGE.format(settings.max_body_bytes))
         return None
 
     async def _refuse_unknown(self, scope: Scope, settings: Settings) -> Response | None:
         headers = Headers(scope=scope)
 
-        def check() -> Any:
-            shown = hashlib.sha256(headers.get("authorization", "").encode("utf-8", "surrogatepass")).digest()
-            try:
-                found = access.check_token(headers, self._context.database(), kinds=self._kinds, settings=settings)
-            except StoreError:
-                if shown not in self._known:  # of one that was right a moment ago the request goes on as far as it can
-                    raise
-                return self._known[shown]
-            except access.AccessRefusedError:
-                self._known.pop(shown, None)
-                raise
-            while len(self._known) >= MOST_KNOWN:
-                self._known.pop(next(iter(self._known)), None)
-            self._known[shown] = found
-            return found
-
+        shown = hashlib.sha256(headers.get("authorization", "").encode("utf-8", "surrogatepass")).digest()
+        work = asyncio.get_running_loop().run_in_executor(
+            self._checking,
+            partial(access.check_token, headers, self._context.database(), kinds=self._kinds, settings=settings),
+        )
         try:
-            access.note_token(scope, await run_in_threadpool(check))
+            token = await asyncio.wait_for(work, TOKEN_SECONDS if shown in self._known else None)
+        except (StoreError, TimeoutError):
+            if shown not in self._known:  # one that was right a moment ago goes on as far as it can
+                raise
+            token = self._known[shown]
         except access.AccessRefusedError as error:
+            self._known.pop(shown, None)
             return answer_error(error)
+        while len(self._known) >= MOST_KNOWN:
+            self._known.pop(next(iter(self._known)), None)
+        self._known[shown] = token
+        access.note_token(scope, token)
         return None
+
+    def _speak(self, answer: Response) -> Response:
+        return speak_dialect(answer) if self._is_proxy else answer
 
 
 def speak_dialect(answer: Response) -> Response:
@@ -152,14 +168,8 @@ def speak_dialect(answer: Response) -> Response:
     return answer
 
 
-def _speak(answer: Response, scope: Scope) -> Response:
-    """Return a refusal as the path's clients understand it."""
-    is_proxied = scope["path"].partition("/v1/")[2].startswith(("chat/completions", "models"))
-    return speak_dialect(answer) if is_proxied else answer
-
-
 class CutOffError(Exception):
-    """An answer ended before its time; nothing about why."""
+    """The model server ended an answer early; the log says so already."""
 
 
 def answer_error(error: Exception) -> Response:

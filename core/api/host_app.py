@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, Security
+from fastapi import Depends, FastAPI, Security
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,10 +18,11 @@ from ..errors import CoreError
 from . import access, host_routes
 from .guard import FaceContext, answer_error
 
+DOCUMENT = "/v1/openapi.json"
 _bearer = HTTPBearer(auto_error=False, description="A token of `prompt-engine token add`.")
 
 
-def create_host_app(context: FaceContext, *routers: APIRouter) -> FastAPI:
+def create_host_app(context: FaceContext) -> FastAPI:
     """Return the API for hosts, to be put behind a `guard.FaceGuard`."""
     app = FastAPI(
         title="prompt-engine",
@@ -28,19 +30,23 @@ def create_host_app(context: FaceContext, *routers: APIRouter) -> FastAPI:
         description="What a host asks and stores of one persona's memory. Every route needs a token.",
         docs_url=None,  # that page loads its script from elsewhere
         redoc_url=None,
-        openapi_url="/v1/openapi.json",
+        openapi_url=DOCUMENT,
         redirect_slashes=False,
         telemetry=NO_TELEMETRY,
     )
     app.state.context = context
     for failure, answer in _HANDLERS.items():
         app.add_exception_handler(failure, answer)
-    for router in routers:
-        app.include_router(router)
     app.include_router(
         host_routes.router, dependencies=[Security(_bearer), Depends(_require_token), Depends(check_known)]
     )
     return app
+
+
+def list_own_paths() -> list[str]:
+    """Return the paths that these routes are under, as `/v1/memories`."""
+    paths = [DOCUMENT, *(route.path for route in host_routes.router.routes if isinstance(route, APIRoute))]
+    return sorted({"/".join(path.split("/")[:3]) for path in paths})
 
 
 def _require_token(request: Request) -> None:

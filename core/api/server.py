@@ -3,7 +3,7 @@
 | Path | Face | Token |
 |---|---|---|
 | `/admin/...` | the operator's routes and page | ADMIN_TOKEN, or a token of kind admin |
-| `/v1/...` | the API for hosts, and with a proxy `/v1/models`, `/v1/chat/completions` | scope, host |
+| `/v1/...` | the API for hosts; with a proxy everything else of the model server | scope, host |
 | what `Mounted` says | another ASGI application, such as MCP under `/mcp` | scope, host |
 | `/health/live`, `/health/ready` | that the process answers; that it can serve requests | none |
 """
@@ -24,9 +24,9 @@ from ..admin.app import create_app
 from ..calls.call import GivenSettings
 from ..calls.defaults import known_settings
 from ..database.engine import Database
-from .guard import FaceContext, FaceGuard
+from .guard import FaceContext, FaceGuard, speak_dialect
 from .health import Health
-from .host_app import create_host_app
+from .host_app import create_host_app, list_own_paths
 
 ADMIN = "/admin"
 V1 = "/v1"
@@ -79,14 +79,16 @@ def create_server(
     ['/health', '/health/live', '/health/ready']
     """
     context = FaceContext(db, settings, frozenset(each.lower() for each in allowed_hosts))
-    routers, lifespans = [], [each.lifespan for each in mounted if each.lifespan is not None]
+    lifespans = [each.lifespan for each in mounted if each.lifespan is not None]
+    host_app = create_host_app(context)
+    paths = list_own_paths() if proxy else [V1]
+    faces: list[tuple[str, ASGIApp]] = [(path, FaceGuard(host_app, context)) for path in paths]
     if proxy:
-        from .proxy.routes import create_proxy  # noqa: PLC0415 - asks for the extra `llm`
+        from .proxy.routes import Proxy  # noqa: PLC0415 - asks for the extra `llm`
 
-        made = create_proxy(context)
-        routers.append(made.router)
+        made = Proxy(context)
+        faces.append((V1, FaceGuard(made, context, is_proxy=True)))
         lifespans.append(made.lifespan)
-    faces: list[tuple[str, ASGIApp]] = [(V1, FaceGuard(create_host_app(context, *routers), context))]
     faces += [(each.path, FaceGuard(each.app, context)) for each in mounted]
     origins = known_settings(settings, db).allowed_origins
     if origins:
@@ -102,7 +104,7 @@ def create_server(
             yield
 
     server = Starlette(routes=Health(context).routes(), lifespan=lifespan)
-    server.router.default = _Faces(faces)
+    server.router.default = _Faces(faces, is_proxy=proxy)
     server.state.context = context
     return server
 
@@ -110,19 +112,37 @@ def create_server(
 class _Faces:
     """Gives a request to the face whose path it begins with."""
 
-    def __init__(self, faces: Sequence[tuple[str, ASGIApp]]) -> None:
+    def __init__(self, faces: Sequence[tuple[str, ASGIApp]], *, is_proxy: bool) -> None:
         self._faces = tuple(faces)
+        self._is_proxy = is_proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path", ""))
-        for prefix, app in self._faces:
+        mistake = find_base_url_mistake(path) if self._is_proxy else ""
+        for prefix, app in () if mistake else self._faces:
             if path == prefix or path.startswith(f"{prefix}/"):
                 await app(scope, receive, send)
                 return
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
-        await errors.build_refusal(404, "There is nothing under this path.")(scope, receive, send)
+        refused = errors.build_refusal(404, mistake or "There is nothing under this path.")
+        await (speak_dialect(refused) if mistake else refused)(scope, receive, send)
+
+
+def find_base_url_mistake(path: str) -> str:
+    """Return what is wrong with the base URL of a client that asks for a path, blank where nothing is."""
+    parts = path.split("/")[1:]
+    names = [part for part in parts if part]
+    if names[:2] == ["v1", "v1"]:
+        return "The path holds `/v1` twice. The client adds one itself: leave `/v1` out of its base URL."
+    if names.count("completions") > 1:
+        return "The path holds `/chat/completions` twice. End the client's base URL with `/v1`."
+    if names != parts and names[:1] == ["v1"]:
+        return "The path holds a slash too many. End the client's base URL with `/v1`, without a slash behind it."
+    if names and names[0] in ("chat", "completions", "models", "embeddings", "responses", "audio", "rerank"):
+        return "The path holds no `/v1`. End the client's base URL with `/v1`."
+    return ""
 
 
 def _allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:

@@ -150,3 +150,17 @@ class LifelongFlags(FlagValues):
         high=1_000_000,
         group="Admin",
     )
+    proxy_memory_seconds: float = flag(
+        2.0,
+        "Longest time a request to the proxy waits for its memory; then it goes on without.",
+        unit="seconds",
+        low=0.1,
+        high=600,
+        group="Admin",
+    )
+    proxy_shared_memory: bool = flag(
+        False,
+        "Let conversations that a front end names share everything with their user's other conversations, not only "
+        "saved memories and wishes.",
+        group="Admin",
+    )

@@ -8,8 +8,7 @@ line is an alternative of the first, what is missing in the list stays.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -31,6 +30,8 @@ __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
 """Lines of a list that are looked at, the newest; of what is stored twice as many."""
+_LOCKS = tuple(threading.Lock() for _ in range(64))
+"""One list of a conversation is compared at a time in this process; other processes find the ids of its new lines."""
 _ROLES = {"user": "user", "assistant": "persona", "persona": "persona"}
 
 
@@ -87,7 +88,7 @@ def save_transcript(
         raise MessageError("The scope names no conversation. A list of messages is of one.", fields=("conversation",))
     lines = _read_lines(messages)[-MOST_LINES:]
     said = "" if answer is None else rows.text(answer, "answer")
-    with _one_at_a_time(call.persona, conversation):
+    with _LOCKS[hash((call.persona, conversation)) % len(_LOCKS)]:
         return _Saving(call, conversation, lines, name, persona_name).save(clean(said))
 
 
@@ -149,7 +150,7 @@ class _Saving:
             if at in found.changed:
                 self._change(stored[index], line.spoken)
         last = found.matches[-1] if found.matches else None
-        if answer.strip() and self._lines and self._lines[-1].spoken.role == "user":
+        if answer.strip() and self._lines:
             following = stored[last + 1] if last is not None and last + 1 < len(stored) else None
             self._answer(answer, before, following)
         return TranscriptSaved(self._saved, self._edited, self._alternatives)
@@ -240,26 +241,3 @@ class _Saving:
         number = stories.add_alternative(row_id, answer, **self._asking)
         stories.choose_alternative(row_id, number, **self._asking)
         self._alternatives += 1
-
-
-_locks: dict[tuple[str, str], tuple[threading.Lock, int]] = {}
-_locking = threading.Lock()
-
-
-@contextmanager
-def _one_at_a_time(persona: str, conversation: str) -> Iterator[None]:
-    """Let one list of a conversation be compared at a time in this process; others find the ids of its new lines."""
-    key = persona, conversation
-    with _locking:
-        lock, waiting = _locks.get(key, (threading.Lock(), 0))
-        _locks[key] = lock, waiting + 1
-    try:
-        with lock:
-            yield
-    finally:
-        with _locking:
-            lock, waiting = _locks[key]
-            if waiting == 1:
-                del _locks[key]
-            else:
-                _locks[key] = lock, waiting - 1

@@ -30,7 +30,7 @@ def compare_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> Comparis
     matches = _pair_equal(lines, stored)
     if lines and matches[-1] is not None and not _is_repeated(lines, matches, stored):
         matches[-1] = None
-    changed: set[int] = set()
+    changed = _pair_edited(lines, matches, stored)
     for at, line in enumerate(lines):
         if matches[at] is None:
             matches[at] = _find_changed(at, line, matches, stored)
@@ -39,17 +39,37 @@ def compare_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> Comparis
     return Comparison(tuple(matches), frozenset(changed))
 
 
+def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> set[int]:
+    """Pair neighbouring lines that were edited at once: as many are new as are missing between two that are there.
+
+    At least as many lines must be as they were. Else the list may be another chat under the same key.
+    """
+    pairs: set[int] = set()
+    left = -1
+    for right in range(len(lines)):
+        index = matches[right]
+        if index is None:
+            continue
+        first = -1 if left < 0 else matches[left]
+        assert first is not None
+        new, missing = range(left + 1, right), range(first + 1, index)
+        roles = [lines[at].role for at in new], [stored[at].role for at in missing]
+        if new and roles[0] == roles[1] and len(new) <= sum(each is not None for each in matches):
+            for at, there in zip(new, missing, strict=True):
+                matches[at] = there
+                pairs.add(at)
+        left = right
+    return pairs
+
+
 def _find_changed(at: int, line: Spoken, matches: Sequence[int | None], stored: Sequence[Spoken]) -> int | None:
     """Return the stored line that a line of the list is with another text, None for a new line."""
     before = matches[at - 1] if at else -1
-    after = matches[at + 1] if at + 1 < len(matches) else None
     if before is None or before + 1 >= len(stored) or before + 1 in matches:
         return None
     candidate = before + 1
     if stored[candidate].role != line.role:
         return None
-    if after == candidate + 1:
-        return candidate
     is_last = all(each.role != line.role for each in stored[candidate + 1 :])
     return candidate if at and is_last and all(index is None for index in matches[at + 1 :]) else None
 

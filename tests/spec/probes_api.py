@@ -6,7 +6,7 @@ from typing import Any
 
 from core import tokens
 from core.api.guard import FaceContext
-from core.api.proxy.routes import build_block
+from core.api.proxy.memory import build_block
 from core.config import Settings
 from tests.spec.api_world import bearer, client_of, made
 from tests.spec.probes import probe

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 import httpx2
 import uvicorn
@@ -21,7 +20,6 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from core import chat_history_cache, tokens
-from core.api.proxy import routes
 from core.api.server import create_server
 from core.config import Settings
 from core.database.engine import Database
@@ -83,6 +81,7 @@ class ModelServer:
         routes = [
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
             Route("/v1/models", self._list, methods=["GET"]),
+            Route("/v1/{rest:path}", self._answer_other, methods=["GET", "POST", "DELETE", "PUT"]),
         ]
         self.app = Starlette(routes=routes)
 
@@ -94,6 +93,13 @@ class ModelServer:
     async def _list(self, request: Request) -> Response:
         self.requests.append(Recorded(request.url.path, dict(request.headers), b""))
         return JSONResponse({"object": "list", "data": [{"id": "tiny", "object": "model"}]}, headers={"x-limit": "7"})
+
+    async def _answer_other(self, request: Request) -> Response:
+        recorded = Recorded(request.url.path, dict(request.headers), await request.body())
+        self.requests.append(recorded)
+        if self.reply is not None:
+            return self.reply(recorded)
+        return JSONResponse({"path": request.url.path, "bytes": len(recorded.content), "method": request.method})
 
     async def _complete(self, request: Request) -> Response:
         recorded = Recorded(request.url.path, dict(request.headers), await request.body())
@@ -207,9 +213,7 @@ def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> 
 @contextmanager
 def proxy_of(db: Database, model_url: str, **flags: Any) -> Iterator[str]:
     """Yield the address of a proxy before a model server."""
+    flags = {"proxy_memory_seconds": PATIENCE_SECONDS, **flags}
     settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="upstream-key", **flags)
-    with (
-        patch.object(routes, "MEMORY_SECONDS", PATIENCE_SECONDS),
-        serving(create_server(db=db, settings=settings, admin=False, proxy=True)) as url,
-    ):
+    with serving(create_server(db=db, settings=settings, admin=False, proxy=True)) as url:
         yield url

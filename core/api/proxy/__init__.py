@@ -1,10 +1,13 @@
-"""The proxy: a model server in the OpenAI dialect, which asks another one with what belongs to the message put in.
+"""The proxy: everything under `/v1` of a model server in the OpenAI dialect, with memory added to chats.
 
 | Module | Owns |
 |---|---|
-| routes | the two routes, one request in a straight line |
-| upstream | the connections to LLM_BASE_URL: what is sent, what is passed back |
-| rules_request | what a request says: its lines, whose chat it is, whether it is a turn |
-| rules_splice | a message put into a body whose other bytes stay as they are |
-| rules_answer | the text of an answer, whole or in a stream |
+| routes | one request in a straight line |
+| upstream | the connections to LLM_BASE_URL, and the headers that pass |
+| identity | whose chat a request is |
+| messages | the person's last message, and the lines that are stored |
+| background | what a front end asks beside the chat |
+| json_text | a text put into a body whose other bytes stay as they are |
+| answer | the text of an answer, whole or in a stream |
+| memory | building and storing, in threads of their own |
 """

@@ -1,8 +1,9 @@
-"""The connections to the model server of LLM_BASE_URL: what is sent to it, and what is passed back. Keeps no key."""
+"""Send requests to the model server of LLM_BASE_URL, and choose the headers that pass. Keeps no key."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,6 +15,8 @@ ANSWER_SECONDS = 600.0
 """Longest wait for the next bytes of an answer: some models think long."""
 KEY_HEADER = "x-upstream-key"
 """By which a request brings the model server's key itself, in place of LLM_API_KEY."""
+DECODABLE = ("gzip", "x-gzip", "deflate")
+"""Compressions that are undone, so that an answer can be read."""
 
 _HOP_BY_HOP = frozenset({
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
@@ -22,7 +25,7 @@ _HOP_BY_HOP = frozenset({
 _OURS = frozenset({
     "host", "content-length", "authorization", "cookie", "origin", "referer", "accept-encoding", "x-conversation-id",
     "x-user-id", "x-user-name", "x-persona", "x-interface", "x-server-id", "x-conversation-privacy", "x-store",
-    "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
+    "x-shared-memory", "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
 })  # fmt: skip
 """Of a request, what is meant for this server."""
 _OWN_ANSWER = frozenset({"set-cookie", "server", "date"})
@@ -32,7 +35,7 @@ class Upstream:
     """The model server of one proxy. `close` ends its connections."""
 
     def __init__(self, settings: Settings) -> None:
-        """Take the address."""
+        """Read the address."""
         if not settings.llm_base_url.strip():
             raise ConfigError(
                 "LLM_BASE_URL is unset. A proxy needs the address of the model server it asks, such as "
@@ -47,7 +50,13 @@ class Upstream:
         self._client: Any = None
 
     async def send(
-        self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, settings: Settings
+        self,
+        method: str,
+        path: str,
+        query: str,
+        headers: Mapping[str, str],
+        content: bytes | AsyncIterator[bytes],
+        settings: Settings,
     ) -> Any:
         """Return the answer to a request, its body not read yet; close it with `aclose`."""
         import httpx2  # noqa: PLC0415 - an extra of its own
@@ -55,6 +64,8 @@ class Upstream:
         client = self._open()
         url = f"{self._base}{path}{f'?{query}' if query else ''}"
         chosen = _choose_headers(headers, settings)
+        if not isinstance(content, bytes) and "content-length" in headers:
+            chosen["content-length"] = headers["content-length"]
         while True:
             trace = _ConnectionTrace()
             request = client.build_request(
@@ -64,13 +75,11 @@ class Upstream:
                 return await client.send(request, stream=True)
             except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
                 # The other side may close a kept connection in the moment it is used again; a new one fails by itself.
-                if trace.is_new:
+                if trace.is_new or not isinstance(content, bytes):
                     raise
 
     def _open(self) -> Any:
         if self._client is None:
-            from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - as heavy as what needs it
-
             import httpx2  # noqa: PLC0415 - an extra of its own
 
             # Environment variables and the home folder would add proxies and passwords.
@@ -114,8 +123,9 @@ def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str,
     return {**kept, "accept-encoding": "identity"}
 
 
-def choose_answer_headers(headers: Any) -> list[tuple[str, str]]:
-    """Return the headers of an answer that are passed on: all but those of one connection."""
+def choose_answer_headers(headers: Any, *, is_decoded: bool = False) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer that are passed on: all but those of one connection or of a lost compression."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
-    dropped = _HOP_BY_HOP | _OWN_ANSWER | listed
-    return [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]
+    dropped = _HOP_BY_HOP | _OWN_ANSWER | listed | ({"content-encoding", "content-length"} if is_decoded else set())
+    kept = [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in kept]

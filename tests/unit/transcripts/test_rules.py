@@ -33,6 +33,10 @@ def spoken(text: str) -> list[Spoken]:
         ("a B c", "a B c D e F", (0, 1, 2), ()),  # an earlier answer made anew
         ("a B x", "a B c D e F", (0, 1, None), ()),  # taken back, and said otherwise: what was said stays
         ("z a B c", "a B", (None, 0, 1, None), ()),  # more of the past than is stored
+        ("a X y D e", "a B c D", (0, 1, 2, 3, None), (1, 2)),  # two neighbours at once
+        ("x Y c D e", "a B c D", (0, 1, 2, 3, None), (0, 1)),
+        ("a X y Z e F g", "a B c D e F", (0, 1, 2, 3, 4, 5, None), (1, 2, 3)),
+        ("a W x Y e", "a B c D e F", (0, None, None, None, 4), ()),  # another chat that begins like this one
         ("yes OK yes NO yes", "yes OK yes NO", (0, 1, 2, 3, None), ()),
     ],
 )

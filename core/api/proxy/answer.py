@@ -1,0 +1,99 @@
+"""Read what a model answered in the OpenAI dialect, whole or in a stream; nothing of an answer that failed. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ...text.thoughts import strip_thoughts
+
+MAX_BYTES = 16_000_000
+"""A longer answer is passed on and not stored."""
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class AnswerReader:
+    """Reads an answer as its bytes come. Its first character tells a stream of events from one JSON object."""
+
+    def __init__(self, length: int | None = None) -> None:
+        self._length = length
+        self._size = 0
+        self._rest = b""
+        self._is_stream: bool | None = None
+        self._parts: list[str] = []
+        self._is_done = self._is_finished = self._has_failed = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Read the next bytes."""
+        self._size += len(chunk)
+        if self.is_too_long:
+            self._rest, self._parts = b"", []
+            return
+        self._rest += chunk
+        if self._is_stream is None:
+            start = self._rest.removeprefix(_BYTE_ORDER_MARK).lstrip()
+            if not start:
+                return
+            self._is_stream, self._rest = not start.startswith(b"{"), start
+        if self._is_stream:
+            *lines, self._rest = _LINE_END.split(self._rest)
+            for line in lines:
+                self._read_event(line)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether more came than is kept."""
+        return self._size > MAX_BYTES
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the answer has come, although the response may not have ended."""
+        return self._is_done if self._is_stream else self._size == self._length
+
+    def text(self) -> str | None:
+        """Return what was said, blank for an answer without text (a tool call); None for none, a part or an error."""
+        if self.is_too_long:
+            return None
+        if self._is_stream:
+            self._read_event(self._rest)
+            self._rest = b""
+            is_whole = (self._is_done or self._is_finished) and not self._has_failed
+            return strip_thoughts("".join(self._parts)) if is_whole else None
+        choice = self._read_choice(self._rest)
+        return None if choice is None or self._has_failed else strip_thoughts(_read_text(choice.get("message")))
+
+    def _read_event(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        data = value.strip()
+        if name == b"event" and data == b"error":
+            self._has_failed = True
+        if name != b"data":
+            return
+        if data == b"[DONE]":
+            self._is_done = True
+            return
+        choice = self._read_choice(data)
+        if choice is not None:
+            self._parts.append(_read_text(choice.get("delta")))
+            self._is_finished = bool(choice.get("finish_reason"))
+
+    def _read_choice(self, data: bytes) -> dict[str, Any] | None:
+        """Return the first choice, and note whether it failed."""
+        try:
+            value = json.loads(data)
+            self._has_failed = self._has_failed or bool(value.get("error"))
+            choice = next(each for each in value["choices"] if isinstance(each, dict) and not each.get("index"))
+        except (ValueError, KeyError, TypeError, AttributeError, StopIteration, RecursionError):
+            return None
+        self._has_failed = self._has_failed or choice.get("finish_reason") == "error" or bool(choice.get("error"))
+        return choice
+
+
+def _read_text(message: Any) -> str:
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""

@@ -1,0 +1,100 @@
+"""Tell what a person said from what a front end asks beside the chat: titles, tags, summaries. Pure.
+
+One sign is not enough: people too ask what is in a picture or for a title. In doubt it is the person who speaks: a turn
+that is not stored is lost, and a stored task can be deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .messages import find_last_user, read_question, read_text
+
+SHORT_TOKENS = 64
+"""An answer of at most this many tokens is asked for by programs, not by people."""
+COMMAND_CHARS = 2500
+"""A longer system message describes a persona, and asks for nothing."""
+
+_RESULT = re.compile(
+    r"\b(titles?|names?|topics?|tags?|labels?|keywords?|emojis?|summar\w+|recaps?|quer(?:y|ies)|follow-ups?|json|"
+    r"classify|prompts?)\b|标题|主题|总结|概括|关键词",
+    re.IGNORECASE,
+)
+"""What such a task wants."""
+_LIMIT = re.compile(
+    r"\b(?:\d+|one|two|three|four|five|six|ten)(?:\s?(?:-|to|or)\s?\w+)?[- ](?:words?|characters?|tags)\b"
+    r"(?:[- ]or[- ](?:less|fewer))?"
+    r"|\bor (?:less|fewer)\b|\bnothing (?:else|but)\b|\bno (?:\w+ ){0,2}(?:quot|punctuat)\w+"
+    r"|\bwithout any\b|\bremove enclosing\b|\bjson (?:format|object)\b|\bignore (?:all )?previous instructions\b"
+    r"|\b(?:only|just)[\w* ]{0,12} (?:return|give|provide|output|respond|reply|the (?:title|name|summary))\b"
+    r"|\b(?:return|give|provide|output|respond|reply)[\w* ]{0,12} (?:only|exclusively)\b"
+    r"|\bto use as a prompt\b|不要|字以内|字内|直接返回|只返回",
+    re.IGNORECASE,
+)
+"""How it says that a program reads the answer. A person may say one of these, or two."""
+_CHAT = re.compile(
+    r"\b(?:conversation|discussion|chat|session|dialogue|story|roleplay|message)\b|对话|聊天|会话|这句话", re.IGNORECASE
+)
+_QUOTED_CHAT = re.compile(
+    r"<(?:chat_history|conversation|messages?|history)>|\bchat history\s*:|\bconversation\s*:"
+    r"|^\W{0,4}(?:user|human|assistant|ai|bot|q|a)\W{0,2}:|\"role\"\s*:\s*\"(?:user|assistant)\"",
+    re.IGNORECASE | re.MULTILINE,
+)
+_IGNORE = r"(?:ignore (?:all )?previous instructions|pause your roleplay)\b"
+_OPENING = re.compile(rf"\A\W*(?:task:|{_IGNORE})", re.IGNORECASE)
+_OPENED = re.compile(r"\b(?:title|tags|follow-up|queries|emoji|json)\b", re.IGNORECASE)
+_ORDER = re.compile(
+    rf"\A\W*(?:{_IGNORE}\W*)?(?:please )?(?:briefly )?(?:summari[sz]e|classify|简要总结|总结|使用"
+    r"|(?:generate|create|write|provide|give|suggest|name)\b[^.\n]{0,80}\b(?:title|topic|tags?|summary|keywords?|name)\b)",
+    re.IGNORECASE,
+)
+"""How a system message begins that wants something else than the persona's next line."""
+_OTHER_LINE = re.compile(r"\A\W*(?:write your next reply from|continue\b|pause your roleplay)", re.IGNORECASE)
+"""What role-play front ends append as a system message where the answer is no next line of the persona."""
+
+
+def name_background(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
+    """Return why a request is no turn, blank for a turn: `asked`, `short`, `no_user_line`, `no_text`, `task`."""
+    if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
+        return "asked"
+    for name in ("max_tokens", "max_completion_tokens"):
+        limit = body.get(name)
+        if isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= SHORT_TOKENS:
+            return "short"
+    messages = body.get("messages")
+    last = find_last_user(messages)
+    if last is None or not isinstance(messages, list):
+        return "no_user_line"
+    if not read_text(messages[last].get("content")).strip():
+        return "no_text"
+    return "task" if is_task(messages, last) else ""
+
+
+def is_task(messages: Sequence[Any], last: int) -> bool:
+    """Return whether the last message is a front end's own: it wants a result, says how short, and means the chat."""
+    asked = read_question(messages[last].get("content"))
+    before, behind = _read_commands(messages[:last]), _read_commands(messages[last + 1 :])
+    if any(_OTHER_LINE.match(text) or (_ORDER.match(text) and _is_request(text)) for text in behind):
+        return True
+    roles = [each.get("role") for each in messages if isinstance(each, dict)]
+    if roles.count("user") > 1 or "assistant" in roles:
+        return len(asked) <= COMMAND_CHARS and _is_request(asked, limits=3)
+    if any(_OPENING.match(text) and _is_request(text) for text in before):
+        return True
+    if _OPENING.match(asked) and _OPENED.search(asked) and _LIMIT.search(asked):
+        return True
+    is_quoting = bool(_QUOTED_CHAT.search(asked))
+    return is_quoting and (_is_request(asked) or any(_ORDER.match(text) and _is_request(text) for text in before))
+
+
+def _is_request(text: str, limits: int = 1) -> bool:
+    return bool(_RESULT.search(text) and _CHAT.search(text)) and len(_LIMIT.findall(text)) >= limits
+
+
+def _read_commands(messages: Sequence[Any]) -> list[str]:
+    """Return the short system messages."""
+    system = [each for each in messages if isinstance(each, dict) and each.get("role") in ("system", "developer")]
+    texts = [read_text(each.get("content")) for each in system]
+    return [text for text in texts if len(text) <= COMMAND_CHARS]

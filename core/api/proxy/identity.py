@@ -1,0 +1,188 @@
+"""Read whose chat a request is, from its headers, its body and its token. Pure.
+
+| What a request names | Conversation | Participant |
+|---|---|---|
+| user `ann` | `proxy/ann` | `proxy/ann` |
+| user `ann`, conversation `7` | `proxy/ann/7` | `proxy/ann` |
+| room `7` (X-Conversation-Privacy) | `proxy/%room-7` | `proxy/ann`, or nobody |
+| conversation `7`, no user | `proxy/%chat-7` | `proxy/%chat-7` |
+| nothing | `proxy/%token-1` | `proxy/%token-1` |
+
+In an id `%` and `/` are escaped, so no id can begin with `%room-`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ...errors import MessageError, ScopeError
+from ...scope import Privacy
+from ...tokens.shapes import AccessToken
+
+INTERFACE = "proxy"
+"""Interface of participants and conversations where a request does not name one."""
+OPEN_WEBUI = "openwebui"
+PRIVACIES: Mapping[str, Privacy] = {"public": "public", "direct": "direct", "restricted": "restricted"}
+NAMES = (
+    "x-conversation-id", "x-user-id", "x-user-name", "x-persona", "x-interface", "x-server-id",
+    "x-conversation-privacy", "x-openwebui-chat-id", "x-openwebui-user-id", "x-openwebui-user-name",
+)  # fmt: skip
+"""Headers that say who speaks and where."""
+NOBODY = "User"
+"""Name of a speaker whom nobody names: the key of a token says nothing to a model."""
+
+
+class UnreadableError(MessageError):
+    """A header cannot be read."""
+
+
+class WrongIdentityError(ScopeError):
+    """A request names somebody, or a place, that its token does not stand for."""
+
+    def __init__(self, text: str, field: str) -> None:
+        super().__init__(text)
+        self.fields: tuple[str, ...] = (field,)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose chat a request is."""
+
+    conversation: str | None
+    participant: str | None
+    server: str | None = None
+    privacy: Privacy | None = None
+    name: str | None = None
+    """Name of the speaker, to be shown."""
+    is_named: bool = False
+    """Whether the request names a user or a conversation."""
+    is_separate: bool = False
+    """Whether a front end names this conversation of a user: then it is a chat of its own."""
+
+
+class _Ids(NamedTuple):
+    """What one source of ids says, blank where it says nothing."""
+
+    interface: str
+    user: str
+    chat: str
+    name: str
+    user_field: str
+
+
+def read_identity(headers: Mapping[str, str], body: Mapping[str, Any], token: AccessToken) -> Identity:
+    """Return whose chat a request is. Users are never guessed."""
+    named = _decode_headers(headers)
+    persona = named.get("x-persona", token.persona)
+    if persona != token.persona:
+        raise WrongIdentityError(
+            f"X-Persona is {persona[:40]!r}. The token does not stand for this persona. Leave the header out, or use "
+            "a token of that persona.",
+            "X-Persona",
+        )
+    said = named.get("x-conversation-privacy")
+    if said is not None and said not in PRIVACIES:
+        raise UnreadableError(
+            f"X-Conversation-Privacy is {said[:40]!r}. It must be public, direct or restricted. Without it the "
+            "conversation is a direct one.",
+            fields=("X-Conversation-Privacy",),
+        )
+    ids = _read_ids(named, body)
+    chat = ids.chat or read_model_chat(body, token) or ""
+    if token.kind == "scope":
+        return _of_scope_token(ids, chat, token)
+    if said in ("public", "restricted"):
+        return _of_room(ids, chat, PRIVACIES[said], named.get("x-server-id"))
+    return _of_direct_chat(ids, chat, token)
+
+
+def read_model_chat(body: Mapping[str, Any], token: AccessToken) -> str | None:
+    """Return the conversation in a model name `persona@conversation`, None in another name."""
+    persona, at, chat = str(body.get("model")).partition("@")
+    return chat if at and persona == token.persona else None
+
+
+def unnamed_conversation(token: AccessToken) -> str:
+    """Return the conversation of requests that name nobody."""
+    return f"{INTERFACE}/%token-{token.id}"
+
+
+def _of_direct_chat(ids: _Ids, chat: str, token: AccessToken) -> Identity:
+    if ids.user:
+        participant = f"{ids.interface}/{_escape(ids.user)}"
+        here = f"{participant}/{_escape(chat)}" if chat else participant
+        return Identity(here, participant, None, "direct", ids.name or None, is_named=True, is_separate=bool(chat))
+    here = f"{INTERFACE}/%chat-{_escape(chat)}" if chat else unnamed_conversation(token)
+    return Identity(here, here, None, "direct", ids.name or NOBODY, is_named=bool(chat))
+
+
+def _of_room(ids: _Ids, chat: str, privacy: Privacy, server: str | None) -> Identity:
+    if not chat:
+        raise UnreadableError(
+            f"X-Conversation-Privacy is {privacy!r}, and no conversation is named. Name it with X-Conversation-Id.",
+            fields=("X-Conversation-Id",),
+        )
+    participant = f"{ids.interface}/{_escape(ids.user)}" if ids.user else None
+    here = f"{ids.interface}/%room-{_escape(chat)}"
+    return Identity(here, participant, server, privacy, ids.name or None, is_named=True)
+
+
+def _of_scope_token(ids: _Ids, chat: str, token: AccessToken) -> Identity:
+    """Return the token's own participant; it may name a conversation of its own, unless the token is for one."""
+    own = token.participant or ""
+    if ids.user and ids.user not in (own, own.partition("/")[2]) and f"{ids.interface}/{_escape(ids.user)}" != own:
+        raise WrongIdentityError(
+            f"{ids.user_field} is {ids.user[:40]!r}. The token stands for another user. Leave it out, or use a token "
+            "of the whole persona: `prompt-engine token add --host`.",
+            ids.user_field,
+        )
+    is_separate = bool(chat) and token.conversation is None
+    here = f"{own}/{_escape(chat)}" if is_separate else token.scope.conversation
+    return Identity(here, own, None, None, ids.name or None, is_named=True, is_separate=is_separate)
+
+
+def _read_ids(named: Mapping[str, str], body: Mapping[str, Any]) -> _Ids:
+    """Return the ids of the first source that names anybody: our headers, those of Open WebUI, the body."""
+    interface = _escape(named.get("x-interface") or INTERFACE)
+    for prefix, own, chat_header, field in (
+        ("x", interface, "x-conversation-id", "X-User-Id"),
+        ("x-openwebui", OPEN_WEBUI, "x-openwebui-chat-id", "X-OpenWebUI-User-Id"),
+    ):
+        user, chat = named.get(f"{prefix}-user-id", ""), named.get(chat_header, "")
+        if user or chat:
+            return _Ids(own, user, chat, unquote(named.get(f"{prefix}-user-name", "")), field)
+    metadata = body.get("metadata")
+    given: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
+    user, field = _first_text(given, "user_id"), "metadata.user_id"
+    if not user:
+        user, field = _first_text(body, "user"), "user"
+    chat = _first_text(given, "conversation_id", "chat_id", "session_id")
+    return _Ids(INTERFACE, user, chat, _first_text(given, "user_name"), field)
+
+
+def _decode_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that say who and where; their bytes are UTF-8, which the server read as Latin-1."""
+    decoded: dict[str, str] = {}
+    for name in NAMES:
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            decoded[name] = value.encode("latin-1").decode("utf-8")
+        except UnicodeError:
+            title = name.title().replace("Openwebui", "OpenWebUI")
+            raise UnreadableError(f"{title} is not UTF-8. Send the header as UTF-8 bytes.", fields=(title,)) from None
+    return decoded
+
+
+def _first_text(values: Mapping[str, Any], *names: str) -> str:
+    texts = (values.get(name) for name in names)
+    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
+
+
+def _escape(part: str) -> str:
+    """Return an id as a part of a key, in which a slash divides parts."""
+    return part.replace("%", "%25").replace("/", "%2F")

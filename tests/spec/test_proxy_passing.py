@@ -1,0 +1,428 @@
+"""What the proxy passes on and stores when the other side does not do the usual (R37, F82)."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from core.db import open_database
+from core.prompt.context_text import HEAD
+from tests.spec.proxy_world import (
+    PATIENCE_SECONDS,
+    ModelServer,
+    ProxyWorld,
+    Recorded,
+    chat,
+    event,
+    post,
+    proxy_of,
+    serving,
+    wait_until,
+    whole,
+)
+
+pytestmark = pytest.mark.engines("sqlite")
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    """One model server for the module."""
+    made = ModelServer()
+    with serving(made.app) as url:
+        made.url = url  # type: ignore[attr-defined]
+        yield made
+
+
+@pytest.fixture(scope="module")
+def address(db: Any, model: ModelServer) -> Iterator[str]:
+    """One proxy for the module."""
+    with proxy_of(db, model.url) as url:  # type: ignore[attr-defined]
+        yield url
+
+
+@pytest.fixture
+def proxy(db: Any, stage: Any, model: ModelServer, address: str) -> Iterator[ProxyWorld]:
+    """A persona of its own behind the proxy."""
+    model.requests.clear()
+    model.answers.clear()
+    model.reply = None
+    made = ProxyWorld(db, stage.persona, address, model)
+    yield made
+    made.close()
+
+
+def teach(proxy: ProxyWorld, who: str = "ann") -> None:
+    """Let a person say something that belongs to the question about the cat."""
+    proxy.ask(proxy.client(X_User_Id=who), "Please remember: my cat is called Tofu.")
+    assert proxy.wait_for_lines(2, f"proxy/{who}")
+
+
+def ask_about_cat(proxy: ProxyWorld, messages: list[Any] | None = None, who: str = "ann", **more: Any) -> Any:
+    """Return the raw response to a question about the cat."""
+    said = messages or chat("hi", "hello", "What is my cat called?")
+    return proxy.client(X_User_Id=who).chat.completions.with_raw_response.create(model="tiny", messages=said, **more)
+
+
+def refuse_same_roles(recorded: Recorded) -> Response:
+    """Answer as the templates of Mistral, Gemma and Llama 2 do."""
+    roles = [each["role"] for each in recorded.messages if each["role"] != "system"]
+    if any(one == other for one, other in pairwise(roles)):
+        return JSONResponse({"error": {"message": "Conversation roles must alternate"}}, 400)
+    return JSONResponse(whole("Tofu."))
+
+
+# Where memory goes
+
+
+def test_r37_a_model_that_wants_roles_to_alternate_gets_memory(proxy: ProxyWorld) -> None:
+    """One message of the user more, and every chat with memory fails for these models."""
+    teach(proxy)
+    proxy.model.reply = refuse_same_roles
+    raw = ask_about_cat(proxy)
+    assert raw.headers["x-memory"] == "used" and len(proxy.model.last.messages) == 3
+    said = proxy.model.last.messages[-1]["content"]
+    assert said.startswith(HEAD) and "Tofu" in said and said.endswith("\n\nWhat is my cat called?")
+
+
+@pytest.mark.parametrize("image_first", [True, False])
+def test_r37_memory_goes_into_the_text_part_of_a_list(proxy: ProxyWorld, image_first: bool) -> None:
+    """The image stays what and where it is, so that the text is still about it."""
+    teach(proxy)
+    parts: list[Any] = [{"type": "text", "text": "What is my cat called?"}]
+    parts.insert(0 if image_first else 1, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}})
+    ask_about_cat(proxy, [{"role": "system", "content": "Be Iris."}, {"role": "user", "content": parts}])
+    arrived = proxy.model.last.messages
+    (text,) = [part["text"] for part in arrived[-1]["content"] if part["type"] == "text"]
+    assert len(arrived) == 2 and len(arrived[-1]["content"]) == 2
+    assert text.startswith(HEAD) and text.endswith("\n\nWhat is my cat called?")
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_r37_a_request_refused_for_its_form_is_sent_once_more_without_memory(proxy: ProxyWorld, status: int) -> None:
+    """A longer request may not fit the model's context; the person gets an answer all the same."""
+    teach(proxy)
+    refused = JSONResponse({"error": {"message": "too long"}}, status)
+    proxy.model.reply = lambda r: refused if HEAD in r.messages[-1]["content"] else JSONResponse(whole("No idea."))
+    count = len(proxy.model.requests)
+    raw = ask_about_cat(proxy)
+    assert raw.parse().choices[0].message.content == "No idea." and str(status) in raw.headers["x-memory"]
+    assert len(proxy.model.requests) == count + 2
+    assert proxy.model.last.messages == chat("hi", "hello", "What is my cat called?")
+    proxy.model.reply = lambda r: refused
+    with pytest.raises(openai.APIStatusError) as caught:
+        ask_about_cat(proxy)
+    assert caught.value.status_code == status and len(proxy.model.requests) == count + 4
+
+
+def test_r37_memory_stays_and_the_answer_is_stored_after_a_tool_call(proxy: ProxyWorld) -> None:
+    """An agent calls a tool for nearly every answer."""
+    teach(proxy)
+    call = {"id": "t1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    asked = [
+        *chat("hi", "hello", "What is my cat called?"),
+        {"role": "assistant", "content": "Let me look.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "t1", "content": "nothing in the files"},
+    ]
+    proxy.model.answers = ["Tofu, you said."]
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="tools", X_Shared_Memory="yes")
+    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=asked)  # type: ignore[arg-type]
+    assert raw.headers["x-memory"] == "used" and proxy.model.last.messages[2]["content"].startswith(HEAD)
+    assert proxy.model.last.messages[3:] == asked[3:]
+    texts = [text for _, text in proxy.wait_for_lines(5, "proxy/ann/tools")]
+    assert texts == ["hi", "hello", "What is my cat called?", "Let me look.", "Tofu, you said."]
+
+
+# Other routes
+
+
+def test_r37_every_other_route_passes_as_it_is(proxy: ProxyWorld) -> None:
+    """One base URL serves all that a front end does: embeddings, files, speech, whatever comes next."""
+    head = {"Authorization": f"Bearer {proxy.host}"}
+    for path in ("embeddings", "completions", "responses", "rerank", "some/thing%20new"):
+        answer = httpx2.post(f"{proxy.url}/v1/{path}?x=1", json={"input": "Ann"}, headers=head)
+        assert answer.json() == {"path": f"/v1/{path.replace('%20', ' ')}", "bytes": 15, "method": "POST"}
+        assert proxy.model.last.headers["authorization"] == "Bearer upstream-key"
+        assert "x-memory" not in answer.headers
+    answer = httpx2.delete(f"{proxy.url}/v1/files/f1", headers=head)
+    assert answer.json()["method"] == "DELETE" and answer.json()["path"] == "/v1/files/f1"
+    sound = b"\x00\xff" * 100_000
+    httpx2.post(f"{proxy.url}/v1/audio/transcriptions", files={"file": ("a.wav", sound)}, headers=head)
+    assert sound in proxy.model.last.content
+    assert proxy.model.last.headers["content-type"].startswith("multipart/form-data; boundary=")
+
+
+def test_r37_a_stream_of_another_route_passes_piece_by_piece(proxy: ProxyWorld) -> None:
+    """Speech begins to play before all of it is made."""
+    first_came = threading.Event()
+
+    async def pieces() -> Any:
+        yield b"one"
+        while not first_came.is_set():  # noqa: ASYNC110 - set by the test, in another thread
+            await asyncio.sleep(0.005)
+        yield b"two"
+
+    proxy.model.reply = lambda r: StreamingResponse(pieces(), media_type="audio/mpeg")
+    head = {"Authorization": f"Bearer {proxy.host}"}
+    with httpx2.stream("POST", f"{proxy.url}/v1/audio/speech", json={}, headers=head) as answer:
+        chunks = answer.iter_raw()
+        assert next(chunks) == b"one"
+        first_came.set()
+        assert b"".join(chunks) == b"two" and answer.headers["content-type"] == "audio/mpeg"
+
+
+def test_r37_the_hosts_routes_stay_the_servers_own(proxy: ProxyWorld) -> None:
+    """A memory that is saved by HTTP must not be sent to the model server."""
+    head = {"Authorization": f"Bearer {proxy.host}"}
+    for method, path in (("PUT", "memories"), ("GET", "search"), ("DELETE", "prompt")):
+        answer = httpx2.request(method, f"{proxy.url}/v1/{path}", headers=head)
+        assert answer.status_code == 405, (method, path)
+    assert httpx2.get(f"{proxy.url}/v1/memories", headers=head).json()["items"] == []
+    assert not proxy.model.requests
+
+
+def test_r37_no_other_route_passes_without_a_token(proxy: ProxyWorld) -> None:
+    """Else the model server's key would be everybody's."""
+    answer = httpx2.post(f"{proxy.url}/v1/embeddings", json={})
+    assert answer.status_code == 401 and answer.json()["error"]["message"]
+    assert not proxy.model.requests
+
+
+@pytest.mark.parametrize("path", ["/v1/%2e%2e/admin", "/v1/a/..%2f..%2fadmin", "/v1/%252e%252e/x", "/v1/files/..%5cx"])
+def test_r37_an_encoded_way_out_of_the_folder_is_refused(proxy: ProxyWorld, path: str) -> None:
+    """The model server may serve more than `/v1`."""
+    import http.client
+
+    connection = http.client.HTTPConnection(proxy.url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
+    connection.request("GET", path, headers={"Authorization": f"Bearer {proxy.host}"})
+    assert connection.getresponse().status == 400
+    connection.close()
+    assert not proxy.model.requests
+
+
+def test_r37_a_wrong_base_url_is_told_what_is_right(proxy: ProxyWorld) -> None:
+    """The official client shows the sentence."""
+    for base in ("/v1/v1", "", "/v1/"):
+        client = openai.OpenAI(base_url=f"{proxy.url}{base}", api_key=proxy.host, max_retries=0)
+        if base != "/v1/":  # this client takes the slash away itself
+            with pytest.raises(openai.NotFoundError, match="base URL"):
+                client.models.list()
+        client.close()
+    answer = post(f"{proxy.url}/v1/", json={})
+    assert answer.status_code == 404 and "base URL" in answer.json()["error"]["message"]
+
+
+def test_r37_a_photo_of_many_megabytes_passes(proxy: ProxyWorld) -> None:
+    """The limit of a request is for what is read of it; a photo is not."""
+    teach(proxy)
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 9_000_000}}
+    said = [{"role": "user", "content": [{"type": "text", "text": "What is my cat called?"}, image]}]
+    raw = ask_about_cat(proxy, said)
+    assert raw.headers["x-memory"] == "used" and len(proxy.model.last.content) > 9_000_000
+
+
+def test_r37_what_is_too_long_to_read_passes_without_memory(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It arrives while it is passed on, and nothing of it is kept."""
+    from core.api.proxy import routes
+
+    monkeypatch.setattr(routes, "MAX_READ_BYTES", 1000)
+    said = chat("word " * 100_000)
+    raw = ask_about_cat(proxy, said)
+    assert raw.headers["x-memory"] == "skipped; too long" and proxy.model.last.messages == said
+    assert proxy.lines("proxy/ann") == []
+
+
+# What is stored of an answer
+
+
+def stream_of(*events: bytes, pause: float = 0.0, media_type: str = "text/event-stream") -> StreamingResponse:
+    """Return a stream of these, the last after a pause."""
+
+    async def pieces() -> Any:
+        for number, each in enumerate(events):
+            if number == len(events) - 1:
+                await asyncio.sleep(pause)
+            yield each
+
+    return StreamingResponse(pieces(), media_type=media_type)
+
+
+SAID = event({"delta": {"content": "Hello Ann."}})
+DONE = b"data: [DONE]\n\n"
+
+
+def test_r37_a_turn_is_stored_when_the_client_stops_reading_at_done(proxy: ProxyWorld) -> None:
+    """The official client closes there, before the response has ended."""
+    proxy.model.reply = lambda r: stream_of(SAID, DONE, b": bye\n\n", pause=0.05)
+    for number in range(10):
+        client = proxy.client(X_User_Id=f"user{number}")
+        with client.chat.completions.create(model="t", messages=chat("hi"), stream=True) as stream:
+            assert [chunk.choices[0].delta.content for chunk in stream] == ["Hello Ann."]
+    for number in range(10):
+        assert len(proxy.wait_for_lines(2, f"proxy/user{number}")) == 2
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (SAID, b'data: {"error": {"message": "out of memory"}}\n\n', DONE),
+        (SAID, event({"delta": {}, "finish_reason": "error"}), DONE),
+        (event({"delta": {"content": "<think>He must not know.</think>"}}), b'event: error\ndata: {"m": 1}\n\n', DONE),
+    ],
+)
+def test_r37_a_stream_that_ends_in_an_error_is_not_stored(proxy: ProxyWorld, events: tuple[bytes, ...]) -> None:
+    """Half an answer would stand as the persona's own in every later prompt."""
+    proxy.model.reply = lambda r: stream_of(*events)
+    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
+    post(proxy.url, json={"model": "t", "messages": chat("hi"), "stream": True}, headers=head)
+    assert not wait_until(lambda: proxy.lines("proxy/ann") != [], 0.5)
+
+
+def test_r37_thoughts_reach_no_other_chat(proxy: ProxyWorld) -> None:
+    """Neither from an answer nor from the history that a front end sends."""
+    proxy.model.answers = ["<think>I must hide the key.</think>Hello.", "Bye."]
+    client = proxy.client(X_User_Id="ann")
+    first = proxy.ask(client, "hi")
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hi"), ("self", "Hello.")]
+    proxy.ask(client, "hi", first, "bye")
+    assert [text for _, text in proxy.wait_for_lines(4, "proxy/ann")] == ["hi", "Hello.", "bye", "Bye."]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_r37_a_compressed_answer_is_stored(proxy: ProxyWorld, stream: bool) -> None:
+    """Some gateways compress although nobody asked for it."""
+    plain = SAID + DONE if stream else json.dumps(whole("Hello Ann.")).encode()
+    kind = "text/event-stream" if stream else "application/json"
+    packed = {"content-encoding": "gzip"}
+    proxy.model.reply = lambda r: Response(gzip.compress(plain), media_type=kind, headers=packed)
+    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
+    answer = post(proxy.url, json={"model": "t", "messages": chat("hi"), "stream": stream}, headers=head)
+    assert answer.content == plain
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hi"), ("self", "Hello Ann.")]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/octet-stream", "application/json", "text/event-stream"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_r37_what_an_answer_is_called_does_not_matter(proxy: ProxyWorld, kind: str, stream: bool) -> None:
+    """Servers label streams as text and JSON as a stream."""
+    content = SAID + DONE if stream else json.dumps(whole("Hello Ann.")).encode()
+    proxy.model.reply = lambda r: Response(content, media_type=kind)
+    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
+    post(proxy.url, json={"model": "t", "messages": chat("hi"), "stream": stream}, headers=head)
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hi"), ("self", "Hello Ann.")]
+
+
+def test_r37_an_answer_that_breaks_off_is_one_line_in_the_log(
+    proxy: ProxyWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A traceback sends an operator looking for a fault in the wrong program."""
+
+    async def broken() -> Any:
+        yield SAID
+        raise RuntimeError("gone")
+
+    proxy.model.reply = lambda r: StreamingResponse(broken(), media_type="text/event-stream")
+    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
+    with caplog.at_level(logging.INFO), pytest.raises(httpx2.HTTPError):
+        post(proxy.url, json={"model": "t", "messages": chat("hi"), "stream": True}, headers=head)
+    assert wait_until(lambda: "proxy_upstream" in caplog.text)
+    ours = [record for record in caplog.records if record.name.startswith("prompt_engine")]
+    assert [record.getMessage().partition(" ")[0] for record in ours] == ["proxy_upstream"]
+    assert not any(record.exc_info for record in ours)
+
+
+# Nothing of ours holds a request up
+
+
+def test_r37_a_locked_database_costs_a_request_its_memory_and_nothing_else(
+    tmp_path: Path, stage: Any, model: ModelServer
+) -> None:
+    """Another program's long write must not stop the chat, and no turn is lost."""
+    file = tmp_path / "locked.sqlite3"
+    db = open_database(f"sqlite:///{file}", settings={"DB_TIMEOUT_SECONDS": 1})
+    model.reply = None
+    with proxy_of(db, model.url, proxy_memory_seconds=1.0) as url:  # type: ignore[attr-defined]
+        world = ProxyWorld(db, stage.persona, url, model)
+        world.ask(world.client(X_User_Id="ann"), "hello")
+        world.wait_for_lines(2, "proxy/ann")
+        lock = sqlite3.connect(file, isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        for number in range(12):
+            world.ask(world.client(X_User_Id=f"user{number}"), "hello")
+        started = time.monotonic()
+        client = world.client(X_Store="no")
+        client.models.list()
+        world.ask(client, "hello")
+        assert time.monotonic() - started < 1.5
+        time.sleep(3)
+        lock.execute("COMMIT")
+        lock.close()
+        for number in range(12):
+            assert len(world.wait_for_lines(2, f"proxy/user{number}")) == 2
+        world.close()
+    db.close()
+
+
+def test_r37_building_takes_no_longer_than_it_may(
+    db: Any, stage: Any, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that hangs delays the answer by PROXY_MEMORY_SECONDS."""
+    from core.api.proxy import memory
+
+    done = threading.Event()
+    monkeypatch.setattr(memory, "build_json_prompt", lambda *_, **__: done.wait(PATIENCE_SECONDS))
+    model.reply = None
+    with proxy_of(db, model.url, proxy_memory_seconds=0.2) as url:  # type: ignore[attr-defined]
+        world = ProxyWorld(db, stage.persona, url, model)
+        started = time.monotonic()
+        raw = world.client(X_User_Id="ann").chat.completions.with_raw_response.create(model="t", messages=chat("hello"))
+        assert raw.headers["x-memory"] == "failed" and time.monotonic() - started < 10
+        done.set()
+        world.wait_for_lines(2, "proxy/ann")
+        world.close()
+
+
+# Whose chat it is
+
+
+def test_f82_a_room_a_user_and_a_chat_of_one_name_are_three(proxy: ProxyWorld) -> None:
+    """Eve must not read what Dan said alone."""
+    head = {"Authorization": f"Bearer {proxy.host}"}
+    token = proxy.host.split("_")[1]
+    secret = "My pin code is 7321, remember it."
+    for who in ({"X-User-Id": "dan"}, {"X-User-Id": "chat-55"}, {"X-User-Id": f"token-{token}"}):
+        post(proxy.url, json={"model": "t", "messages": chat(secret)}, headers={**head, **who})
+        assert proxy.wait_for_lines(2, f"proxy/{who['X-User-Id']}")
+    for who in (
+        {"X-User-Id": "eve", "X-Conversation-Id": "dan", "X-Conversation-Privacy": "public"},
+        {"X-User-Id": "eve", "X-Conversation-Id": "dan", "X-Conversation-Privacy": "restricted"},
+        {"X-Conversation-Id": "55"},
+        {},
+    ):
+        asked = {"model": "t", "messages": chat("What is my pin code, to remember it?")}
+        post(proxy.url, json=asked, headers={**head, **who})
+        assert "7321" not in str(proxy.model.last.body), who
+
+
+def test_f82_naming_a_user_later_gives_a_notice(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:
+    """What was said before is not lost, but out of sight: the operator hears of it when it happens."""
+    proxy.ask(proxy.client(), "My cat is called Tofu.")
+    proxy.wait_for_lines(2, f"proxy/%token-{proxy.host.split('_')[1]}")
+    first = proxy.client(X_User_Id="ann").chat.completions.with_raw_response.create(model="t", messages=chat("hello"))
+    assert "X-User-Id" in first.headers["x-memory-notice"] and "proxy_said_before_elsewhere" in caplog.text
+    proxy.wait_for_lines(2, "proxy/ann")
+    second = proxy.client(X_User_Id="ann").chat.completions.with_raw_response.create(model="t", messages=chat("more"))
+    assert "x-memory-notice" not in second.headers
