@@ -93,7 +93,7 @@ def build_json_prompt(
         db, settings, scope: those of the process by default.
 
     Returns:
-        Keys in this order: context, input, instructions, [instructions_verbose], __pre_reduction_size, actions. A
+        Keys in this order: context, input, instructions, __pre_reduction_size, actions. A
         source that fails leaves its section empty; `explain_json_prompt` names it.
 
     Raises:

@@ -160,9 +160,9 @@ def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
 
 
 def _system(prompt: Mapping[str, Any]) -> list[str]:
-    """Return the texts of the system part: instructions, the verbose ones, the actions."""
-    texts = [prompt.get(name) for name in ("instructions", "instructions_verbose")]
-    made = [text if isinstance(text, str) else to_json(text) for text in texts if text]
+    """Return the texts of the system part: instructions and actions."""
+    text = prompt.get("instructions")
+    made = [text if isinstance(text, str) else to_json(text)] if text else []
     return [*made, to_json({"actions": prompt["actions"]})] if prompt.get("actions") else made
 
 

@@ -14,13 +14,12 @@ from ..context.lines import ChatLine
 from ..context.plan import CURRENT
 from ..shapes import IncomingMessage
 from ..templates.render import Renderer
-from ..text.host_values import text_at
 from ..text.sizes import size
 from ..text.strict_json import make_strict
 from ..text.times import local_time
 
-TOP_KEYS = ("context", "input", "instructions", "instructions_verbose", "__pre_reduction_size", "actions")
-"""Keys of the prompt in their order; instructions_verbose only when there is something."""
+TOP_KEYS = ("context", "input", "instructions", "__pre_reduction_size", "actions")
+"""Keys of the prompt in their order."""
 
 INSTRUCTIONS = {"actions": "instructions.txt.j2", "text": "instructions_text.txt.j2"}
 """Template of the line that says how to answer, by the form of the answer."""
@@ -54,14 +53,6 @@ def shape_actions(actions: Any, lite: bool, note: Note = _nothing) -> dict[str, 
     if unnamed:
         note(f"actions: {unnamed} without name, schema, brief and source are left out")
     return shaped
-
-
-def message_actions(actions: Any, interface_name: str | None) -> list[str]:
-    """Return the names of the actions that send to an interface: `message_...` whose source contains its name."""
-    if not interface_name or not isinstance(actions, Mapping):
-        return []
-    names = [name for name in actions if isinstance(name, str) and name.startswith("message_")]
-    return [name for name in names if interface_name in text_at(actions[name], "source")]
 
 
 def instructions_text(persona: str, line: str, language: str, tone: str, recon_texts: Sequence[str]) -> str:
@@ -105,7 +96,7 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
     """Return the prompt before reduction, in the order of `TOP_KEYS`: strict JSON that shares nothing with
     `contents`.
     """
-    message, actions = contents.message, contents.actions
+    actions = contents.actions
     recon = {"recon": dict(contents.recon), "recon_instructions": list(contents.recon_instructions)}
     shaped, more = make_strict(shape_actions(actions, contents.lite, note))
     answer = choose_answer_format(contents.answer_format, shaped or contents.expects_actions)
@@ -114,11 +105,6 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
         "input": _input(contents, renderer, note),
         "instructions": _instructions(contents, renderer, INSTRUCTIONS[answer]),
     }
-    verbose = message_actions(actions, message.interface) if answer == "actions" else []
-    if verbose:
-        parts["instructions_verbose"] = renderer.text(
-            "instructions_verbose.txt.j2", interface=message.interface, names=verbose
-        ).strip()
     # The size is that of the prompt before there are actions, which may ask for another form of answer.
     asked = choose_answer_format(contents.answer_format, {})
     plain = _instructions(contents, renderer, INSTRUCTIONS[asked]) if asked != answer else ""
@@ -130,7 +116,6 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
         context=parts["context"],
         input=parts["input"],
         instructions=parts["instructions"],
-        verbose=parts.get("instructions_verbose", ""),
         size=_size({**parts, "instructions": plain} if plain else parts),
         actions=shaped,
     )

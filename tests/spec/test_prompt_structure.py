@@ -124,16 +124,6 @@ def test_p13_the_instructions_are_one_short_line(stage: Stage) -> None:
         assert word in line
 
 
-def test_p14_verbose_instructions_need_an_action_of_the_interface(stage: Stage) -> None:
-    for source, there in (("plugin_discord", True), ("plugin_x", False)):
-        set_hook("actions", lambda source=source: {"message_discord_bot": {"brief": "b", "source": source}})
-        prompt = stage.prompt("hi", interface_name="discord")
-        assert ("instructions_verbose" in prompt) is there
-        if there:
-            assert "\n" in prompt["instructions_verbose"]
-            assert list(prompt)[3] == "instructions_verbose"
-
-
 def test_p15_the_persona_stands_first_in_the_instructions(stage: Stage) -> None:
     five = ("latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history")
     set_hook("static_injections", lambda: {"persona": "You are Iris.\nBe brief.", **{key: ["x"] for key in five}})

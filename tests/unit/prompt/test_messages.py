@@ -46,7 +46,6 @@ def full(text: str = "tofu", turn: int = 0) -> dict[str, Any]:
         },
         "input": {"type": "message", "payload": {"text": text, "timestamp": str(turn)}},
         "instructions": "You are Iris.\nAnswer in JSON.",
-        "instructions_verbose": "More.\nWords.",
         "__pre_reduction_size": 500 + turn,
         "actions": {"message": {"brief": "b"}},
     }
@@ -56,9 +55,7 @@ def test_p61_the_parts_stand_in_their_order() -> None:
     messages = to_messages(full())
     assert isinstance(messages, Messages)
     assert [message["role"] for message in messages] == ["system", "user", "user", "user", "user"]
-    assert messages[0]["content"] == (
-        'You are Iris.\nAnswer in JSON.\n\nMore.\nWords.\n\n{"actions": {"message": {"brief": "b"}}}'
-    )
+    assert messages[0]["content"] == ('You are Iris.\nAnswer in JSON.\n\n{"actions": {"message": {"brief": "b"}}}')
     parts = [list(json.loads(message["content"])) for message in messages[1:]]
     assert parts == [
         ["recent_conversations", "saved_memories", "running_recap", "weather"],
@@ -127,7 +124,6 @@ def test_p62_anthropic_blocks_and_marks() -> None:
     assert list(made) == ["system", "messages"]
     assert [block["text"] for block in made["system"]] == [
         "You are Iris.\nAnswer in JSON.",
-        "More.\nWords.",
         '{"actions": {"message": {"brief": "b"}}}',
     ]
     (message,) = made["messages"]

@@ -170,7 +170,7 @@ def test_p53_memories_of_unknown_rank_go_first_the_last_in_the_list_before_other
 
 
 def test_p54_what_is_never_cut() -> None:
-    prompt = {**example(), "instructions_verbose": "More.\nWords."}
+    prompt = example()
     fitted = fit(prompt, limit_chars=1)
     assert "context" not in fitted.prompt
     assert {key: fitted.prompt[key] for key in PROTECTED} == {key: prompt[key] for key in PROTECTED}

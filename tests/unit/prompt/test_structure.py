@@ -16,7 +16,7 @@ from core.context.context import OWN_KEYS
 from core.context.incoming import read_message
 from core.prompt import structure as module
 from core.prompt.contributions import DROPPED_INJECTIONS, append_memories, merge_injections, recon_parts
-from core.prompt.structure import Contents, assemble, instructions_text, message_actions, shape_actions
+from core.prompt.structure import Contents, assemble, instructions_text, shape_actions
 from core.shapes import Hit
 from core.templates.render import Renderer
 from core.text.sizes import size
@@ -36,7 +36,7 @@ def make(fields: dict[str, Any] | None = None, *, interface: str = "discord", **
 
 def test_p7_keys_of_a_bare_message() -> None:
     assert list(make()) == BARE
-    assert list(make(actions=DISCORD)) == [*BARE[:3], "instructions_verbose", *BARE[3:]]
+    assert list(make(actions=DISCORD)) == BARE
 
 
 def test_p8_context_keeps_its_order_and_recon_stands_before_the_host_s_keys() -> None:
@@ -100,20 +100,6 @@ def test_p13_the_instructions_are_one_short_line() -> None:
     assert "  " not in line
     assert len(line) < 1600
     assert all(word in line for word in ("JSON", "type", "payload", "thread_id", "actions"))
-
-
-def test_p14_verbose_instructions_need_a_message_action_for_the_interface() -> None:
-    assert message_actions(DISCORD, "discord")
-    assert not message_actions({"message_discord_bot": {"source": "plugin_x"}}, "discord")
-    assert not message_actions({"send_discord": {"source": "plugin_discord"}}, "discord")
-    assert not message_actions(DISCORD, "")
-    assert not message_actions(None, "discord")
-    assert message_actions({"message_x": SimpleNamespace(source="plugin_discord")}, "discord")
-    text = make(actions=DISCORD)["instructions_verbose"]
-    assert text.count("\n") > 5
-    assert all(word in text for word in ("JSON", "type", "payload", "thread_id", "actions", "message_discord_bot"))
-    assert "instructions_verbose" not in make(actions=DISCORD, interface="webui")
-    assert "instructions_verbose" not in make(actions=DISCORD, answer_format="text")
 
 
 def test_p16_an_action_with_eight_keys_keeps_three() -> None:
@@ -304,7 +290,6 @@ def test_p19_f31_incoming_text_stands_in_context_and_input_only() -> None:
     made = with_text("canary")
     without = make(actions=DISCORD)
     assert made["instructions"] == "canary\n\n" + without["instructions"]
-    assert made["instructions_verbose"] == without["instructions_verbose"]
     assert "canary" not in json.dumps(made["actions"])
     assert with_text(ATTACK)["input"]["payload"]["text"] == ATTACK
 

@@ -20,7 +20,7 @@ from core.templates.render import Renderer, check_templates
 
 LINE = "instructions.txt.j2"
 GIVEN = {"interface": "webui", "lite": False}
-PROMPT = {"context": {"a": [1]}, "input": {}, "instructions": "x", "verbose": "", "size": 5, "actions": {}}
+PROMPT = {"context": {"a": [1]}, "input": {}, "instructions": "x", "size": 5, "actions": {}}
 
 Overlay = Callable[..., Path]
 
@@ -57,7 +57,7 @@ def failure(folder: Path, name: str = LINE, **values: Any) -> TemplateError:
 
 def test_p64_every_shipped_template_is_sound_and_says_what_it_is_given() -> None:
     assert check_templates(None) == []
-    for name in ("prompt.json.j2", "input.json.j2", LINE, "instructions_verbose.txt.j2"):
+    for name in ("prompt.json.j2", "input.json.j2", LINE):
         assert header(name, "variables")
         assert name in names(resources.find("prompts"))
 
@@ -252,9 +252,9 @@ HOSTILE = [
 @given(st.sampled_from(HOSTILE) | st.text())
 def test_p19_f30_no_text_moves_in_the_structure(text: str) -> None:
     """What is handed in comes out as it is, and nothing else changes."""
-    values = {**PROMPT, "context": {text: [text, {"a": text}]}, "instructions": text, "verbose": text or "x"}
+    values = {**PROMPT, "context": {text: [text, {"a": text}]}, "instructions": text}
     made = Renderer().json("prompt.json.j2", **values)
-    assert list(made) == ["context", "input", "instructions", "instructions_verbose", "__pre_reduction_size", "actions"]
+    assert list(made) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]
     assert made["context"] == {text: [text, {"a": text}]}
     assert made["instructions"] == text
 
