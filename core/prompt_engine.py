@@ -65,7 +65,6 @@ def build_json_prompt(
     image_data: Any = None,
     attachments: Any = None,
     max_chars: int | None = None,
-    history_scope: str | None = None,
     *,
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
@@ -83,7 +82,6 @@ def build_json_prompt(
         interface_name: surface of the message, such as `discord`.
         image_data, attachments: put into `input` as they are.
         max_chars: most characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
-        history_scope: `local`, `recent` or `unified`, for this call.
         limit_tokens: most tokens beside it, counted by `counter`.
         destination: `remote` or `local`; local_only rows enter a local prompt alone.
         replacing: the platform's id of a stored message of this conversation that this message takes the place of, or
@@ -113,7 +111,7 @@ def build_json_prompt(
         >>> db.close()
     """
     request = PromptRequest(
-        message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
+        message, context_memory, interface_name, image_data, attachments, max_chars,
         limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
     return _build(request)[0]
@@ -126,7 +124,6 @@ def explain_json_prompt(
     image_data: Any = None,
     attachments: Any = None,
     max_chars: int | None = None,
-    history_scope: str | None = None,
     *,
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
@@ -156,7 +153,7 @@ def explain_json_prompt(
         >>> db.close()
     """
     request = PromptRequest(
-        message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
+        message, context_memory, interface_name, image_data, attachments, max_chars,
         limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
     prompt, report = _build(request)

@@ -236,6 +236,5 @@ class ExplainBody(Body):
     server: str = Field(default="", max_length=191)
     privacy: Privacy | None = Field(default=None, description="What the host would say of the conversation.")
     destination: Destination | None = Field(default=None, description="Where the prompt would go.")
-    history_scope: Literal["local", "recent", "unified"] | None = None
     max_chars: Whole | None = Field(default=None, ge=1, le=100_000_000)
     limit_tokens: Whole | None = Field(default=None, ge=1, le=100_000_000)

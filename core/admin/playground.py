@@ -37,7 +37,6 @@ def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
             _build_message(admin.context, body),
             max_chars=body.max_chars,
             limit_tokens=body.limit_tokens,
-            history_scope=body.history_scope,
             destination=body.destination,
             db=without_writing(admin.call.db),
             settings=admin.call.settings.replace(record_recalls=False),

@@ -140,7 +140,6 @@ class PromptBody(BaseModel):
     )
     max_chars: Whole | None = Field(default=None, ge=1, le=100_000_000)
     limit_tokens: Whole | None = Field(default=None, ge=1, le=100_000_000)
-    history_scope: Literal["local", "recent", "unified"] | None = None
     style: Literal["prompt", "openai", "anthropic"] = Field(
         default="prompt", description="prompt: the prompt alone. Else also the messages of that dialect."
     )

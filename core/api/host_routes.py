@@ -81,7 +81,6 @@ def build_prompt(request: Request, body: PromptBody) -> PromptAnswer:
             message,
             body.context_memory,
             max_chars=body.max_chars,
-            history_scope=body.history_scope,
             limit_tokens=body.limit_tokens,
             scope=scope,
             **_asking(request),

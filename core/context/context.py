@@ -16,7 +16,6 @@ CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("history_current_chat", "always"),
     ("history_recent", "always"),
     ("thoughts", "always"),
-    ("history_scope", "filled"),
     ("memories", "given"),
     ("tags_placeholder", "given"),
     ("ai_diary", "filled"),

@@ -262,7 +262,7 @@ def build_lists(
         current=[ChatLine(account.line(entry), turn_of(entry, options.reply_quote_chars)) for entry in current],
         left_out=account.left_out,
         found=_found(chosen, arranged, plan),
-        notes=[note for note in (plan.note, *live.notes, *arranged.notes) if note],
+        notes=[note for note in (*live.notes, *arranged.notes) if note],
         echoes=[entry for entry in (*rows, *own_live) if account.is_echo(entry)],
         replacing=options.replaced,
         replaced=[entry for entry in (*rows, *own_live) if account.is_replaced(entry)],

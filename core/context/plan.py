@@ -15,10 +15,6 @@ CURRENT, RECENT = "history_current_chat", "history_recent"
 MaySee = Callable[[str], str]
 """Conversation key to blank, or to the reason why its messages stay out, such as `private`."""
 
-HISTORY_SCOPES = ("local", "recent", "unified")
-"""local: no history_recent. recent: other conversations of the same interface, live only. unified: of every interface,
-stored and live."""
-
 _OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
 
 
@@ -34,10 +30,6 @@ class HistoryPlan:
     """Stored messages of other conversations count, not the live ones alone."""
     same_interface_only: bool
     """Only conversations of the message's interface count among the live ones."""
-    scope: str = ""
-    """The word of `history_scope` that acts, blank when none was given or it was ignored."""
-    note: str = ""
-    """Why a given word was ignored, for the report."""
 
 
 def is_on(value: object) -> bool:
@@ -45,21 +37,15 @@ def is_on(value: object) -> bool:
     return value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
 
 
-def history_plan(flags: Mapping[str, object], history_scope: object = None) -> HistoryPlan:
+def history_plan(flags: Mapping[str, object]) -> HistoryPlan:
     """Return what is read for the two history lists."""
-    word = history_scope if isinstance(history_scope, str) and history_scope in HISTORY_SCOPES else ""
-    note = ""
-    if not word and history_scope is not None and history_scope != "":
-        note = "history_scope is not one of local, recent, unified; it was ignored"
-    unified = is_on(flags.get("UNIFIED_HISTORY", 1)) if word in ("", "local") else word == "unified"
-    recent = is_on(flags.get("ENABLE_HISTORY_RECENT", 1)) and word != "local"
+    unified = is_on(flags.get("UNIFIED_HISTORY", 1))
+    recent = is_on(flags.get("ENABLE_HISTORY_RECENT", 1))
     return HistoryPlan(
         current=is_on(flags.get("ENABLE_HISTORY_CURRENT_CHAT", 1)),
         recent=recent,
         recent_stored=recent and unified,
         same_interface_only=not unified,
-        scope=word,
-        note=note,
     )
 
 

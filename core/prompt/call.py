@@ -40,8 +40,6 @@ class PromptCall:
 
     message: IncomingMessage
     live: LiveHistory
-    history_scope: str | None
-    """The word of the argument, which may be none of the known ones."""
     hook_arguments: Mapping[str, Any]
     """What every hook of the context gets: message, context_memory, interface_name, text."""
     settings: Settings
@@ -99,7 +97,7 @@ class PromptCall:
     @property
     def plan(self) -> HistoryPlan:
         """Return which history lists there are and where their lines come from."""
-        return history_plan(self.flags, self.history_scope)
+        return history_plan(self.flags)
 
     @property
     def skips_history(self) -> bool:

@@ -47,7 +47,6 @@ class HistoryEngine:
         interface_name: str | None = None,
         text: str = "",
         memories: Iterable[Hit] | None = None,
-        history_scope: str | None = None,
         *,
         db: Database | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
@@ -61,7 +60,6 @@ class HistoryEngine:
             interface_name: surface of the message; None takes it from the conversation key.
             text: the message's text, for hooks.
             memories: hits, of which as many are shown as MEMORY_ITEMS allows; None for none.
-            history_scope: `local`, `recent` or `unified` for this call.
 
         Returns:
             `history_current_chat`, `history_recent`, `thoughts` and what else there is. A source that cannot be read
@@ -97,7 +95,7 @@ class HistoryEngine:
         live = read_context_memory(context_memory)
         destination = where.destination or known.prompt_destination
         handle = guard.open(db)
-        call = PromptCall(read, live, history_scope, arguments, known, where, destination, handle, guard)
+        call = PromptCall(read, live, arguments, known, where, destination, handle, guard)
         return _read_and_compose(call, read_hits(memories)[0])
 
 
@@ -237,7 +235,6 @@ def compose(call: PromptCall, material: Material) -> Composed:
         thoughts, lost = thought_lines(entries, material.contributions, caps.thoughts, tz, flags=flags, shown=diary)
         left_out += lost
     parts["thoughts"] = thoughts
-    parts["history_scope"] = call.plan.scope
     kept, beyond = list(material.memories[: caps.memories]), material.memories[caps.memories :]
     left_out += [LeftOut("memories", "limit", f"{h['source']}/{h['id']}") for h in beyond]
     if s.enable_memories:

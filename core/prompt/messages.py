@@ -22,7 +22,6 @@ STATIC: Final = ("recent_conversations", "standing_wishes", "saved_memories", IN
 """With every key of `context` that is in none of these tables: the keys of injections."""
 VOLATILE: Final = (
     "thoughts",
-    "history_scope",
     "memories",
     "ai_diary",
     "short_term",

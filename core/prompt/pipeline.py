@@ -134,7 +134,6 @@ def _make_call(request: PromptRequest, settings: Settings, message: IncomingMess
     return PromptCall(
         message=message,
         live=live,
-        history_scope=request.history_scope,
         hook_arguments={
             "message": request.message,
             "context_memory": request.context_memory,
@@ -258,7 +257,7 @@ def _compose(call: PromptCall, material: Material) -> Composed:
     empty = Composed(order_context({}), (), {})
     if function is _OWN_BUILD:
         return call.guard("context", "history_engine", lambda: compose(call, material), empty)
-    arguments = {**call.hook_arguments, "memories": material.memories, "history_scope": call.history_scope}
+    arguments = {**call.hook_arguments, "memories": material.memories}
     engine = history_engine.HistoryEngine()
 
     def work() -> Composed:
@@ -295,7 +294,7 @@ def _copy_actions(given: Any) -> Any:
 def _assemble(
     request: PromptRequest, call: PromptCall, built: _Built, actions: Any, expects_actions: bool
 ) -> dict[str, Any]:
-    s, word = call.settings, built.context.get("history_scope")
+    s = call.settings
     contents = Contents(
         message=call.message,
         context=built.context,
@@ -305,7 +304,6 @@ def _assemble(
         actions=actions,
         image_data=request.image_data,
         attachments=request.attachments,
-        history_scope=word if isinstance(word, str) else None,
         answer_format=s.answer_format,
         expects_actions=expects_actions,
         lite=bool(s.prompt_lite_mode),

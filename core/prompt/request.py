@@ -22,7 +22,6 @@ class PromptRequest:
     image_data: Any = None
     attachments: Any = None
     max_chars: int | None = None
-    history_scope: str | None = None
     limit_tokens: int | None = None
     counter: Callable[[str], int] | None = None
     destination: str | None = None

@@ -78,8 +78,6 @@ class Contents:
     """What the hook gave, unshaped."""
     image_data: Any = None
     attachments: Any = None
-    history_scope: str | None = None
-    """The scope word in force, None for none."""
     answer_format: AnswerFormat = "auto"
     """ANSWER_FORMAT."""
     expects_actions: bool = False
@@ -155,7 +153,6 @@ def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]
         interface=message.interface,
         text=message.text,
         timestamp=message.date.isoformat(),
-        scope=contents.history_scope or "local",
         interface_path=message.interface_path,
         message_id=message.message_id,
         username=message.sender.shown_username,

@@ -95,16 +95,16 @@ def live(world: World, asking: Asking) -> dict[str, list[dict[str, Any]]]:
     return told
 
 
-def _prompt(world: World, asking: Asking, history: str) -> Any:
+def _prompt(world: World, asking: Asking) -> Any:
     given = _given(world, asking)
     prompt, report = prompt_engine.explain_json_prompt(
-        message(asking), live(world, asking), history_scope=history, destination=asking.scope.destination, **given
+        message(asking), live(world, asking), destination=asking.scope.destination, **given
     )
     return prompt, report, prompt_engine.to_messages(prompt)
 
 
 READERS |= {
-    "core.prompt_engine.explain_json_prompt": Reader(lambda w, a, p: _prompt(w, a, "unified")),
+    "core.prompt_engine.explain_json_prompt": Reader(lambda w, a, p: _prompt(w, a)),
     "core.prompt_engine.build_json_prompt": Reader(
         lambda w, a, p: prompt_engine.build_json_prompt(message(a), live(w, a), **_given(w, a))
     ),

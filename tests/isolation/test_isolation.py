@@ -331,9 +331,7 @@ def test_f12_reports_do_not_change_by_rows_that_are_not_seen(world: World, db: D
     asked = Asking(Scope("watcher", "tg/here", "tg/ann", "s1", None, "public"), first.asker)
 
     def report() -> dict[str, Any]:
-        prompt, told = explain_json_prompt(
-            message(asked), db=db, settings=world.settings, scope=asked.scope, history_scope="unified"
-        )
+        prompt, told = explain_json_prompt(message(asked), db=db, settings=world.settings, scope=asked.scope)
         kept = {name: value for name, value in told.items() if name not in ("stages", "ms")}
         return {"prompt": prompt, **kept}
 

@@ -252,7 +252,7 @@ def test_f17_no_prompt_and_no_list_holds_a_half(turning: Database) -> None:
     seen: set[frozenset[str]] = set()
     thread.start()
     while not done.is_set():
-        prompt, _ = explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there, history_scope="unified")
+        prompt, _ = explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there)
         seen.add(frozenset(CANARY.findall(json.dumps(prompt["context"]))))
         lines = chat_history_cache.load_global_chat_history(20, db=turning, settings=SETTINGS, scope=there)
         assert len(lines) in (0, 20)
@@ -263,5 +263,5 @@ def test_f17_no_prompt_and_no_list_holds_a_half(turning: Database) -> None:
     recap, sections = words[4], frozenset(words[2:])
     whole = [frozenset(), frozenset(words), sections]
     assert all(each in whole or each | {recap} in whole for each in seen), seen
-    last, _ = explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there, history_scope="unified")
+    last, _ = explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there)
     assert frozenset(CANARY.findall(json.dumps(last["context"]))) == frozenset(words)

@@ -103,7 +103,7 @@ class Stage:
 
 
 _CALL = (
-    "interface_name", "image_data", "attachments", "max_chars", "history_scope", "limit_tokens", "counter",
+    "interface_name", "image_data", "attachments", "max_chars", "limit_tokens", "counter",
     "destination", "db", "replacing", "settings", "scope",
 )  # fmt: skip
 

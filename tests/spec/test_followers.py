@@ -81,7 +81,7 @@ def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage)
     result = chat_history_cache.delete_chat_message(said, **by(stage))
     assert result.stored
     assert left(stage) == set()
-    asked = stage.context("where is she going for another job?", history_scope="unified")
+    asked = stage.context("where is she going for another job?")
     assert CANARY not in json.dumps(asked)
     assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
     # what is not of this message is as it was

@@ -458,7 +458,9 @@ def test_r25_service_lines_stay_out_of_the_history_when_hiding_is_worked_out_ane
     there = replace(scope, conversation="discord/701", server=_audience(db, scope, "discord/701")[1])
     refresh_memory("discord/701", db=db, settings=DEFAULTS, scope=there)
     asked = {"text": "And now?", "interface_path": "discord/701", "server_id": there.server}
-    prompt = build_json_prompt(asked, history_scope="local", db=db, settings=Settings(history_lines=500), scope=there)
+    prompt = build_json_prompt(
+        asked, db=db, settings=Settings(history_lines=500, enable_history_recent=False), scope=there
+    )
     lines = str(prompt["context"]["history_current_chat"])
     assert "See you" in lines and "Joined the server." not in lines
 

@@ -75,7 +75,6 @@ def built(stage: Stage, text: str, **more: Any) -> tuple[dict[str, Any], dict[st
         from_user={"id": "ann", "username": f"u {short}", "full_name": f"n {short}"},
         reply_to_message={"text": f"r {text}", "from_user": {"username": f"b {short}"}},
         thread_name=f"thread {short}",
-        history_scope="unified",
         settings=Settings(**FLAGS),
         **more,
     )

@@ -135,7 +135,7 @@ def test_f30_every_argument_of_every_door(db: Any, tmp_path: Path, capsys: pytes
     assert verify_index(db) == []
     set_hook("static_injections", lambda: {"mood": ALL_AT_ONCE})
     last = Stage(db, stage.persona)
-    prompt = last.prompt(f"tofu {ALL_AT_ONCE}"[:5000], settings=Settings(**FLAGS), history_scope="unified")
+    prompt = last.prompt(f"tofu {ALL_AT_ONCE}"[:5000], settings=Settings(**FLAGS))
     json.dumps(prompt, allow_nan=False)
     held(prompt)
     assert all(CANARY not in json.dumps(each["type"]) for each in jobs.list_operations(**by))

@@ -67,7 +67,7 @@ def shown(stage: Stage, destination: Any) -> str:
     """Return what a prompt of another conversation, and the readers, show there."""
     scope = stage.scope("tg/77", participant="tg/bob", destination=destination)
     by: dict[str, Any] = {"db": stage.db, "settings": Settings(**FLAGS), "scope": scope}
-    asked = stage.context(f"tofu {WORD}", path="tg/77", who="Bob", history_scope="unified", **by)
+    asked = stage.context(f"tofu {WORD}", path="tg/77", who="Bob", **by)
     asked.pop("relationship", None)
     return json.dumps(asked, default=str) + repr([
         load_global_chat_history(100, **by),

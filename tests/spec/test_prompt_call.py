@@ -54,12 +54,11 @@ def test_p1_explain_gives_the_prompt_of_build_and_a_report(stage: Stage) -> None
 
 
 def test_p1_positional_arguments_stand_in_the_seeds_order(stage: Stage) -> None:
-    given = ({"chat_id": 1}, "discord", {"type": "photo"}, [{"type": "file", "name": "a.txt"}], 50_000, "local")
+    given = ({"chat_id": 1}, "discord", {"type": "photo"}, [{"type": "file", "name": "a.txt"}], 50_000)
     prompt = build_json_prompt(message(path=None), *given, db=stage.db, scope=Scope(persona=stage.persona))
     assert prompt["input"]["interface"] == "discord"
     assert prompt["input"]["payload"]["image"] == {"type": "photo"}
     assert prompt["input"]["payload"]["attachments"]
-    assert prompt["context"]["history_scope"] == "local"
 
 
 def test_p2_a_message_with_a_text_alone_is_one(stage: Stage) -> None:

@@ -191,21 +191,6 @@ def test_p26_each_switch_empties_its_own_list(stage: Stage, flags: tuple[int, ..
     assert bool(context["history_recent"]) is bool(there)
 
 
-def test_p27_the_scope_word_acts_for_the_call(stage: Stage) -> None:
-    for n in range(4):
-        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=40 - n)
-    memory = {ELSEWHERE: [live("live there", 30, "Bob")]}
-    prompt = stage.prompt("what", memory, history_scope="local")
-    assert prompt["context"]["history_recent"] == []
-    assert prompt["context"]["history_scope"] == prompt["input"]["payload"]["scope"] == "local"
-    assert recent(stage.context("what", memory, history_scope="recent")) == ["live there"]
-    assert len(recent(stage.context("what", memory, history_scope="unified", UNIFIED_HISTORY=0))) == 5
-    prompt, report = stage.explain("what", memory, history_scope="everything")
-    assert "history_scope" not in prompt["context"]
-    assert prompt["input"]["payload"]["scope"] == "local"
-    assert any("history_scope" in note for note in report["notes"])
-
-
 # P28 to P33
 
 

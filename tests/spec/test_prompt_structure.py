@@ -21,12 +21,11 @@ def test_p8_the_context_keys_stand_in_their_order(stage: Stage) -> None:
     stage.diary("quiet", personal_thought="hm")
     set_hook("static_injections", lambda: {"weather": "rain", "memories": ["x"], "thoughts": ["y"]})
     set_hook("recon", lambda: [{"type": "snippet", "text": "s"}, {"type": "instruction", "text": "i"}])
-    prompt, report = stage.explain("pizza", history_scope="unified")
+    prompt, report = stage.explain("pizza")
     assert list(prompt["context"]) == [
         "history_current_chat",
         "history_recent",
         "thoughts",
-        "history_scope",
         "memories",
         "tags_placeholder",
         "ai_diary",
@@ -53,14 +52,13 @@ def test_p9_input_has_the_keys_of_the_rule(stage: Stage) -> None:
     assert prompt["input"]["type"] == "message"
     payload = prompt["input"]["payload"]
     assert list(payload) == [
-        "text", "input_source", "timestamp", "privacy", "scope", "source", "local_time", "local_hour", "time_of_day",
+        "text", "input_source", "timestamp", "privacy", "source", "local_time", "local_hour", "time_of_day",
     ]  # fmt: skip
     assert payload["text"] == 'say "hi" {{7*7}}\n{% x %}'
-    assert (payload["input_source"], payload["privacy"], payload["scope"]) == ("voice", "default", "local")
+    assert (payload["input_source"], payload["privacy"]) == ("voice", "default")
     assert payload["source"] == {
         "interface_path": HERE, "message_id": "m-now", "username": "mara", "usertag": "@mara", "interface": "tg",
     }  # fmt: skip
-    assert stage.prompt("hi", history_scope="recent")["input"]["payload"]["scope"] == "recent"
     assert stage.prompt("a\x00b")["input"]["payload"]["text"] == "ab"
 
 

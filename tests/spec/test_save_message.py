@@ -34,7 +34,7 @@ def test_p70_replies_stand_in_the_history(db: Database) -> None:
     lines = load_chat_history("discord/7", 60, **by)
     assert [line["sender_name"] for line in lines] == ["Ann"] * 57
     by["settings"] = Settings(chat_history=60, history_lines=60)
-    prompt = build_json_prompt(said(58, "and now?"), history_scope="local", **by)
+    prompt = build_json_prompt(said(58, "and now?"), **by)
     shown = [line for line in prompt["context"]["history_current_chat"] if "replied to" in line]
     assert shown and all("bob" in line and "Who feeds the cat?" in line for line in shown)
     assert len(shown) == len(prompt["context"]["history_current_chat"]) == 57
@@ -45,7 +45,7 @@ def test_p70_who_is_quoted_and_what_cannot_be_read(db: Database) -> None:
     quoted = {"text": "Lunch?", "from_user": {"id": "9", "full_name": "Bob B"}}
     stored = save_message(said(1, "Yes", reply_to_message=quoted, is_private="true", interface_path="discord/8"), **by)
     assert stored.stored and any("is_private" in note for note in stored.notes)
-    prompt = build_json_prompt(said(2, "and now?", interface_path="discord/8"), history_scope="local", **by)
+    prompt = build_json_prompt(said(2, "and now?", interface_path="discord/8"), **by)
     assert 'Bob B: "Lunch?"' in prompt["context"]["history_current_chat"][0]
 
 
@@ -88,7 +88,7 @@ def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(db: Dat
     save_chat_message("discord/9", "Me too", "Cid", "cid", reply_to={"text": "I do", "username": "Ann"}, **by)
     save_chat_message("discord/9", "Fine", "Dan", "dan", reply_to=404, **by)
     asked = said(9, "and now?", interface_path="discord/9")
-    prompt = build_json_prompt(asked, history_scope="local", **by)
+    prompt = build_json_prompt(asked, **by)
     lines = prompt["context"]["history_current_chat"]
     assert '[replied to Bob: "Who feeds the cat?"]: "I do"' in lines[1]
     assert '[replied to Ann: "I do"]: "Me too"' in lines[2]

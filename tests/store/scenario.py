@@ -302,7 +302,7 @@ def _prompt(s: _Story) -> None:
                 "message_id": f"now{n}", "date": NOW, "text": text, "interface_path": place,
                 "from_user": {"id": who, "full_name": who.title(), "username": who},
             }  # fmt: skip
-            own = {**s.more(place, participant=f"tg/{who}"), "history_scope": "unified", "max_chars": 9000 + n}
+            own = {**s.more(place, participant=f"tg/{who}"), "max_chars": 9000 + n}
             s.tell(f"prompt {n} {place}", _explained, asked, own)
 
 

@@ -196,7 +196,7 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
             {"search_tag": {"PRIMARY"}, "search_count": {"PRIMARY"}, memories: {"PRIMARY"}},
         ),
         "a prompt: other conversations of an audience, history, diary, search": (
-            lambda: build_json_prompt(message, history_scope="unified", **person),
+            lambda: build_json_prompt(message, **person),
             {
                 "conversations": {"uq_conversations_key", "ix_conversations_audience"}, chat: {"ix_chat_conversation"},
                 diary: {"ix_diary_audience"}, "search_term": {"PRIMARY"},
@@ -295,7 +295,7 @@ def test_d2_the_newest_other_conversations_are_read_without_sorting(db: Database
     """A server may have a hundred thousand conversations, of which a prompt shows some ten."""
     message = {"message_id": "x", "date": NOW, "text": "hello", "interface_path": "tg/7"}
     with catching(db) as caught:
-        build_json_prompt(message, history_scope="unified", settings=DEFAULTS, scope=SERVER, db=db)
+        build_json_prompt(message, settings=DEFAULTS, scope=SERVER, db=db)
     with db.engines()[0].connect() as connection:
         word = "EXPLAIN" if connection.dialect.is_mariadb else "EXPLAIN FORMAT=TRADITIONAL"
         rows = connection.exec_driver_sql(f"{word} {caught[0].statement}", tuple(caught[0].values)).mappings().all()

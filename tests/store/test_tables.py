@@ -144,7 +144,7 @@ def _everything(db: Database, asking: Scope) -> str:
     parts += [ai_diary.get_recent_entries(9, **more), ai_diary.get_entries_by_tags(["xylofant"], **more)]
     parts += [chat_history_cache.load_global_chat_history(50, **more)]
     parts += [chat_history_cache.load_chat_history(CLOSED, 50, **more)]
-    parts += [build_json_prompt(message, history_scope="unified", **more)["context"]]
+    parts += [build_json_prompt(message, **more)["context"]]
     return str(parts)
 
 

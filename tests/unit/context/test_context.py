@@ -24,7 +24,7 @@ def test_p8_bracketed_keys_are_there_only_when_there_is_something_in_them() -> N
     empty = {name: [] for name, _ in CONTEXT_KEYS}
     assert order_context({}) == always
     assert order_context(empty) == {**always, "memories": [], "tags_placeholder": []}
-    assert order_context({"history_scope": "", "relationship": None, "running_recap": "x"}) == {
+    assert order_context({"short_term": "", "relationship": None, "running_recap": "x"}) == {
         **always,
         "running_recap": "x",
     }

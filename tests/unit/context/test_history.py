@@ -44,7 +44,6 @@ def build(
     host: LiveHistory | None = None,
     *,
     flags: dict[str, object] | None = None,
-    scope: str | None = None,
     count: int = 10,
     **given_values: Any,
 ) -> HistoryLists:
@@ -53,7 +52,7 @@ def build(
         "live": host or LiveHistory(),
         "stored_current": current or [],
         "stored_recent": recent or [],
-        "plan": history_plan(flags or {}, scope),
+        "plan": history_plan(flags or {}),
         "caps": caps(count, 5, False),
         "contributions": None,
         "options": OPTIONS,
@@ -120,11 +119,6 @@ def test_p26_a_list_is_empty_exactly_when_its_own_switch_is_off(values: tuple[in
     hook = HistoryContribution("news", ("hello",))
     made = build([row(1)], [row(2, chat="web/2")], host, flags=flags, contributions=[hook])
     assert (bool(made.current), bool(made.recent)) == (bool(values[0]), bool(values[1]))
-
-
-def test_p27_local_empties_the_other_conversations() -> None:
-    made = build([row(1)], [row(n, chat="tg/2") for n in range(2, 6)], scope="local")
-    assert (len(made.current), made.recent) == (1, [])
 
 
 def test_p32_a_hidden_row_keeps_its_live_copy_out() -> None:
@@ -238,12 +232,12 @@ MESSAGES = st.lists(ROWS | ROWS | NO_TIME, max_size=14)
     MESSAGES,
     MESSAGES,
     st.integers(0, 5),
-    st.sampled_from([None, "local", "recent", "unified"]),
+    st.booleans(),
     st.sampled_from([0, 0, 1, 2]),
 )
 @settings(max_examples=200, deadline=None)
 def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_accounted_for(
-    stored: list[HistoryEntry], host: list[HistoryEntry], count: int, scope: str | None, window: int
+    stored: list[HistoryEntry], host: list[HistoryEntry], count: int, unified: bool, window: int
 ) -> None:
     options = dataclasses.replace(OPTIONS, exchange_window=window, noise_prefixes=("[beat]",))
     hook = HistoryContribution("news", ("flash", {"text": "x", "timestamp": "2026-03-10T10:30:00Z"}))
@@ -251,7 +245,7 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         [entry for entry in stored if entry.conversation == "tg/1"],
         [entry for entry in stored if entry.conversation != "tg/1"],
         live(*host),
-        scope=scope,
+        flags={"UNIFIED_HISTORY": unified},
         count=count,
         options=options,
         contributions=[hook],
@@ -277,7 +271,7 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         [entry for entry in stored if entry.conversation == "tg/1"],
         [entry for entry in stored if entry.conversation != "tg/1"],
         live(*host),
-        scope=scope,
+        flags={"UNIFIED_HISTORY": unified},
         count=count,
         options=options,
         contributions=[hook],

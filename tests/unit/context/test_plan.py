@@ -1,4 +1,4 @@
-"""The switches of the history lists: each acts alone, and a call may choose for itself."""
+"""The switches of the history lists: each acts alone."""
 
 from datetime import UTC, datetime
 from itertools import product
@@ -18,32 +18,6 @@ def test_p26_each_of_the_three_switches_acts_alone(values: tuple[int, int, int])
     assert (plan.current, plan.recent) == (bool(values[0]), bool(values[1]))
     assert plan.same_interface_only is not bool(values[2])
     assert plan.recent_stored is bool(values[1] and values[2])
-
-
-def test_p27_none_follows_the_flags() -> None:
-    assert history_plan({}) == history_plan(dict.fromkeys(NAMES, 1)) == history_plan({}, "")
-
-
-def test_p27_a_given_word_acts_for_this_call() -> None:
-    for unified in (0, 1):
-        flags = {"UNIFIED_HISTORY": unified}
-        local, recent, unified_plan = (history_plan(flags, word) for word in ("local", "recent", "unified"))
-        assert (local.recent, local.recent_stored, local.current, local.scope) == (False, False, True, "local")
-        assert (recent.recent, recent.recent_stored, recent.same_interface_only) == (True, False, True)
-        assert (unified_plan.recent, unified_plan.recent_stored, unified_plan.same_interface_only) == (
-            True,
-            True,
-            False,
-        )
-    assert not history_plan({"ENABLE_HISTORY_RECENT": 0}, "unified").recent
-
-
-@pytest.mark.parametrize("word", ["LOCAL", "all", 5, ["local"], float("nan")])
-def test_p27_another_word_is_ignored_with_a_note(word: object) -> None:
-    plan = history_plan({"UNIFIED_HISTORY": 0}, word)
-    assert "history_scope" in plan.note
-    assert plan.scope == ""
-    assert (plan.recent, plan.same_interface_only) == (True, True)
 
 
 def test_p36_skip_history_is_read_as_a_switch() -> None:

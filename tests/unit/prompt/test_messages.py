@@ -30,7 +30,6 @@ def full(text: str = "tofu", turn: int = 0) -> dict[str, Any]:
             "history_current_chat": [f'[10/03/26:1200] Ann: "{text} {turn}"'],
             "history_recent": [text],
             "thoughts": [text],
-            "history_scope": "local",
             "memories": [{"source": "memories", "id": 1, "timestamp": "", "snippet": text, "tags": [text]}],
             "tags_placeholder": [],
             "ai_diary": [text],
@@ -61,7 +60,7 @@ def test_p61_the_parts_stand_in_their_order() -> None:
         ["recent_conversations", "saved_memories", "running_recap", "weather"],
         ["history_current_chat", "history_recent"],
         [
-            *("thoughts", "history_scope", "memories", "ai_diary", "short_term"),
+            *("thoughts", "memories", "ai_diary", "short_term"),
             *("relationship", "message_recaps", "recon", "recon_instructions"),
         ],
         ["input"],

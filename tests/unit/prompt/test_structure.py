@@ -161,9 +161,7 @@ def test_g12_nothing_handed_in_is_changed_or_shared() -> None:
 
 def test_p9_the_whole_input() -> None:
     who = {"id": 7, "username": "mara"}
-    made = make(
-        {"text": 'say "hi"', "from_user": who, "chat": {"id": 42}}, history_scope="recent", with_local_time=False
-    )
+    made = make({"text": 'say "hi"', "from_user": who, "chat": {"id": 42}}, with_local_time=False)
     assert made["input"] == {
         "type": "message",
         "interface": "discord",
@@ -172,7 +170,6 @@ def test_p9_the_whole_input() -> None:
             "input_source": "text",
             "timestamp": "2026-03-10T12:00:00+00:00",
             "privacy": "default",
-            "scope": "recent",
             "source": {
                 "interface_path": "discord/42",
                 "message_id": "1",
@@ -182,13 +179,12 @@ def test_p9_the_whole_input() -> None:
             },
         },
     }
-    assert make()["input"]["payload"]["scope"] == "local"
 
 
 def test_p9_what_is_not_in_every_message_stands_in_order() -> None:
     fields = {"reply_to_message": {"text": "x"}, "video": {"duration": 1}, "voice": {"duration": 1}}
     payload = make(fields, image_data={"a": 1}, attachments=[{"b": 1}])["input"]["payload"]
-    assert list(payload)[6:] == [
+    assert list(payload)[5:] == [
         "image", "attachments", "video", "reply_message_id", "local_time", "local_hour", "time_of_day",
     ]  # fmt: skip
     assert payload["input_source"] == "voice"
