@@ -148,23 +148,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         high=1000,
         group="History",
     )
-    context_exchange_window: int = flag(
-        0,
-        "Show this conversation as whole exchanges, a line and the answers to it, instead of single lines.",
-        unit="exchanges",
-        low=0,
-        high=50,
-        default_means="off",
-        group="History",
-    )
-    context_exchange_char_cap: int = flag(
-        8000,
-        "Most characters those exchanges may take together; the newest is always whole.",
-        unit="characters",
-        low=100,
-        high=1_000_000,
-        group="History",
-    )
     history_age_marker_minutes: int = flag(
         10,
         "Age from which a line says how long ago it was; 0 never says it.",

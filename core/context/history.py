@@ -11,7 +11,7 @@ from ..shapes import HistoryEntry, IncomingMessage, LeftOut
 from ..text.folding import one_line
 from .context import Caps
 from .contributions import THOUGHTS, Arranged, ContributedText, arrange
-from .lines import ChatLine, body, is_persona, origin, turn_of
+from .lines import ChatLine, body, origin, turn_of
 from .live import LiveHistory
 from .merge import (
     STORED,
@@ -53,10 +53,6 @@ class HistoryOptions:
     """ECHO_WINDOW_SECONDS, 0 to 3600."""
     noise_prefixes: tuple[str, ...] = ()
     """NOISE_PREFIXES."""
-    exchange_window: int = 0
-    """CONTEXT_EXCHANGE_WINDOW, 0 to 50 exchanges; 0 is off."""
-    exchange_char_cap: int = 8000
-    """CONTEXT_EXCHANGE_CHAR_CAP, 100 to 1000000 characters."""
     replaced: Replaced | None = None
     """What the message takes the place of."""
 
@@ -92,20 +88,6 @@ class HistoryLists:
 def newest(entries: Sequence[Item], count: int) -> list[Item]:
     """Return the last `count` of a chronological list, none when `count` is 0 or less."""
     return list(entries[max(0, len(entries) - count) :]) if count > 0 else []
-
-
-class _Room:
-    """How much a list still takes: messages, or with `turns` only those of somebody else."""
-
-    def __init__(self, count: int, *, turns: bool = False) -> None:
-        self._left, self._turns = count, turns
-
-    def is_full(self) -> bool:
-        return self._left <= 0
-
-    def take(self, entry: HistoryEntry) -> None:
-        if not (self._turns and is_persona(entry)):
-            self._left -= 1
 
 
 class _Account:
@@ -169,7 +151,7 @@ class _Account:
     def choose(
         self,
         section: str,
-        room: _Room,
+        most: int,
         stored: Sequence[HistoryEntry],
         live: Sequence[HistoryEntry],
         added: Sequence[HistoryEntry] = (),
@@ -187,30 +169,14 @@ class _Account:
         kept: list[HistoryEntry] = []
         for place, entry in reversed(chronological([*rows, *live_places(live), *added_places(added)])):
             is_row = place[2] == STORED
-            reason = ("" if is_row else self.why_not(entry)) or ("limit" if room.is_full() else "")
+            reason = ("" if is_row else self.why_not(entry)) or ("limit" if len(kept) >= most else "")
             if not reason and not is_row and not seen.take(entry):
                 reason = "duplicate"
             if reason:
                 self.leave(section, reason, entry)
                 continue
-            room.take(entry)
             kept.append(entry)
         return kept[::-1]
-
-    def window(self, entries: list[HistoryEntry]) -> list[HistoryEntry]:
-        """Return the exchanges of this conversation that fit under the cap."""
-        spoken = [SpokenLine(self.line(entry), is_persona(entry)) for entry in entries]
-        kept = newest_exchanges(spoken, self.options.exchange_window, self.options.exchange_char_cap)
-        cut = len(entries) - len(kept)
-        for entry in entries[:cut]:
-            self.leave(CURRENT, "limit", entry)
-        return entries[cut:]
-
-    def is_over_cap(self, entries: list[HistoryEntry]) -> bool:
-        """Return whether an older exchange would not fit, since these lines are over the cap and begin one."""
-        if all(is_persona(entry) for entry in entries):
-            return False
-        return sum(len(self.line(entry)) for entry in entries) > self.options.exchange_char_cap
 
     def lines_by_key(self, arranged: Arranged) -> dict[str, list[str]]:
         """Return the lines of contributions that have a context key of their own."""
@@ -249,14 +215,14 @@ def build_lists(
     account.left_out.extend(chosen.left_out)
     elsewhere = (THOUGHTS,) if plan.recent else (THOUGHTS, RECENT)
     account.left_out.extend(item for item in arranged.left_out if item.section not in elsewhere)
-    turns = options.exchange_window > 0
-    room = _Room(options.exchange_window if turns else caps.history, turns=turns)
-    current = account.choose(CURRENT, room, chosen.current_stored, chosen.current_live)
-    full = {CURRENT} if room.is_full() or (turns and account.is_over_cap(current)) else set()
-    current = account.window(current) if turns else current
+    current = account.choose(CURRENT, caps.history, chosen.current_stored, chosen.current_live)
     added = account.visible_only(RECENT, arranged.entries.get(RECENT, [])) if plan.recent else []
-    room = _Room(caps.recent)
-    recent = account.choose(RECENT, room, chosen.recent_stored, chosen.recent_live, added)
+    recent = account.choose(RECENT, caps.recent, chosen.recent_stored, chosen.recent_live, added)
+    full = [
+        section
+        for section, lines, most in ((CURRENT, current, caps.history), (RECENT, recent, caps.recent))
+        if len(lines) >= most
+    ]
     own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
     lists = HistoryLists(
         current=[ChatLine(account.line(entry), turn_of(entry, options.reply_quote_chars)) for entry in current],
@@ -267,7 +233,7 @@ def build_lists(
         replacing=options.replaced,
         replaced=[entry for entry in (*rows, *own_live) if account.is_replaced(entry)],
         extra=account.lines_by_key(arranged),
-        full=frozenset(full | ({RECENT} if room.is_full() else set())),
+        full=frozenset(full),
     )
     lists.visible.extend(current)
     _add_recent(lists, account, recent)
@@ -310,33 +276,3 @@ def _without_history(lists: HistoryLists) -> HistoryLists:
         found={**lists.found, CURRENT: 0, RECENT: 0},
         notes=[*lists.notes, "skip_history: the history lists and thoughts are empty because the host asked for it"],
     )
-
-
-# The exchange window: how many turns of somebody else, with the persona's answers, stay in a list
-
-
-@dataclass(frozen=True, slots=True)
-class SpokenLine:
-    """A rendered line and whether the persona said it."""
-
-    text: str
-    persona: bool
-
-
-def newest_exchanges(lines: Sequence[SpokenLine], count: int, cap_chars: int) -> list[SpokenLine]:
-    """Return the last `count` exchanges that fit under the cap, always the newest one whole."""
-    if count <= 0:
-        return list(lines)
-    only_persona = all(line.persona for line in lines)
-    start = len(lines)
-    size = pending = kept = 0
-    for index in range(len(lines) - 1, -1, -1):
-        pending += len(lines[index].text)
-        if lines[index].persona and not only_persona:
-            continue
-        if kept and size + pending > cap_chars:
-            break
-        start, size, pending, kept = index, size + pending, 0, kept + 1
-        if kept == count and not only_persona:
-            break
-    return list(lines[start:])

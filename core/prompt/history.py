@@ -146,8 +146,6 @@ def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
         reply_quote_chars=s.reply_quote_chars,
         echo_window_seconds=s.echo_window_seconds,
         noise_prefixes=tuple(s.noise_prefixes),
-        exchange_window=s.context_exchange_window,
-        exchange_char_cap=s.context_exchange_char_cap,
         replaced=replaced,
     )
 

@@ -61,9 +61,7 @@ def plan_lines(call: PromptCall, sight: Sight) -> HistoryWanted:
     """Return which stored lines the context needs."""
     s, caps = call.settings, call.caps
     rows = caps.history + MARGIN
-    if s.context_exchange_window:
-        rows = max(rows, 4 * s.context_exchange_window + MARGIN)
-    current = rows if call.plan.current and (caps.history or s.context_exchange_window) else 0
+    current = rows if call.plan.current and caps.history else 0
     if call.replacing is not None:
         current = max(current, REPLACED_ROWS)
     since = call.message.date - timedelta(days=s.diary_history_days)

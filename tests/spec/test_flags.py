@@ -57,7 +57,6 @@ for _name, _before, _after, _key in (
     ("ENABLE_HISTORY_CURRENT_CHAT", 1, 0, "history_current_chat"),
     ("ENABLE_HISTORY_RECENT", 1, 0, "history_recent"),
     ("UNIFIED_HISTORY", 1, 0, "history_recent"),
-    ("CONTEXT_EXCHANGE_WINDOW", 0, 2, "history_current_chat"),
     ("HISTORY_AGE_MARKER_MINUTES", 10, 0, "history_current_chat"),
     ("NOISE_PREFIXES", [], ["tofu here 3"], "history_current_chat"),
     ("ENABLE_AI_DIARY", 1, 0, "ai_diary"),
@@ -72,11 +71,6 @@ for _name, _before, _after, _key in (
     register(_name, _before, _after, _context(_name, _key))
 register("ENABLE_THOUGHTS", 1, 0, _context("ENABLE_THOUGHTS", "thoughts", AI_DIARY_FULL=0))
 register("THOUGHTS_LIMIT", 5, 1, _context("THOUGHTS_LIMIT", "thoughts", AI_DIARY_FULL=0))
-
-
-@probe(8000, 100)
-def _context_exchange_char_cap(stage: Stage, value: Any) -> object:
-    return stage.context("tofu", CONTEXT_EXCHANGE_WINDOW=5, CONTEXT_EXCHANGE_CHAR_CAP=value)["history_current_chat"]
 
 
 @probe(40, 5)

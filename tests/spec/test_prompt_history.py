@@ -252,38 +252,6 @@ def test_p34_memories_do_not_repeat_visible_lines(stage: Stage) -> None:
 # P35 to P37
 
 
-def talk(stage: Stage, turns: str) -> None:
-    """Store a conversation such as `H1 A1`: H is Ann, A the persona."""
-    for n, turn in enumerate(turns.split()):
-        stage.say(turn, who="Ann" if turn[0] == "H" else "self", minutes=300 - n)
-
-
-def test_p35_whole_exchanges_stay(stage: Stage) -> None:
-    talk(stage, "H1 A1 A2 H2 A3 A4 H3 A5")
-    assert current(stage.context("what", CONTEXT_EXCHANGE_WINDOW=2)) == ["H2", "A3", "A4", "H3", "A5"]
-    assert len(current(stage.context("what"))) == 8
-
-
-def test_p35_rows_are_read_as_far_back_as_the_window_needs(stage: Stage) -> None:
-    talk(
-        stage, "H1 A0 H2 " + " ".join(f"A{n}" for n in range(1, 60)) + " H3 " + " ".join(f"A{n}" for n in range(60, 90))
-    )
-    lines = current(stage.context("what", CONTEXT_EXCHANGE_WINDOW=2, CONTEXT_VERBOSITY=3))
-    assert lines[0] == "H2"
-    assert len(lines) == 91
-
-
-def test_p35_the_cap_drops_whole_old_exchanges_and_never_the_newest(stage: Stage) -> None:
-    for n in range(3):
-        stage.say("x" * 300 + f" number {n}", minutes=30 - n)
-    flags = {"CONTEXT_EXCHANGE_WINDOW": 3, "HISTORY_AGE_MARKER_MINUTES": 0}
-    one = stage.context("what", CONTEXT_EXCHANGE_CHAR_CAP=500, **flags)["history_current_chat"]
-    assert len(one) == 1
-    assert "number 2" in one[0]
-    stage.say("y" * 4000, minutes=2)
-    assert len(current(stage.context("what", CONTEXT_EXCHANGE_CHAR_CAP=100, **flags))[0]) == 4000
-
-
 def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> None:
     for n in range(30):
         stage.say(f"tofu here {n}", minutes=90 - n)

@@ -166,21 +166,19 @@ def accounted(report: dict[str, Any], prompt: dict[str, Any]) -> None:
         max_size=8,
     ),
     unified=st.booleans(),
-    window=st.sampled_from([0, 2]),
     skip=st.booleans(),
 )
 def test_p60_kept_and_left_out_are_what_was_found(
-    crowded: Stage, limit: int | None, verbosity: int, lite: bool, live: Any, unified: bool, window: int, skip: bool
+    crowded: Stage, limit: int | None, verbosity: int, lite: bool, live: Any, unified: bool, skip: bool
 ) -> None:
     memory: dict[str, Any] = {"skip_history": skip}
     for path, text in live:
         memory.setdefault(path, []).append({"text": text, "sender_name": "Ann", "timestamp": NOW.isoformat()})
     prompt, report = crowded.explain(
         "tofu", memory, max_chars=limit, CONTEXT_VERBOSITY=verbosity, PROMPT_LITE_MODE=lite, UNIFIED_HISTORY=unified,
-        CONTEXT_EXCHANGE_WINDOW=window,
     )  # fmt: skip
     accounted(report, prompt)
-    if limit is None and not window and not skip and not lite:
+    if limit is None and not skip and not lite:
         own = [text for path, text in live if path == HERE]
         found = report["sections"]["history_current_chat"]["found"]
         assert found >= min(14, verbosity) + (len(own) if verbosity else 0)

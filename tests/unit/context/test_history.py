@@ -155,21 +155,6 @@ def test_f13_live_messages_of_a_private_conversation_give_no_line() -> None:
     assert made.left_out == [LeftOut("history_recent", "private")]
 
 
-def test_p35_the_exchange_window_replaces_the_count() -> None:
-    rows = [
-        row(n, text, sender_id="self" if text[0] == "A" else "u")
-        for n, text in enumerate(["H1", "A1", "A2", "H2", "A3", "A4", "H3", "A5"])
-    ]
-    options = dataclasses.replace(OPTIONS, exchange_window=2)
-    made = build(rows, count=1, options=options)
-    assert said(made.current) == ["H2", "A3", "A4", "H3", "A5"]
-    assert [entry.text for entry in made.visible] == ["H2", "A3", "A4", "H3", "A5"]
-    capped = build(rows, options=dataclasses.replace(options, exchange_char_cap=60))
-    assert said(capped.current) == ["H3", "A5"]
-    only_persona = build(rows[1:3], options=dataclasses.replace(options, exchange_window=1))
-    assert said(only_persona.current) == ["A1", "A2"]
-
-
 def test_p36_skip_history_empties_the_lists_and_leaves_what_memories_need() -> None:
     usual = build([row(1)], [row(2, chat="tg/2")])
     made = build([row(1)], [row(2, chat="tg/2")], live(skip_history=True))
@@ -233,13 +218,12 @@ MESSAGES = st.lists(ROWS | ROWS | NO_TIME, max_size=14)
     MESSAGES,
     st.integers(0, 5),
     st.booleans(),
-    st.sampled_from([0, 0, 1, 2]),
 )
 @settings(max_examples=200, deadline=None)
 def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_accounted_for(
-    stored: list[HistoryEntry], host: list[HistoryEntry], count: int, unified: bool, window: int
+    stored: list[HistoryEntry], host: list[HistoryEntry], count: int, unified: bool
 ) -> None:
-    options = dataclasses.replace(OPTIONS, exchange_window=window, noise_prefixes=("[beat]",))
+    options = dataclasses.replace(OPTIONS, noise_prefixes=("[beat]",))
     hook = HistoryContribution("news", ("flash", {"text": "x", "timestamp": "2026-03-10T10:30:00Z"}))
     made = build(
         [entry for entry in stored if entry.conversation == "tg/1"],
@@ -252,7 +236,7 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         may_see=lambda key: "private" if key == "web/1" else "",
     )
     assert len(made.recent) <= count
-    assert window or len(made.current) <= count
+    assert len(made.current) <= count
     assert not set(made.current) & set(made.recent)
     assert len(set(made.current)) == len(made.current)
     assert len(made.visible) == len(made.current) + len(made.recent)
