@@ -46,8 +46,6 @@ class Hit(TypedDict):
     tags: list[str]
     speaker: NotRequired[str]
     """Who said it: the name shown in lines of the history, the persona's own for its own. Absent where nobody knows."""
-    label: NotRequired[str]
-    """Only with MEMORY_LABELS."""
 
 
 class _Written(NamedTuple):

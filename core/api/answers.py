@@ -64,7 +64,6 @@ class HitAnswer(BaseModel):
     snippet: str
     tags: list[str]
     speaker: str | None = None
-    label: str | None = None
 
 
 class HitsAnswer(BaseModel):

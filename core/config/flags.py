@@ -226,7 +226,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         choices=get_args(SnippetWindow),
         group="Memories",
     )
-    memory_labels: bool = flag(False, "Say in words where a memory comes from, and from which day.", group="Memories")
     wishes_in_prompt: int = flag(
         20,
         "Most standing wishes of a person shown in a prompt, the newest; 0 shows none.",

@@ -111,8 +111,6 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
         }
         if isinstance(speaker := item.get("speaker"), str) and (name := known_name(clean(speaker))):
             made["speaker"] = name
-        if isinstance(said := item.get("label"), str):
-            made["label"] = said
         hits.append(made)
     return hits, len(items) - len(hits)
 

@@ -10,7 +10,6 @@ from typing import Self
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import one_line
 from ..text.hits import known_name
-from ..text.times import parse_time
 
 UNKNOWN = "Unknown"
 """Shown where nobody says who sent a message."""
@@ -165,23 +164,3 @@ def read_turn(line: str) -> Turn:
         return Turn(line, UNKNOWN, False)
     name = found["name"].strip()
     return Turn(found["text"].removesuffix('"'), name, name == PERSONA_SENDER, (found["reply"] or "").strip())
-
-
-# Recalled memories
-
-SOURCE_WORDS = {"memories": "memories", "ai_diary": "diary", "chat_history": "chat history"}
-"""Source of a hit to the words shown; any other source is shown by its own name without underscores."""
-
-
-def label(
-    source: str, timestamp: str | datetime | None, conversation: str | None, zone: tzinfo, speaker: str = ""
-) -> str:
-    """Return who said a hit, where and on which day, in words."""
-    front = f"{name}, " if (name := known_name(speaker)) else ""
-    words = SOURCE_WORDS.get(source) or one_line(source).replace("_", " ").strip()
-    place = one_line(conversation or "").strip()
-    time = parse_time(timestamp) if timestamp else None
-    if time is None and not place:
-        return front + words
-    where = f"({place}, {words})" if place else f"({words})"
-    return front + (where if time is None else f"recalled from {local_time(time, zone):%Y-%m-%d} {where}")

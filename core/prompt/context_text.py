@@ -35,7 +35,7 @@ _PIECES = re.compile(
 _LINE = re.compile(r'\[.*: "((?:[^"\\]|\\.)*)"', re.DOTALL)
 """A line of the history, and what was said in it."""
 _BESIDE = frozenset(
-    {"id", "source", "timestamp", "tags", "speaker", "label", "channel", "channel_name", "server", "server_name", "age",
+    {"id", "source", "timestamp", "tags", "speaker", "channel", "channel_name", "server", "server_name", "age",
      "time", "title", "topic", "kind"}
 )  # fmt: skip
 """Keys of an item that say where it comes from and what it is about: many items share them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -15,7 +15,6 @@ from ..context import context as context_rules
 from ..context.context import read_hits
 from ..context.history import HistoryLists, HistoryOptions, build_lists
 from ..context.incoming import read_message
-from ..context.lines import label
 from ..context.live import read_context_memory
 from ..context.plan import CURRENT, RECENT
 from ..context.section_base import Asked
@@ -214,8 +213,6 @@ class Material:
     sections: BuiltSections
     memories: Sequence[Hit]
     """Of these as many are shown as `Caps` says."""
-    places: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    """`(source, id)` of a hit to what its conversation is called, its key where it has no title; for labels."""
 
 
 def compose(call: PromptCall, material: Material) -> Composed:
@@ -236,7 +233,7 @@ def compose(call: PromptCall, material: Material) -> Composed:
     kept, beyond = list(material.memories[: caps.memories]), material.memories[caps.memories :]
     left_out += [LeftOut("memories", "limit", f"{h['source']}/{h['id']}") for h in beyond]
     if s.enable_memories:
-        parts["memories"] = [_labelled(h, material.places, tz) for h in kept] if s.memory_labels else kept
+        parts["memories"] = kept
     if s.enable_tags_placeholder and not s.prompt_lite_mode:
         parts["tags_placeholder"] = []
     if s.enable_ai_diary and s.ai_diary_full:
@@ -245,11 +242,6 @@ def compose(call: PromptCall, material: Material) -> Composed:
     left_out += material.sections.left_out
     ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **material.sections.ids}
     return Composed(context_rules.order_context(parts), tuple(left_out), ids)
-
-
-def _labelled(hit: Hit, places: Mapping[tuple[str, int], str], tz: tzinfo) -> Hit:
-    place = places.get((hit["source"], hit["id"]))
-    return {**hit, "label": label(hit["source"], hit["timestamp"], place, tz, hit.get("speaker", ""))}
 
 
 ORIGINAL_BUILD: Callable[..., dict[str, Any]] = HistoryEngine.build_context

@@ -239,8 +239,7 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     report.note(*notes, *lists.notes, *built.notes)
     report.leave_out_all([LeftOut("memories", "duplicate", "recon")] * dropped)
     # the context
-    places = {hit: brought.titles.get(place, place) for hit, place in recalled.places.items()}
-    material = Material(lists, lines, contributions, built, memories, places)
+    material = Material(lists, lines, contributions, built, memories)
     composed = _compose(call, material)
     report.leave_out_all(composed.left_out)
     without: tuple[dict[str, Any], str, tuple[str, ...]] = (composed.context, "", ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from .. import search as searching
@@ -33,11 +33,6 @@ class Recalled:
     chosen: Sequence[searching.Chosen] = ()
     """The same hits with their rank and row; empty where a host's own search gave them."""
 
-    @property
-    def places(self) -> dict[tuple[str, int], str]:
-        """Return `(source, id)` of a hit to its conversation."""
-        return {(c.hit["source"], c.hit["id"]): c.row.conversation for c in self.chosen if c.row.conversation}
-
 
 def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
     """Read the postings of the search, the second round trip; None where there is none to run, or it failed."""
@@ -63,11 +58,7 @@ def plan_rows(call: PromptCall, search: searching.Round | None, extra: int) -> R
     """Return the rows to bring for the search; None without one, or when it fails."""
     if search is None:
         return None
-
-    def plan() -> RowsWanted:
-        return replace(searching.rows_wanted(search, extra), has_titles=bool(call.settings.memory_labels))
-
-    return call.guard("search", "memories", plan, None)
+    return call.guard("search", "memories", lambda: searching.rows_wanted(search, extra), None)
 
 
 def finish_search(

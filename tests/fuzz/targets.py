@@ -378,7 +378,6 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("scopes", _scope),
     Target("relationship changes", lambda value: relationships.read_delta(value, "affinity"), _ARGUMENT),
     Target("conversation messages", lambda value: summaries.read_messages(value, "tg/1"), _ARGUMENT),
-    Target("labels", lambda value: lines.label("memories", value, value, UTC) if isinstance(value, str) else None),
 )
 
 TARGETS: Mapping[str, Target] = {target.name: target for target in (*TEXT_TARGETS, *VALUE_TARGETS)}

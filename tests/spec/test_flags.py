@@ -66,7 +66,6 @@ for _name, _before, _after, _key in (
     ("ENABLE_MEMORIES", 1, 0, "memories"),
     ("SNIPPET_CHARS", 400, 80, "memories"),
     ("SNIPPET_WINDOW", "start", "match", "memories"),
-    ("MEMORY_LABELS", 0, 1, "memories"),
 ):
     register(_name, _before, _after, _context(_name, _key))
 register("ENABLE_THOUGHTS", 1, 0, _context("ENABLE_THOUGHTS", "thoughts", AI_DIARY_FULL=0))

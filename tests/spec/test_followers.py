@@ -98,7 +98,7 @@ def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage)
     stage.say("Good luck!", who="Bob", minutes=30, metadata={"reply_to": {"text": JOB, "username": "Ann"}})
     everything(stage, said, other=other)
     assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
-    context = stage.context("what is she looking for, a job?", MEMORY_LABELS=1)
+    context = stage.context("what is she looking for, a job?")
     assert CANARY not in json.dumps(context)
     assert "I am looking for a cat" in json.dumps(context["history_current_chat"][-1])
     assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []

@@ -86,17 +86,12 @@ def test_p40_the_verbosity_caps_the_memories(stage: Stage, verbosity: int, lite:
     assert ("tags_placeholder" in context) is not bool(lite)
 
 
-def test_p41_memories_are_hits_and_labels_are_an_addition(stage: Stage) -> None:
+def test_p72_memories_are_hits(stage: Stage) -> None:
     stage.remember("tofu is white", ["tofu"], 60)
     stage.say("tofu came up", "tg/44", "Bob", minutes=60 * 24 * 3, title="P")
     plain = stage.context("tofu", UNIFIED_HISTORY=0)["memories"]
     keys = ["source", "id", "timestamp", "snippet", "tags"]
     assert [list(hit) for hit in plain] == [keys, [*keys, "speaker"]]
-    labelled = stage.context("tofu", UNIFIED_HISTORY=0, MEMORY_LABELS=1)["memories"]
-    assert [hit["label"] for hit in labelled] == [
-        "recalled from 2026-03-10 (memories)",
-        "Bob, recalled from 2026-03-07 (P, chat history)",
-    ]
 
 
 def test_p34_another_memory_takes_the_place_of_a_visible_one(stage: Stage) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Integer, bindparam, case, func, literal, literal_column, or_, select
 
 from ...database import sources
 from ...database.dialects import ID, Key, Time
-from ...database.row_shapes import KEY, TEXT, Shape
-from ...database.schema import conversations, participants
+from ...database.schema import participants
 from ...database.statements import Part, aside
 from ..ranking.people import PERSONA
 from . import found_rows
@@ -125,40 +124,11 @@ class RowsWanted:
     """Every candidate of the search is among them."""
     are_there: bool = False
     """The search has brought the rows themselves."""
-    has_titles: bool = False
-    """Bring what the conversations of the rows are called, too."""
 
     @property
     def sources(self) -> tuple[int, ...]:
         """Return the numbers of the sources with ids."""
         return tuple(sorted(number for number, numbers in self.ids.items() if numbers))
-
-
-class Titled(NamedTuple):
-    """What a conversation is called."""
-
-    id: int
-    title: str | None
-    conversation: str | None
-
-
-TITLES = Shape(13, Titled, title=TEXT, conversation=KEY)
-
-
-@lru_cache(maxsize=4)
-def _titles_of(number: int, family: str) -> Part:
-    source, c = sources.BY_NUMBER[number], conversations.c
-    row = source.table.c
-    place = row.interface_path if number == sources.CHAT.number else row.conversation_key
-    of_rows = select(place).where(
-        row.persona_id == bindparam("persona", type_=Key(64)),
-        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
-        row.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-    )
-    titled = select(*TITLES.columns(id=c.id, title=c.title, conversation=c.conversation_key)).where(
-        c.persona_id == bindparam("persona", type_=Key(64)), c.title != literal(""), c.conversation_key.in_(of_rows)
-    )
-    return Part(titled, family)
 
 
 def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any]) -> list[str]:
@@ -169,9 +139,6 @@ def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, int
     values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars, "near_chars": near_chars}
     missing = () if wanted.are_there else wanted.sources
     made = [_rows_of(n, family).text({**values, "ids": wanted.ids[n]}, into) for n in missing]
-    # A diary entry stands in no one conversation.
-    titled = [n for n in wanted.sources if wanted.has_titles and n != sources.AI_DIARY.number]
-    made += [_titles_of(n, family).text({**values, "ids": wanted.ids[n]}, into) for n in titled]
     if wanted.around:
         made.append(_near_rows(family).text({**values, "around": wanted.around}, into))
     return made

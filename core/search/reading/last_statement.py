@@ -62,7 +62,7 @@ _DIARY = Shape(
     12, _Entry, content=TEXT, personal_thought=TEXT, interaction_summary=TEXT, user_message=TEXT, local_only=NUMBER,
     context_tags=TEXT_LIST, involved_users=TEXT_LIST, interface=KEY, chat_id=KEY, thread_id=KEY, at=TIME,
 )  # fmt: skip
-_SHAPES: tuple[Shape[Any], ...] = (*found_rows.SHAPES, by_id.TITLES, _CURRENT, _RECENT, _DIARY)
+_SHAPES: tuple[Shape[Any], ...] = (*found_rows.SHAPES, _CURRENT, _RECENT, _DIARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,6 @@ class Brought:
     diary: list[DiaryEntry] = field(default_factory=list)
     sections: dict[int, list[Any]] = field(default_factory=dict)
     """Number of a section's kind of rows to these rows (`Shape.rows_in`)."""
-    titles: dict[str, str] = field(default_factory=dict)
-    """Key of a conversation to what it is called, for conversations of the rows where this was asked for."""
 
 
 def read(
@@ -123,7 +121,6 @@ def read(
         recent=[_entry(row, titles.get(row.conversation, "")) for row in recent],
         diary=[_diary_entry(row) for row in _DIARY.rows_in(rows_by_kind)],
         sections={each.shape.number: list(each.shape.rows_in(rows_by_kind)) for each in sections},
-        titles={t.conversation or "": t.title or "" for t in by_id.TITLES.rows_in(rows_by_kind)},
     )
 
 
