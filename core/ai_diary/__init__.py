@@ -19,8 +19,8 @@ from ..tags import rules as tag_rules
 from ..text.times import read_time
 from . import table
 
-__all__ = ["add_diary_entry", "cleanup_old_entries", "get_entries_by_tags", "get_entries_with_person",
-           "get_recent_entries", "unarchive_entries"]  # fmt: skip
+__all__ = ["add_diary_entry", "archive_diary_entry", "cleanup_old_entries", "edit_diary_entry", "get_entries_by_tags",
+           "get_entries_with_person", "get_recent_entries", "unarchive_entries"]  # fmt: skip
 
 
 def add_diary_entry(
@@ -287,6 +287,69 @@ def unarchive_entries(
     """
     call = open_call(db, settings, scope)
     return table.unarchive_entries(call.db, call.persona, None if ids is None else [read_id(each) for each in ids])
+
+
+def edit_diary_entry(
+    id: int,  # noqa: A002 - the name of the specification
+    content: str,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Let an entry say this text alone: its thought, summary and message go with the former text.
+
+    Args:
+        id: of an entry the scope sees.
+        content: the text, not blank.
+
+    Returns:
+        `(True, id, "")`; reason `empty`, or `unchanged` without an id where there is no such entry.
+
+    Raises:
+        MessageError: no id; a text over 16 MB.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.ai_diary import add_diary_entry, edit_diary_entry
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> entry = add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
+    >>> edit_diary_entry(entry.id, "Ann told me of Paris.", db=db, scope=scope).stored
+    True
+    >>> db.close()
+    """
+    text = rows.text(content, "content")
+    if not text.strip():
+        return WriteResult(False, None, "empty")
+    call = open_call(db, settings, scope)
+    flagged, notes = screening.is_flagged(text, "diary", settings=call.settings)
+    done = table.edit_entry(call.db, look_around(call).viewer, read_id(id), text, quarantined=flagged)
+    return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
+
+
+def archive_diary_entry(
+    id: int,  # noqa: A002 - as above
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> bool:
+    """Archive an entry the scope sees; False where there is none. `unarchive_entries` brings it back.
+
+    Raises:
+        MessageError: no id.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.ai_diary import add_diary_entry, archive_diary_entry
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> entry = add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
+    >>> archive_diary_entry(entry.id, db=db, scope=scope), archive_diary_entry(entry.id, db=db, scope=scope)
+    (True, False)
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    return table.archive_entry(call.db, look_around(call).viewer, read_id(id))
 
 
 def _read_key(value: object, name: str, limit: int) -> str:

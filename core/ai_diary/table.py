@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, or_, select
+from sqlalchemy import Connection, Integer, bindparam, or_, select, update
 
 from ..audience import forgotten_late, table_conversations, table_participants
 from ..audience.rules import split_key
@@ -233,6 +233,55 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
     def work(connection: Connection) -> int:
         ids = connection.execute(chosen).scalars().all()
         return indexed.set_hidden(connection, db, AI_DIARY, persona, ids, **columns)
+
+    return db.repeat(work, source="ai_diary")
+
+
+# Changing
+
+
+def _is_visible(connection: Connection, viewer: Viewer, row_id: int) -> bool:
+    """Return whether the viewer sees an entry that is neither archived nor quarantined."""
+    row = connection.execute(
+        select(_C.audience_id, _C.local_only).where(
+            _C.persona_id == viewer.scope.persona, _C.id == row_id, _C.archived_at.is_(None), _C.quarantined == 0
+        )
+    ).one_or_none()
+    return row is not None and row.audience_id in viewer.audiences and (viewer.sees_local_only or not row.local_only)
+
+
+def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str, *, quarantined: bool) -> WriteResult:
+    """Replace all texts of a visible entry by one; `unchanged` without an id where there is no such entry."""
+    persona = viewer.scope.persona
+    texts = dict.fromkeys(index_entries.DIARY_TEXTS, "") | {"content": text}
+    values: dict[str, Any] = {name: value or None for name, value in texts.items()}
+    values |= index_entries.derive_columns(list(texts.values()))
+    rows.check_size(values["text_folded"], "the entry's text in its folded form")
+    if quarantined:
+        values["quarantined"] = 1
+
+    def work(connection: Connection) -> WriteResult:
+        old = indexed.lock(connection, AI_DIARY, persona, [row_id])
+        if not old or not _is_visible(connection, viewer, row_id):
+            return WriteResult(False, None, "unchanged")
+        connection.execute(
+            update(ai_diary).where(_C.persona_id == viewer.scope.persona, _C.id == row_id).values(values)
+        )
+        new = indexed.lock(connection, AI_DIARY, viewer.scope.persona, [row_id])
+        indexed.exchange(connection, db, AI_DIARY, old, new)
+        return WriteResult(True, row_id)
+
+    return db.repeat(work, source="ai_diary")
+
+
+def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
+    """Archive a visible entry."""
+
+    def work(connection: Connection) -> bool:
+        if not _is_visible(connection, viewer, row_id):
+            return False
+        now = db.clock()
+        return bool(indexed.set_hidden(connection, db, AI_DIARY, viewer.scope.persona, [row_id], archived_at=now))
 
     return db.repeat(work, source="ai_diary")
 

@@ -15,14 +15,6 @@ class Answer(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
-class ContextAnswer(Answer):
-    """Of memory_context."""
-
-    context: str = Field(description="What belongs to the message, as data; blank where there is nothing.")
-    characters: int = Field(description="How long it is.")
-    left_out: int = Field(description="Items that did not fit.")
-
-
 class FoundText(Answer):
     """One hit of memory_search."""
 
@@ -67,7 +59,8 @@ class ListAnswer(Answer):
     """Of memory_list."""
 
     count: int
-    total: int = Field(description="How many there are in all; the newest are listed.")
+    total: int = Field(description="How many there are in all.")
+    next_offset: int | None = Field(description="Where the next page begins; null at the end.")
     memories: list[ListedMemory] = Field(description="Newest first.")
 
 

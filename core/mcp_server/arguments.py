@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -18,8 +20,12 @@ BLOCK_CHARS = 8_000
 LEAST_BLOCK_CHARS = 500
 MOST_BLOCK_CHARS = 200_000
 MOST_HITS = 200
+PAGE = 50
+"""Memories of one page of a list, unless told otherwise."""
 ID_FIELDS = ("id", "message_id")
 """Fields that are texts, and taken as whole numbers too: JavaScript rounds ids above 2^53 unless they are texts."""
+NUMBER_FIELDS = ("max_chars", "limit", "offset")
+LIST_FIELDS = ("tags",)
 
 Kind = Literal[
     "all", "saved", "wish", "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood",
@@ -32,7 +38,7 @@ Time = Annotated[str, Field(max_length=64, description="ISO 8601, such as 2026-0
 
 
 class Arguments(BaseModel):
-    """Arguments of one tool; nothing else is taken, and no value is turned into another type."""
+    """Arguments of one tool; nothing else is taken."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -70,6 +76,8 @@ class ListArguments(Arguments):
     kind: Kind = Field(
         "all", description="saved: asked to be remembered. wish: wished once and for all. all: everything."
     )
+    limit: int = Field(PAGE, ge=1, le=MOST_HITS, description="Most memories of this page.")
+    offset: int = Field(0, ge=0, le=2**31 - 1, description="How many to pass over: next_offset of the page before.")
 
 
 class UpdateArguments(Arguments):
@@ -99,22 +107,21 @@ Model = TypeVar("Model", bound=Arguments)
 
 
 def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
-    """Return the arguments of a tool; null counts as left out, ids may be whole numbers.
+    """Return the arguments of a tool; null counts as left out.
+
+    Ids may be whole numbers; numbers and lists may be texts, as some clients send them.
 
     Raises:
         MessageError: some do not fit; its sentences and `fields` name all of them.
 
-    >>> read_arguments(DeleteArguments, {"id": 7}).id
-    '7'
+    >>> read_arguments(DeleteArguments, {"id": 7}).id, read_arguments(SearchArguments, {"limit": "5"}).limit
+    ('7', 5)
     >>> read_arguments(DeleteArguments, {"who": "web/bob"})
     Traceback (most recent call last):
     ...
     core.errors.MessageError: id is missing. It is needed here. who is not known here. Leave it out.
     """
-    known = {name: value for name, value in given.items() if value is not None}
-    for name in ID_FIELDS:
-        if type(known.get(name)) is int:
-            known[name] = str(known[name])
+    known = {name: _read_text_form(name, value) for name, value in given.items() if value is not None}
     try:
         return model.model_validate(known)
     except ValidationError as error:
@@ -122,6 +129,27 @@ def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
     fields = tuple(dict.fromkeys(_name(problem["loc"]) for problem in problems))
     sentences = dict.fromkeys(_describe(model, problem) for problem in problems)
     raise MessageError(" ".join(sentences), fields=fields)
+
+
+def _read_text_form(name: str, value: Any) -> Any:
+    """Return a value as the model wants it where its text says nothing else; else as it came."""
+    if isinstance(value, float) and value.is_integer() and name in (*ID_FIELDS, *NUMBER_FIELDS):
+        value = int(value)
+    if name in ID_FIELDS and type(value) is int:
+        return str(value)
+    if name in NUMBER_FIELDS and isinstance(value, str):
+        return int(value) if re.fullmatch(r"\s*-?[0-9]{1,18}\s*", value, re.ASCII) else value
+    if name in LIST_FIELDS and isinstance(value, str):
+        return _read_json_list(value)
+    return value
+
+
+def _read_json_list(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, list) else text
 
 
 def _name(place: tuple[int | str, ...]) -> str:

@@ -19,7 +19,7 @@ from ..api import access
 from ..api.server import Mounted
 from ..calls.call import GivenSettings
 from ..database.engine import Database
-from . import prompts, resources, tools  # noqa: F401 - a server that starts once loads all of it then
+from . import tools  # noqa: F401 - a server that starts once loads them then
 from .server import create_server
 from .speaker import Speaker
 

@@ -1,4 +1,4 @@
-"""The tools: each reads its arguments, calls one door, and answers. What a door refuses is answered with its reason."""
+"""The tools: each reads its arguments, calls one function, and answers. A refusal is an answer with its reason."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 import mcp_types as types
 
-from ..chat_history_cache import save_chat_message
+from ..ai_diary import archive_diary_entry, edit_diary_entry
+from ..chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from ..conversations import add_saved_memory
-from ..errors import ItemNotFoundError
-from ..lifelong import delete_item, edit_item, get_item, search_items
+from ..errors import ItemNotFoundError, MessageError
+from ..lifelong import delete_items, edit_item, get_item, search_items
 from ..memories.rules import WISH
 from ..shapes import Hit, WriteResult
 from ..synth_core_memory import search_memories
@@ -21,12 +22,10 @@ from . import answers, arguments
 from .block import build_block
 from .speaker import Speaker
 
-LISTED = 200
-"""Most memories of one list."""
 ANSWER_ID = "/answer"
 """What the id of an answer has behind that of the message it answers."""
 
-Work: TypeAlias = Callable[[Speaker, Any], answers.Answer]
+Work: TypeAlias = Callable[[Speaker, Any], answers.Answer | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,13 @@ class Tool:
     title: str
     about: str
     takes: type[arguments.Arguments]
-    gives: type[answers.Answer]
     work: Work
+    gives: type[answers.Answer] | None = None
+    """Shape of its structured answer. None: it answers with text alone, so that a long answer is sent once."""
     reads_only: bool = False
     destroys: bool = False
     repeats: bool = True
     """Called again with the same arguments it changes nothing more."""
-    text: Callable[[Any], str] | None = None
-    """The answer as text; None for its JSON."""
 
     def describe(self) -> types.Tool:
         """Return the tool as it is listed."""
@@ -53,7 +51,7 @@ class Tool:
             title=self.title,
             description=self.about,
             input_schema=self.takes.model_json_schema(),
-            output_schema=self.gives.model_json_schema(mode="serialization"),
+            output_schema=self.gives.model_json_schema(mode="serialization") if self.gives else None,
             annotations=types.ToolAnnotations(
                 title=self.title,
                 read_only_hint=self.reads_only,
@@ -68,23 +66,24 @@ class Tool:
 
         Raises:
             MessageError: arguments that do not fit, naming each.
-            CoreError, ValueError, TypeError: as the door raises it.
+            CoreError, ValueError, TypeError: as the called function raises it.
         """
         answer = self.work(speaker, arguments.read_arguments(self.takes, given))
-        text = self.text(answer) if self.text is not None else answer.model_dump_json()
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=text)], structured_content=answer.model_dump(mode="json")
-        )
+        text = answer if isinstance(answer, str) else answer.model_dump_json()
+        structured = answer.model_dump(mode="json") if self.gives and isinstance(answer, answers.Answer) else None
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
 
 
-def find_context(speaker: Speaker, asked: arguments.ContextArguments) -> answers.ContextAnswer:
+def find_context(speaker: Speaker, asked: arguments.ContextArguments) -> str:
     """Return what belongs to a message."""
-    block = build_block(speaker, asked.message, asked.max_chars)
-    return answers.ContextAnswer(context=block.text, characters=len(block.text), left_out=block.left_out)
+    text = build_block(speaker, asked.message, asked.max_chars).text
+    return text or "Nothing is remembered that belongs to this message."
 
 
 def search(speaker: Speaker, asked: arguments.SearchArguments) -> answers.SearchAnswer:
     """Return what is found in memories, diary and chat."""
+    if not asked.query.strip() and not asked.tags:
+        raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
     hits = search_memories(
         query=asked.query or None,
         tags=asked.tags or None,
@@ -114,8 +113,9 @@ def save(speaker: Speaker, asked: arguments.SaveArguments) -> answers.WriteAnswe
 
 
 def list_memories(speaker: Speaker, asked: arguments.ListArguments) -> answers.ListAnswer:
-    """Return the newest memories of a kind."""
-    page = search_items(kinds=None if asked.kind == "all" else asked.kind, limit=LISTED, **speaker.asking)
+    """Return a page of the memories of a kind, newest first."""
+    kinds = None if asked.kind == "all" else asked.kind
+    page = search_items(kinds=kinds, limit=asked.limit, offset=asked.offset, **speaker.asking)
     listed = [
         answers.ListedMemory(
             id=str(item["id"]),
@@ -127,28 +127,53 @@ def list_memories(speaker: Speaker, asked: arguments.ListArguments) -> answers.L
         )
         for item in page["items"]
     ]
-    return answers.ListAnswer(count=len(listed), total=page["total"], memories=listed)
+    end = asked.offset + len(listed)
+    following = end if listed and end < page["total"] else None
+    return answers.ListAnswer(count=len(listed), total=page["total"], next_offset=following, memories=listed)
 
 
 def update(speaker: Speaker, asked: arguments.UpdateArguments) -> answers.WriteAnswer:
-    """Give a memory another text; a wish gets a new id with it."""
-    item_id = int(asked.id)
+    """Give what a search found another text: a memory, a line of the chat or a diary entry."""
+    row_id = int(asked.id)
+    return answers.write_answer(
+        _update_memory(speaker, row_id, asked.text)
+        or _or_none(edit_chat_message(row_id, asked.text, **speaker.asking))
+        or _or_none(edit_diary_entry(row_id, asked.text, **speaker.asking))
+        or _refuse_id(row_id)
+    )
+
+
+def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | None:
+    """Change a memory; a wish gets a new id with it. None where there is no such memory."""
     try:
-        if get_item(item_id, **speaker.asking)["kind"] == WISH:
-            return answers.write_answer(change_wish(item_id, asked.text, **speaker.asking))
-        done = edit_item(item_id, asked.text, editor="mcp", **speaker.asking)
+        if get_item(row_id, **speaker.asking)["kind"] == WISH:
+            return _or_none(change_wish(row_id, text, **speaker.asking))
+        return edit_item(row_id, text, editor="mcp", **speaker.asking)
     except ItemNotFoundError:
-        return answers.write_answer(_NO_SUCH)
-    return answers.write_answer(done)
+        return None
 
 
 def delete(speaker: Speaker, asked: arguments.DeleteArguments) -> answers.WriteAnswer:
-    """Archive a memory, whatever its kind."""
-    done = delete_item(int(asked.id), **speaker.asking)
-    return answers.write_answer(WriteResult(True, int(asked.id)) if done else _NO_SUCH)
+    """Take away what a search found: memories and diary entries are archived, a line of the chat is deleted."""
+    row_id = int(asked.id)
+    is_archived = delete_items([row_id], **speaker.asking).count or archive_diary_entry(row_id, **speaker.asking)
+    done = WriteResult(True, row_id) if is_archived else _or_none(delete_chat_message(row_id, **speaker.asking))
+    return answers.write_answer(done or _refuse_id(row_id))
 
 
-_NO_SUCH = WriteResult(False, None, "unchanged", notes=("there is no such memory here",))
+def _or_none(result: WriteResult) -> WriteResult | None:
+    return None if result.reason == "unchanged" and result.id is None else result
+
+
+def _refuse_id(row_id: int) -> WriteResult:
+    """Refuse an id of nothing that is seen here.
+
+    Raises:
+        MessageError: always.
+    """
+    raise MessageError(
+        f"id {row_id} names nothing here. Use an id that memory_search or memory_list gave.", fields=("id",)
+    )
 
 
 def save_turn(speaker: Speaker, asked: arguments.TurnArguments) -> answers.TurnAnswer:
@@ -166,10 +191,6 @@ def save_turn(speaker: Speaker, asked: arguments.TurnArguments) -> answers.TurnA
     return answers.TurnAnswer(user=answers.saved_line(said), assistant=answers.saved_line(answered), notes=notes)
 
 
-def _context_text(answer: answers.ContextAnswer) -> str:
-    return answer.context or "Nothing is remembered that belongs to this message."
-
-
 TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
@@ -179,10 +200,8 @@ TOOLS: dict[str, Tool] = {
             "Return what is remembered that belongs to a message: recent lines, memories, wishes, summaries, as one "
             "text. Call it once before you answer a message.",
             arguments.ContextArguments,
-            answers.ContextAnswer,
             find_context,
             reads_only=True,
-            text=_context_text,
         ),
         Tool(
             "memory_search",
@@ -190,7 +209,6 @@ TOOLS: dict[str, Tool] = {
             "Search everything remembered and said for a question or words, tags, or both, within a span of time. Call "
             "it when the context does not hold what you need. Give query, tags, or both.",
             arguments.SearchArguments,
-            answers.SearchAnswer,
             search,
             reads_only=True,
         ),
@@ -199,34 +217,34 @@ TOOLS: dict[str, Tool] = {
             "Remember",
             "Save one fact for good, because the person asked you to remember it.",
             arguments.SaveArguments,
-            answers.WriteAnswer,
             save,
+            answers.WriteAnswer,
         ),
         Tool(
             "memory_list",
             "List memories",
-            "List the newest memories with their ids, all or of one kind.",
+            "List memories with their ids, newest first, all or of one kind. next_offset is the offset of the next page.",
             arguments.ListArguments,
-            answers.ListAnswer,
             list_memories,
             reads_only=True,
         ),
         Tool(
             "memory_update",
             "Change a memory",
-            "Give one memory another text, by its id. The former text is kept in its history.",
+            "Give one memory, or one line that was said, another text, by the id that a search or list gave.",
             arguments.UpdateArguments,
-            answers.WriteAnswer,
             update,
+            answers.WriteAnswer,
             destroys=True,
         ),
         Tool(
             "memory_delete",
             "Delete a memory",
-            "Take one memory away, by its id, because the person asked for it. An operator can bring it back.",
+            "Take one memory away, by its id, because the person asked for it; an operator can bring it back. A line "
+            "that was said is deleted for good, with what was made of it.",
             arguments.DeleteArguments,
-            answers.WriteAnswer,
             delete,
+            answers.WriteAnswer,
             destroys=True,
         ),
         Tool(
@@ -235,8 +253,8 @@ TOOLS: dict[str, Tool] = {
             "Store what the person said and what you answered, so that it can be recalled later. Call it once after "
             "each answer.",
             arguments.TurnArguments,
-            answers.TurnAnswer,
             save_turn,
+            answers.TurnAnswer,
             repeats=False,
         ),
     )

@@ -1,4 +1,4 @@
-"""The memory over MCP (R6 to R10): both transports, both eras of the protocol, by the SDK's own client."""
+"""The memory over MCP (R6 to R8, R10, R38): both transports, both eras of the protocol, by the SDK's own client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 from mcp import Client, MCPError
 
-from core import conversations, lifelong, short_term, wishes
+from core import ai_diary, conversations, lifelong, short_term, wishes
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -48,8 +48,8 @@ RIGHT: dict[str, dict[str, Any]] = {
     "memory_context": {"message": "What is my cat called?", "max_chars": 4000},
     "memory_search": {"query": "cat", "limit": 5, "since": "2020-01-01", "until": "2090-01-01T00:00:00Z", "tags": []},
     "memory_save": {"text": "Ann likes green tea"},
-    "memory_list": {"kind": "saved"},
-    "memory_update": {"id": "1", "text": "Ann likes black tea"},
+    "memory_list": {"kind": "saved", "limit": 50, "offset": 0},
+    "memory_update": {"id": "1", "text": "Ann likes black tea"},  # the tests give the id of something that is there
     "memory_delete": {"id": "1"},
     "turn_save": {"user_text": "Hi", "assistant_text": "Hello", "message_id": "m1"},
 }
@@ -66,7 +66,9 @@ WRONG: tuple[tuple[str, str, Any], ...] = (
     ("memory_context", "message", 5), ("memory_context", "message", ""), ("memory_context", "message", ["x"]),
     ("memory_context", "max_chars", "many"), ("memory_context", "max_chars", -1), ("memory_context", "max_chars", 1e9),
     ("memory_search", "query", {"x": 1}), ("memory_search", "limit", 0), ("memory_search", "limit", 201),
-    ("memory_search", "limit", True), ("memory_search", "limit", "5"), ("memory_search", "since", "yesterdayish"),
+    ("memory_search", "limit", True), ("memory_search", "limit", "five"), ("memory_search", "since", "yesterdayish"),
+    ("memory_search", "limit", 5.5), ("memory_search", "limit", "5.5"), ("memory_search", "tags", "{}"),
+    ("memory_search", "tags", "[1]"), ("memory_list", "limit", "0"), ("memory_list", "offset", -1),
     ("memory_search", "until", "99-99-99"), ("memory_search", "since", 5), ("memory_search", "tags", "cat"),
     ("memory_search", "tags", [1]), ("memory_search", "tags", ["x"] * 49),
     ("memory_save", "text", 7), ("memory_save", "text", "x" * 1_000_001),
@@ -97,10 +99,8 @@ def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: T
         assert told(await call(client, "memory_search", query="Tofu the cat"))["hits"][0]["id"] == saved["id"]
         assert [m["text"] for m in told(await call(client, "memory_list"))["memories"]] == ["My cat is called Tofu"]
         assert told(await call(client, "memory_update", id=saved["id"], text="My cat is called Miso"))["done"]
-        listed = await client.read_resource("memory://saved")
-        assert json.loads(listed.contents[0].text)["saved"][0]["text"] == "My cat is called Miso"  # type: ignore[union-attr]
-        prompt = await client.get_prompt("context", {"message": "What is my cat called?"})
-        assert "Miso" in prompt.messages[0].content.text  # type: ignore[union-attr]
+        assert told(await call(client, "memory_list"))["memories"][0]["text"] == "My cat is called Miso"
+        assert "Miso" in told(await call(client, "memory_context", message="What is my cat called?"))["context"]
         assert told(await call(client, "memory_delete", id=saved["id"]))["done"]
         assert told(await call(client, "memory_list"))["memories"] == []
 
@@ -115,7 +115,11 @@ def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World, tran
 
     async def scenario(client: Client) -> None:
         for tool, arguments in RIGHT.items():
-            told(await call(client, tool, **arguments))
+            if "id" in arguments:
+                saved = told(await call(client, "memory_save", text=f"for {tool}"))["id"]
+                told(await call(client, tool, **{**arguments, "id": saved}))
+            else:
+                told(await call(client, tool, **arguments))
             sentence = refused(await call(client, tool, **arguments, participant="web/bob"))
             assert sentence == "participant is not known here. Leave it out."
             for name in NEEDED[tool]:
@@ -143,7 +147,7 @@ def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
         assert takes["additionalProperties"] is False and sorted(takes.get("required", [])) == sorted(NEEDED[name])
         assert set(takes["properties"]) == set(RIGHT[name])
         assert all(value.get("description") for value in takes["properties"].values()), name
-        assert gives is not None and gives["additionalProperties"] is False and gives["type"] == "object"
+        assert gives is None or (gives["additionalProperties"] is False and gives["type"] == "object")
         assert hints is not None and hints.open_world_hint is False and tool.title and tool.description
     hints = {name: tool.annotations for name, tool in listed.items()}
     assert [n for n, h in hints.items() if h.read_only_hint] == ["memory_context", "memory_search", "memory_list"]
@@ -165,8 +169,8 @@ def test_r8_what_is_deleted_can_be_restored(world: World) -> None:
         ids["wish"] = changed["id"]
         for item in ids.values():
             assert told(await call(client, "memory_delete", id=item))["done"]
-            assert told(await call(client, "memory_delete", id=item))["reason"] == "unchanged"
-            assert told(await call(client, "memory_update", id=item, text="x"))["reason"] == "unchanged"
+            assert "names nothing here" in refused(await call(client, "memory_delete", id=item))
+            assert "names nothing here" in refused(await call(client, "memory_update", id=item, text="x"))
         assert told(await call(client, "memory_list"))["total"] == 0
         return ids
 
@@ -209,7 +213,7 @@ def test_g28_ids_are_texts_and_both_forms_are_taken(world: World) -> None:
         left = 300
         while left:
             page = told(await call(client, "memory_list"))
-            assert page["total"] == left and page["count"] == min(left, 200)
+            assert page["total"] == left and page["count"] == min(left, 50)
             for number, item in enumerate(page["memories"]):
                 assert isinstance(item["id"], str) and int(item["id"]) > 2**53
                 given = int(item["id"]) if number % 2 else item["id"]
@@ -218,7 +222,7 @@ def test_g28_ids_are_texts_and_both_forms_are_taken(world: World) -> None:
         assert told(await call(client, "memory_list"))["memories"] == []
 
     world.run(scenario)
-    texts = json.dumps([tool.gives.model_json_schema() for tool in TOOLS.values()])
+    texts = json.dumps([tool.gives.model_json_schema() for tool in TOOLS.values() if tool.gives])
     assert '"id": {"type": "integer"' not in texts
 
 
@@ -239,7 +243,7 @@ def bobs(world: World) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("transport", "era"), (LINKS[0], LINKS[2], LINKS[3]))
 def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, transport: Transport, era: str) -> None:
-    """Names, keys and ids of Bob in every field of every tool, resource and prompt, by Ann."""
+    """Names, keys and ids of Bob in every field of every tool, by Ann."""
     ids = bobs(world)
     names = [
         BOB,
@@ -274,18 +278,8 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
             said += [str(await call(client, tool, **{**RIGHT[tool], extra: BOB})) for tool in RIGHT]
         for item in ids:
             for given in (item, str(item)):
-                assert not told(await call(client, "memory_delete", id=given))["done"]
-                assert not told(await call(client, "memory_update", id=given, text="mine"))["done"]
-        for key in (BOB, "web/closed", "web", "web/", f"{BOB}/", "web/BOB", "web%2Fbob", "web/bob%00", "../web/bob"):
-            for uri in (f"memory://conversation/{key}", f"memory://conversation/{key.replace('/', '%2F')}"):
-                with pytest.raises(MCPError, match="no such resource"):
-                    said.append(str(await client.read_resource(uri)))
-            with pytest.raises(MCPError, match="conversation names none"):
-                said.append(str(await client.get_prompt("recap", {"conversation": key})))
-        with pytest.raises(MCPError, match="participant is not known"):
-            await client.get_prompt("context", {"message": "x", "participant": BOB})
-        said.append(str(await client.get_prompt("context", {"message": f"what is {BOB}'s {SECRET}?"})))
-        said += [str(await client.read_resource(f"memory://{name}")) for name in ("saved", "wishes", "conversations")]
+                assert "names nothing here" in refused(await call(client, "memory_delete", id=given))
+                assert "names nothing here" in refused(await call(client, "memory_update", id=given, text="mine"))
         return said
 
     said = world.run(scenario, transport, era)
@@ -299,50 +293,101 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
     assert SECRET in str(told_bob)
 
 
-@pytest.mark.slow
-@pytest.mark.engines("sqlite")
-def test_r9_resources_prompts_and_instructions(world: World) -> None:
-    save_chat_message(ANN, "We fly to Rome on Friday.", "Ann", **world.speaker().asking)
-    save_chat_message("web/town", "Is there tea?", "Cy", db=world.db, scope=Scope(world.persona, "web/town", "web/cy"))
-
+def test_the_instructions_say_when_to_call_what(world: World) -> None:
     async def scenario(client: Client) -> None:
         assert client.instructions == INSTRUCTIONS and len(INSTRUCTIONS.splitlines()) == 5
-        for name in RIGHT:
-            assert name in INSTRUCTIONS or name == "memory_list"
-        uris = [each.uri for each in (await client.list_resources()).resources]
-        assert uris == ["memory://saved", "memory://wishes", "memory://conversations"]
-        (template,) = (await client.list_resource_templates()).resource_templates
-        assert template.uri_template == "memory://conversation/{key}"
-        await call(client, "memory_save", text="Ann likes tea")
-        wish = {"user_text": "Please always answer in German.", "message_id": client.protocol_version}
-        assert told(await call(client, "turn_save", assistant_text="Ja.", **wish))["user"]["stored"]
-        found = {}
-        for uri in uris:
-            (content,) = (await client.read_resource(uri)).contents
-            assert content.mime_type == "application/json"
-            found[uri] = json.loads(content.text)  # type: ignore[union-attr]
-        assert [each["text"] for each in found[uris[0]]["saved"]] == ["Ann likes tea"]
-        assert [each["text"] for each in found[uris[1]]["wishes"]] == ["Please always answer in German."]
-        assert isinstance(found[uris[0]]["saved"][0]["id"], str)
-        places = {each["conversation"]: each["uri"] for each in found[uris[2]]["conversations"]}
-        assert set(places) == {ANN, "web/town"}
-        (content,) = (await client.read_resource(places["web/town"])).contents
-        (line,) = json.loads(content.text)["lines"]  # type: ignore[union-attr]
-        assert (line["speaker"], line["text"]) == ("Cy", "Is there tea?") and line["time"]
-        names = {each.name: [a.name for a in each.arguments or []] for each in (await client.list_prompts()).prompts}
-        assert names == {"context": ["message"], "recap": ["conversation"]}
-        recap = await client.get_prompt("recap", {"conversation": ANN})
-        assert "We fly to Rome" in recap.messages[1].content.text  # type: ignore[union-attr]
-        for wrong in ({}, {"conversation": ""}, {"conversation": ANN, "who": "x"}):
-            with pytest.raises(MCPError, match=r"missing|not known"):
-                await client.get_prompt("recap", wrong)
-        with pytest.raises(MCPError, match="no prompt of this name"):
-            await client.get_prompt("forget", {})
+        assert all(name in INSTRUCTIONS or name == "memory_list" for name in RIGHT)
 
     for era in ERAS:
         world.run(scenario, "http", era)
-        lifelong.delete_items([item["id"] for item in lifelong.search_items(**world.speaker().asking)["items"]],
-                              **world.speaker().asking)  # fmt: skip
+
+
+def add_one_of_each(world: World) -> None:
+    """Store a memory, a diary entry and lines of the chat that say `zqword`."""
+    lifelong.add_facts_with_meta(["zqword is a memory"], **world.speaker().asking)
+    ai_diary.add_diary_entry("zqword is a day", "zqword was fun", **world.speaker().asking)
+    save_chat_message(ANN, "zqword is a line", "Ann", message_id="z1", **world.speaker().asking)
+
+
+@pytest.mark.slow
+def test_r38_tools_act_on_everything_a_search_shows(world: World) -> None:
+    """What `turn_save` stored could be found and not be forgotten."""
+    add_one_of_each(world)
+
+    async def scenario(client: Client) -> None:
+        await call(client, "turn_save", user_text="zqword said I", assistant_text="zqword said you", message_id="t")
+
+        async def hits(word: str) -> list[dict[str, Any]]:
+            return list(told(await call(client, "memory_search", query=word, limit=50))["hits"])
+
+        there = await hits("zqword")
+        assert {hit["source"] for hit in there} == {"memories", "ai_diary", "chat_history"} and len(there) == 5
+        for hit in there:
+            assert told(await call(client, "memory_update", id=hit["id"], text=f"zqother {hit['id']}"))["done"]
+        assert await hits("zqword") == []
+        changed = await hits("zqother")
+        assert {hit["id"] for hit in changed} == {hit["id"] for hit in there}
+        for hit in changed:
+            assert told(await call(client, "memory_delete", id=hit["id"]))["done"]
+            assert "names nothing here" in refused(await call(client, "memory_delete", id=hit["id"]))
+        assert await hits("zqother") == []
+
+    world.run(scenario)
+    assert ai_diary.unarchive_entries(db=world.db, scope=Scope(world.persona)) == 1
+
+
+def test_r38_an_unknown_id_is_an_error(world: World) -> None:
+    async def scenario(client: Client) -> None:
+        for given in ("1", 1, 2**62):
+            assert "names nothing here" in refused(await call(client, "memory_delete", id=given))
+            assert "names nothing here" in refused(await call(client, "memory_update", id=given, text="x"))
+        assert "blank" in refused(await call(client, "memory_search", query=" "))
+
+    world.run(scenario)
+
+
+def test_r38_numbers_and_lists_sent_as_text_are_taken(world: World) -> None:
+    """Clients that fill in arguments as text would have every call refused."""
+    lifelong.add_facts_with_meta([{"text": "Tags of its own", "tags": ["zqtag"]}], **world.speaker().asking)
+
+    async def scenario(client: Client) -> None:
+        saved = told(await call(client, "memory_save", text="My cat is called Tofu"))["id"]
+        for limit in ("5", 5.0, " 5 "):
+            assert told(await call(client, "memory_search", query="Tofu", limit=limit))["count"] == 1
+        assert told(await call(client, "memory_search", tags='["zqtag"]'))["count"] == 1
+        assert told(await call(client, "memory_context", message="Tofu?", max_chars="2000"))["context"]
+        assert told(await call(client, "memory_list", limit="1", offset=0.0))["count"] == 1
+        turn = {"user_text": "Hi", "assistant_text": "Hello", "message_id": 7.0}
+        assert told(await call(client, "turn_save", **turn))["user"]["stored"]
+        turn["message_id"] = "7"
+        assert not told(await call(client, "turn_save", **turn))["user"]["stored"]
+        assert told(await call(client, "memory_delete", id=int(saved)))["done"]
+
+    world.run(scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")
+def test_r38_a_list_comes_in_pages_and_each_text_once(world: World) -> None:
+    """A list of 230 memories was 230 kB, most of it twice, and nothing could ask for a part."""
+    texts = [f"fact {number:03} about plates" for number in range(230)]
+    lifelong.add_facts_with_meta(texts, **world.speaker().asking)
+
+    async def scenario(client: Client) -> None:
+        seen: list[str] = []
+        offset: int | None = 0
+        while offset is not None:
+            result = await call(client, "memory_list", offset=offset)
+            page = told(result)
+            assert page["count"] <= 50 and page["total"] == 230
+            sent = result.model_dump_json()
+            assert all(sent.count(memory["text"]) == 1 for memory in page["memories"]) and len(sent) < 20_000
+            seen += [memory["text"] for memory in page["memories"]]
+            offset = page["next_offset"]
+        assert sorted(seen) == texts
+        assert told(await call(client, "memory_list", offset=1000))["memories"] == []
+
+    world.run(scenario)
 
 
 def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
@@ -358,9 +403,9 @@ def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
         longer = told(await call(client, "memory_update", id=first["id"], text="x" * 5000))
         assert (longer["done"], longer["reason"]) == (False, "too_long") and "4000" in longer["notes"][0]
         same = told(await call(client, "memory_update", id=first["id"], text="Ann likes tea"))
-        return [same["reason"], told(await call(client, "memory_update", id="1", text="x"))["reason"]]
+        return [same["done"], same["reason"]]
 
-    assert world.run(scenario) == ["unchanged", "unchanged"]
+    assert world.run(scenario) == [False, "unchanged"]
     set_privacy(BOB, "full", db=world.db, scope=Scope(world.persona))
 
     async def private(client: Client) -> None:
@@ -385,12 +430,6 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
         head, *parts = block.split("\n")
         assert "data" in head and "zqobey" not in head
         assert parts and all(isinstance(json.loads(part), dict) for part in parts)
-        prompt = await client.get_prompt("context", {"message": "zqobey"})
-        assert len(prompt.messages) == 2
-        recap = await client.get_prompt("recap", {"conversation": ANN})
-        assert len(recap.messages) == 2 and "zqobey" not in recap.messages[0].content.text  # type: ignore[union-attr]
-        lines = json.loads(recap.messages[1].content.text)["lines"]  # type: ignore[union-attr]
-        assert {line["text"] for line in lines} == set(texts)
         for hit in told(await call(client, "memory_search", query="zqobey", limit=50))["hits"]:
             assert set(hit) == {"id", "source", "timestamp", "speaker", "text", "tags"} and hit["timestamp"]
         assert before == [tool.model_dump() for tool in (await client.list_tools()).tools]
@@ -403,10 +442,10 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
 @pytest.mark.parametrize(("transport", "era"), LINKS)
 def test_r10_large_odd_and_wild_texts_come_back_as_they_were(world: World, transport: Transport, era: str) -> None:
     """A megabyte, emoji, wild cards of SQL, every line end."""
+    big = "tea " * 250_000
     odd = "100% of_it \\ '\" \U0001f469\u200d\U0001f52c \u202e\u2066x\u2069 \r\n\t \u2028 é e\u0301 \U000e0001"
 
     async def scenario(client: Client) -> None:
-        big = "tea " * 250_000
         assert told(await call(client, "turn_save", user_text=big, assistant_text=odd))["user"]["stored"]
         assert len(told(await call(client, "memory_context", message="tea?", max_chars=2000))["context"]) <= 2000
         assert refused(await call(client, "memory_save", text=big + "x")).startswith("text")
@@ -414,11 +453,10 @@ def test_r10_large_odd_and_wild_texts_come_back_as_they_were(world: World, trans
         for wild in ("%", "_", "1__%", "%%%"):
             hits = told(await call(client, "memory_search", query=wild))["hits"]
             assert all(wild in hit["text"] for hit in hits), wild
-        content = (await client.read_resource("memory://conversation/web%2Fann")).contents[0]
-        lines = json.loads(content.text)["lines"]  # type: ignore[union-attr]
-        assert [line["text"] for line in lines] == [big, odd]
 
     world.run(scenario, transport, era)
+    lines = load_chat_history(ANN, **world.speaker().asking)
+    assert [line["text"] for line in lines] == [big, odd]
 
 
 @pytest.mark.slow
@@ -474,10 +512,9 @@ def test_the_block_never_is_longer_than_asked(world: World) -> None:
         sizes = []
         for most in (500, 700, 1000, 2000, 4000, 8000, 20_000):
             answer = told(await call(client, "memory_context", message="tea and rice", max_chars=most))
-            assert answer["characters"] == len(answer["context"]) <= most
-            sizes.append(answer["characters"])
+            assert len(answer["context"]) <= most
+            sizes.append(len(answer["context"]))
         assert sizes == sorted(sizes) and sizes[1] > 200 and sizes[3] > 1500 and sizes[-1] > 2500
-        assert told(await call(client, "memory_context", message="tea", max_chars=500))["left_out"] > 0
 
     world.run(scenario)
 
@@ -492,30 +529,24 @@ def test_a_database_that_is_gone_is_told_without_a_trace(tmp_path: Path) -> None
         async with Client(create_server(lambda _: speaker)) as client:
             for tool, arguments in RIGHT.items():
                 assert "no such table" not in str(await call(client, tool, **arguments))
-            assert refused(await call(client, "memory_save", text="Ann likes tea"))
-            with pytest.raises(MCPError) as error:
-                await client.read_resource("memory://saved")
-            assert "Traceback" not in str(error.value) and "SELECT" not in str(error.value)
+            text = refused(await call(client, "memory_save", text="Ann likes tea"))
+            assert "Traceback" not in text and "SELECT" not in text
 
     asyncio.run(scenario())
     db.close()
 
 
 def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.mcp_server import resources, tools
+    from core.mcp_server import tools
 
     def fail(*_: Any, **__: Any) -> Any:
         raise KeyError(f"{SECRET} of somebody")
 
     monkeypatch.setattr(tools, "search_items", fail)
-    monkeypatch.setitem(resources.LISTS, "memory://saved", ("x", "x", fail))
 
     async def scenario(client: Client) -> None:
         text = refused(await call(client, "memory_list"))
         assert "KeyError" in text and SECRET not in text
-        with pytest.raises(MCPError) as error:
-            await client.read_resource("memory://saved")
-        assert "KeyError" in str(error.value) and SECRET not in str(error.value)
 
     world.run(scenario)
 

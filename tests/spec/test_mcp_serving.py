@@ -58,6 +58,11 @@ def post(http: HttpServer, headers: dict[str, str], body: Any = CALL, **given: A
     return httpx2.post(http.url, headers=headers, timeout=120, **content, **given)
 
 
+def read(answer: httpx2.Response) -> Any:
+    """Return what a reading tool answered."""
+    return json.loads(answer.json()["result"]["content"][0]["text"])
+
+
 def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, http: HttpServer) -> None:
     """401 without one that holds, 403 with one of no person; neither tells what there is."""
     scope = Scope(persona, participant="web/cy")
@@ -78,9 +83,9 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     said = {"X-User-Id": BOB, "X-Conversation-Id": BOB, "X-Persona": persona, "Cookie": f"participant={BOB}"}
     search = {**CALL, "params": {"name": "memory_search", "arguments": {"query": "zqsecret"}}}
     answer = post(http, {**http.headers(ANN), **said}, search, params={"participant": BOB, "token": http.tokens[BOB]})
-    assert answer.status_code == 200 and answer.json()["result"]["structuredContent"]["count"] == 0
+    assert answer.status_code == 200 and read(answer)["count"] == 0
     mine = post(http, http.headers(BOB), search)
-    assert mine.json()["result"]["structuredContent"]["count"] == 1
+    assert read(mine)["count"] == 1
 
 
 def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:
@@ -90,10 +95,7 @@ def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:
     assert begun.status_code == 200 and "mcp-session-id" not in begun.headers
     save = {**CALL, "params": {"name": "memory_save", "arguments": {"text": "of Bob"}}}
     assert post(http, {**http.headers(BOB), "mcp-session-id": "a" * 32}, save).status_code == 200
-    assert (
-        post(http, {**http.headers(ANN), "mcp-session-id": "a" * 32}).json()["result"]["structuredContent"]["total"]
-        == 0
-    )
+    assert read(post(http, {**http.headers(ANN), "mcp-session-id": "a" * 32}))["total"] == 0
 
 
 def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, http: HttpServer) -> None:
@@ -128,7 +130,7 @@ def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpSer
         answer = post(http, headers, json.dumps(save))
         assert answer.status_code < 500 and "Traceback" not in answer.text, arguments
     assert httpx2.post(f"{http.url}/other", headers={**headers, **ACCEPT}, json=CALL, timeout=120).status_code == 404
-    left = post(http, headers).json()["result"]["structuredContent"]["memories"]
+    left = read(post(http, headers))["memories"]
     assert [memory["text"] for memory in left] == ["ab"]  # of all of them one could be stored
 
 
@@ -169,6 +171,31 @@ def test_r6_a_server_killed_in_a_call_loses_nothing(migrated_url: str, db: Datab
     world.run(send_again, "stdio")
     texts = [line["text"] for line in load_chat_history(ANN, 1000, **world.speaker().asking)]
     assert sorted(texts) == sorted(text for turn in turns for text in (turn["user_text"], turn["assistant_text"]))
+
+
+@pytest.mark.slow
+def test_r38_what_is_in_progress_when_the_input_ends_is_answered(migrated_url: str, persona: str) -> None:
+    """A program that sends its last calls and closes its end had them done and none answered."""
+    first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    messages: list[Any] = [
+        {"id": 0, "method": "initialize", "params": first},
+        {"method": "notifications/initialized"},
+        *(
+            {"id": n, "method": "tools/call", "params": {"name": "memory_save", "arguments": {"text": f"fact {n}"}}}
+            for n in range(1, 7)
+        ),
+    ]
+    lines = [json.dumps({"jsonrpc": "2.0", **each}) for each in messages]
+    lines[2:2] = ["{not json", '{"jsonrpc": "2.0", "id": 99}', "[]", '{"jsonrpc": "2.0", "id": 98, "method": 5}']
+    done = subprocess.run(
+        command(persona, "--participant", ANN), env=environment(migrated_url), input="\n".join(lines) + "\n",
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {answer["id"] for answer in answers if "result" in answer} == set(range(7)), done.stderr
+    codes = [(answer["id"], answer["error"]["code"]) for answer in answers if "error" in answer]
+    assert codes == [(None, -32700), (99, -32600), (None, -32600), (98, -32600)]
+    assert done.returncode == 0 and "Traceback" not in done.stderr
 
 
 @pytest.mark.slow
