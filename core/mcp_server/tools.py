@@ -223,7 +223,7 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "memory_list",
             "List memories",
-            "List memories with their ids, newest first, all or of one kind. next_offset is the offset of the next page.",
+            "List memories with their ids, newest first, all or of one kind. next_offset begins the next page.",
             arguments.ListArguments,
             list_memories,
             reads_only=True,
