@@ -334,7 +334,13 @@ def archive_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
-    """Archive an entry the scope sees; False where there is none. `unarchive_entries` brings it back.
+    """Archive an entry the scope sees; `unarchive_entries` brings it back.
+
+    Args:
+        id: of the entry.
+
+    Returns:
+        False where there is no such entry.
 
     Raises:
         MessageError: no id.
