@@ -347,14 +347,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         default_means="none",
         group="Running",
     )
-    template_steps: int = flag(
-        100_000,
-        "Most steps one template may take before it is stopped.",
-        unit="steps",
-        low=1000,
-        high=10_000_000,
-        group="Running",
-    )
 
 
 FLAGS: Mapping[str, Flag] = Frozen(sorted(Settings.declared().items(), key=lambda pair: [*GROUPS].index(pair[1].group)))

@@ -142,7 +142,7 @@ def _build_prompt(call: Call) -> str | None:
         ],
         "saved": [escape_brackets(one) for one in saved],
     }
-    return Renderer(settings.templates_dir, settings.template_steps).text(TEMPLATE, **shown).strip() or None
+    return Renderer(settings.templates_dir).text(TEMPLATE, **shown).strip() or None
 
 
 def _read_named(call: Call, viewer: Viewer) -> list[str]:

@@ -198,7 +198,7 @@ def _ask_for_rewrite(
     """Return what the model wants changed, or None and a note why its answer is of no use."""
     texts = [item.text for item in items]
     shown = {"items": [json.dumps(text, ensure_ascii=False) for text in texts]}
-    renderer = Renderer(settings.templates_dir, settings.template_steps)
+    renderer = Renderer(settings.templates_dir)
     prompt = renderer.text(TEMPLATE, **shown, statement=json.dumps(statement, ensure_ascii=False))
     try:
         reply = llm.ask(model, [{"role": "user", "content": prompt}], settings)

@@ -135,7 +135,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, or_ra
     """Return title and summary: of the model, else what stands in for its answer, without a model an extract."""
     if model is None:
         return screen_summary(settings, lines, rules_summaries.extract_summary(lines))
-    renderer = Renderer(settings.templates_dir, settings.template_steps)
+    renderer = Renderer(settings.templates_dir)
     shown = [json.dumps({"from": line.who or ("persona" if line.is_persona else "person"), "text": line.text},
                         ensure_ascii=False) for line in lines]  # fmt: skip
     try:

@@ -102,7 +102,7 @@ def _ask(settings: Settings, model: Any, chosen: Chosen) -> Summed | str:
     """Return what a model makes of the items, or a word for why it cannot be used."""
     if model is None:
         return "no_model"
-    renderer = Renderer(settings.templates_dir, settings.template_steps)
+    renderer = Renderer(settings.templates_dir)
     shown = [json.dumps({"id": item.id, "text": item.text}, ensure_ascii=False) for item in chosen.items]
     prompt = renderer.text(TEMPLATE, items=shown, tag=json.dumps(chosen.tag, ensure_ascii=False))
     try:

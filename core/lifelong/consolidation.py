@@ -132,7 +132,7 @@ def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> l
 
 def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = False) -> list[Fact] | None:
     """Return what a model finds in these lines; None where an answer of it cannot be read."""
-    renderer = Renderer(settings.templates_dir, settings.template_steps)
+    renderer = Renderer(settings.templates_dir)
     patterns = refused_patterns(settings.templates_dir)
     read = rules.read_deep_reply if deep else rules.read_reply
     facts: list[Fact] = []

@@ -310,7 +310,7 @@ def _assemble(
         time_zone=s.timezone,
     )
     note = call.report.note
-    return assemble(contents, Renderer(s.templates_dir, s.template_steps, note), note)
+    return assemble(contents, Renderer(s.templates_dir, note), note)
 
 
 # 4. Into the limit

@@ -274,7 +274,7 @@ def relationship_text(
     if row is None:
         return ""
     shown = _relationship(row, key, call.db.clock(), call.settings)
-    renderer = Renderer(call.settings.templates_dir, call.settings.template_steps)
+    renderer = Renderer(call.settings.templates_dir)
     return renderer.text(
         TEMPLATE,
         name=rules.quoted_name(shown["username"], shown["realname"]),

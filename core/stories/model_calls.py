@@ -41,7 +41,7 @@ KEPT_CHARS = 10_000
 
 def build_renderer(settings: Settings) -> Renderer:
     """Return what renders templates for one operation."""
-    return Renderer(settings.templates_dir, settings.template_steps)
+    return Renderer(settings.templates_dir)
 
 
 def ask_model(tools: Tools, template: str, **values: Any) -> str:

@@ -9,52 +9,56 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import FunctionLoader, Template, TemplateSyntaxError
+from jinja2 import FunctionLoader, Template, TemplateRuntimeError, TemplateSyntaxError
 from jinja2 import TemplateError as AnyTemplateError
 
 from ..base import resources
 from ..text.hints import find_nearest
 from .files import TYPES, TemplateError, find, header, source_from, version
-from .metering import METER, Meter
-from .sandbox import Kind, Room
+from .sandbox import MARK, VALUES, Kind, TemplateEnvironment
+
+OUTPUT_CHARS = 1_000_000
+"""Most characters a template may make, without the values a JSON template puts out."""
 
 _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 
 
 @lru_cache(maxsize=32)
-def room(overlay: str | None, kind: Kind) -> Room:
+def environment(overlay: str | None, kind: Kind) -> TemplateEnvironment:
     """Return the environment for a folder; it looks at the files' times itself, so it serves the whole process."""
     folders = ([Path(overlay)] if overlay else []) + [resources.find("prompts")]
-    return Room(kind, FunctionLoader(source_from(folders)), folders, lambda name: header(name, "variables"))
+    return TemplateEnvironment(
+        kind, FunctionLoader(source_from(folders)), folders, lambda name: header(name, "variables")
+    )
 
 
-def compiled(room: Room, name: str) -> Template:
+def compiled(env: TemplateEnvironment, name: str) -> Template:
     """Return the compiled template; a file that does not compile is not compiled again before it changes."""
-    known = room.broken.get(name)
+    known = env.broken.get(name)
     if known is not None and version(known[0]) == known[1]:
         raise TemplateError(**known[2])
     try:
-        template: Template = room.get_template(name)
+        template: Template = env.get_template(name)
     except TemplateSyntaxError as error:
-        facts = _facts(name, error.message or "", error.lineno, error.filename or "", room)
+        facts = _facts(name, error.message or "", error.lineno, error.filename or "", env)
     except TemplateError:
         raise
     except Exception as error:  # noqa: BLE001 - the compiler itself gives up on some sources, for instance deep nesting
-        file = str(find(name, room.folders))
-        facts = _facts(name, f"it cannot be compiled ({type(error).__name__})", None, file, room)
+        file = str(find(name, env.folders))
+        facts = _facts(name, f"it cannot be compiled ({type(error).__name__})", None, file, env)
     else:
         return template
-    room.broken[name] = (facts["file"], version(facts["file"]), facts)
+    env.broken[name] = (facts["file"], version(facts["file"]), facts)
     raise TemplateError(**facts)
 
 
-def run(room: Room, name: str, values: Mapping[str, Any], steps: int) -> Any:
+def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any]) -> Any:
     """Return what the template makes."""
-    template = compiled(room, name)
-    meter = Meter(steps)
-    token = METER.set(meter)
+    template = compiled(env, name)
+    written: list[Any] = []
+    token = VALUES.set(written)
     try:
-        text = template.render(values)
+        text = _render(template, values)
     except TemplateError as error:
         if error.source:
             raise
@@ -62,19 +66,30 @@ def run(room: Room, name: str, values: Mapping[str, Any], steps: int) -> Any:
         raise TemplateError(name, f"include of {error.template!r}: {error.reason}", line=line, file=file) from None
     except Exception as error:  # noqa: BLE001 - an expression of a template may raise anything Python can
         line, file = _place(error, template.filename or "")
-        told = isinstance(error, AnyTemplateError)  # other messages may quote values
-        reason = str(error) if told else f"it fails with {type(error).__name__}"
-        raise TemplateError(**_facts(name, reason, line, file, room)) from None
+        is_jinja = isinstance(error, AnyTemplateError)  # other messages may quote values
+        reason = str(error) if is_jinja else f"it fails with {type(error).__name__}"
+        raise TemplateError(**_facts(name, reason, line, file, env)) from None
     finally:
-        METER.reset(token)
-    return text if room.kind == "text" else _result(name, text, meter.values, template.filename or "")
+        VALUES.reset(token)
+    return text if env.kind == "text" else _result(name, text, written, template.filename or "")
 
 
-def _facts(name: str, reason: str, line: int | None, file: str, room: Room) -> dict[str, Any]:
+def _render(template: Template, values: Mapping[str, Any]) -> str:
+    """Return the text of a template, or raise as soon as it is longer than OUTPUT_CHARS."""
+    parts, chars = [], 0
+    for part in template.generate(values):
+        parts.append(part)
+        chars += len(part)
+        if chars > OUTPUT_CHARS:
+            raise TemplateRuntimeError(f"it makes more than {OUTPUT_CHARS} characters")
+    return "".join(parts)
+
+
+def _facts(name: str, reason: str, line: int | None, file: str, env: TemplateEnvironment) -> dict[str, Any]:
     """Return the facts of a `TemplateError`, with the nearest known variable where one is unknown."""
     unknown = _UNDEFINED.search(reason)
     variable = unknown.group(1) if unknown else ""
-    known = list(room.known(name) or ())
+    known = list(env.known(name) or ())
     near = find_nearest(variable, known) or ""
     if variable and known and not near:
         reason = f"{reason}; known are {', '.join(known)}"
@@ -127,7 +142,7 @@ def _filled(skeleton: Any, values: list[Any]) -> Any:
         return {_key(key, values): _filled(value, values) for key, value in skeleton.items()}
     if isinstance(skeleton, list):
         return [_filled(item, values) for item in skeleton]
-    if isinstance(skeleton, str) and skeleton.startswith("\x00"):
+    if isinstance(skeleton, str) and skeleton.startswith(MARK):
         return values[int(skeleton[1:])]
     return skeleton
 

@@ -14,9 +14,6 @@ from .files import TYPES, TemplateError, header, names, version
 if TYPE_CHECKING:
     from .sandbox import Kind
 
-STEPS = 100_000
-"""Default of TEMPLATE_STEPS."""
-
 _warned: set[str] = set()
 """Notes that were logged, each naming one version of one file: an operator is told once, the report every time."""
 
@@ -27,10 +24,8 @@ class Renderer:
     def __init__(
         self,
         templates_dir: str | Path | None = None,
-        steps: int = STEPS,
         on_note: Callable[[str], None] | None = None,
     ) -> None:
-        self.steps = steps
         self.notes: list[str] = []
         """What could not be used and what was used instead, without repetition."""
         self._on_note = on_note
@@ -53,10 +48,10 @@ class Renderer:
         failed = None
         if self._overlay:
             try:
-                return runner.run(runner.room(self._overlay, kind), name, values, self.steps)
+                return runner.run(runner.environment(self._overlay, kind), name, values)
             except TemplateError as error:
                 failed = error
-        made = runner.run(runner.room(None, kind), name, values, self.steps)
+        made = runner.run(runner.environment(None, kind), name, values)
         if failed:
             place = f"template {failed.template} ({failed.source or self._overlay}) line {failed.line or 1}"
             self._note(f"{place}: {failed.reason}; the shipped one is used", failed)
@@ -97,12 +92,12 @@ def check_templates(templates_dir: str | Path | None) -> list[TemplateError]:
 def _try_out(name: str, overlay: str | None) -> None:
     """Compile one template, and render it where what it is given is known."""
     runner = _runner()
-    room = runner.room(overlay, "json" if name.endswith(".json.j2") else "text")
-    runner.compiled(room, name)
+    env = runner.environment(overlay, "json" if name.endswith(".json.j2") else "text")
+    runner.compiled(env, name)
     given = header(name, "variables") or {}
     for sample in (1, 2) if given else ():
         try:
-            runner.run(room, name, {word: TYPES[kind][sample] for word, (kind, _) in given.items()}, STEPS)
+            runner.run(env, name, {word: TYPES[kind][sample] for word, (kind, _) in given.items()})
         except TemplateError as error:
             if "has no " not in error.reason:  # a field that samples lack and real values may have
                 raise

@@ -246,13 +246,6 @@ def _templates_dir(stage: Stage, value: Any) -> object:
     return stage.prompt("hi", TEMPLATES_DIR=folder, ANSWER_FORMAT="actions")["instructions"]
 
 
-@probe(100_000, 1000)
-def _template_steps(stage: Stage, value: Any) -> object:
-    folder: Path = stage.folder  # type: ignore[attr-defined]
-    (folder / "instructions.txt.j2").write_text("{% for i in range(3000) %}{% endfor %}Answer in JSON.")
-    return stage.prompt("hi", TEMPLATES_DIR=folder, TEMPLATE_STEPS=value, ANSWER_FORMAT="actions")["instructions"]
-
-
 @pytest.fixture
 def full(db: Database, tmp_path: Path) -> Stage:
     """A persona with something for every probe."""

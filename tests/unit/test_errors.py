@@ -62,7 +62,6 @@ INSIDE = {
     "core.admin.pages.page.PageError",
     "core.config.bad_values.BadValueError",
     "core.database.engine.UndoError",  # ends a transaction, which answers it
-    "core.templates.metering.TooManyStepsError",
     "core.text.loose_json.TooDeepError",
     "core.conversations.rules_rewrites.ImpossibleError",
     "core.transfer.items.rows.NotTakenError",

@@ -61,7 +61,7 @@ def fit_version(
         return Shown()
     by = token_counts.choose_counter(counter, settings)
     room = limit_tokens(settings.running_recap_context_limit, "percent", settings.context_tokens)
-    renderer = Renderer(settings.templates_dir, settings.template_steps)
+    renderer = Renderer(settings.templates_dir)
 
     def framed(text: str) -> str:
         made = renderer.text(TEMPLATE, running_recap=text, provenance=provenance) if text else ""
