@@ -26,5 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(MISSING, file=sys.stderr)
         return 1
     from .app import run_command
+    from .streams import prepare
 
+    prepare()
     return run_command(sys.argv[1:] if arguments is None else list(arguments))

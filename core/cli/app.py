@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -28,6 +29,7 @@ from . import (
     run,
     search,
     serve,
+    streams,
     tags,
     tokens,
 )
@@ -173,6 +175,17 @@ def run_command(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code: 0, 1 when it failed, 2 when it was called wrongly."""
     run.debugging = False
     try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except OSError as error:
+        if run.debugging:
+            raise
+        return _end_unwritten(error)
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
         code = typer.main.get_command(app).main(list(arguments), prog_name=NAME, standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
@@ -193,8 +206,20 @@ def _end_wrong_usage(error: Any) -> int:
     return _end_with(f"{path}: {said}{'' if said.endswith('?') else '.'} See `{path} --help`.", 2)
 
 
+def _end_unwritten(error: OSError) -> int:
+    """Say what could not be read or written; a reader that has gone away, as `head` does, is told nothing."""
+    streams.abandon(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return 1
+    what = error.filename or "The output could not be written"
+    return _end_with(f"{what}: {error.strerror or error}.", 1)
+
+
 def _end_with(sentence: str, code: int) -> int:
-    output.note(output.clean(sentence), style="red" if code else "")
+    try:
+        output.note(output.clean(sentence), style="red" if code else "")
+    except OSError:  # the sentence cannot be written either
+        streams.abandon(sys.stderr)
     return code
 
 
