@@ -52,8 +52,12 @@ UserOption = Annotated[
     str, typer.Option("--user", metavar="ID", help="Your id, in an export of an assistant, which does not say it.")
 ]
 PrivateOption = Annotated[
-    bool,
-    typer.Option("--private", help="New conversations are direct messages; with several people, restricted channels."),
+    bool | None,
+    typer.Option(
+        "--private/--public",
+        help="New conversations are direct messages; with several people, restricted channels. Without it those of "
+        "SillyTavern are, and lines are public.",
+    ),
 ]
 DayFirstOption = Annotated[
     bool | None,
@@ -84,7 +88,7 @@ def import_(
     conversation: KeyOption = None,
     persona: PersonaOption = None,
     user: UserOption = "",
-    private: PrivateOption = False,
+    private: PrivateOption = None,
     server: ServerOption = "",
     timezone: ZoneOption = "UTC",
     day_first: DayFirstOption = None,
@@ -116,7 +120,7 @@ def import_(
         return
     is_export = _is_export(file)
     is_items = not is_export and _is_items(file)
-    if is_items and (persona is not None or private):
+    if is_items and (persona is not None or private is not None):
         raise typer.BadParameter("--persona-speaker and --private belong to conversations, and the file holds memories")
     with refusals(), _going_on(), _stoppable() as should_stop, output.bar() as bar:
         if is_items:

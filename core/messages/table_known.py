@@ -19,10 +19,17 @@ from ..database.schema import chat_history_cache
 _AT_ONCE = 500
 _C = chat_history_cache.c
 _COLUMNS = (
-    _C.id, _C.message_id, _C.audience_id, _C.sender_name, _C.timestamp, _C.edited_at, _C.metadata, _C.content_hash,
+    _C.id, _C.message_id, _C.audience_id, _C.sender_id, _C.sender_name, _C.timestamp, _C.edited_at, _C.metadata,
+    _C.content_hash,
 )  # fmt: skip
 _HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
 _BY_ID = select(*_COLUMNS).where(*_HERE, _C.message_id.in_(bindparam("ids", expanding=True)))
+_SENDERS = select(_C.interface_path, _C.message_id, _C.sender_id).where(
+    _C.persona_id == bindparam("persona"),
+    _C.interface_path > bindparam("low"),
+    _C.interface_path < bindparam("high"),
+    _C.message_id.in_(bindparam("ids", expanding=True)),
+)
 _BY_TIME = select(*_COLUMNS).where(*_HERE, _C.timestamp.in_(bindparam("times", expanding=True, type_=Time())))
 _QUOTED = select(_C.message_id, _C.sender_name, _C.message_text, _C.timestamp).where(
     *_HERE, _C.message_id.in_(bindparam("ids", expanding=True))
@@ -35,11 +42,20 @@ class KnownMessage(NamedTuple):
     id: int
     message_id: str | None
     audience_id: int
+    sender_id: str
     sender_name: str
     at: datetime
     edited_at: datetime | None
     metadata: Mapping[str, Any]
     digest: bytes
+
+
+class StoredSender(NamedTuple):
+    """Where a message of some id is stored, and who said it there."""
+
+    conversation: str
+    message_id: str
+    sender_id: str
 
 
 class Quoted(NamedTuple):
@@ -58,6 +74,15 @@ def read_by_ids(reader: Reader, persona: str, conversation: str, ids: Iterable[s
         values = {"persona": persona, "conversation": conversation, "ids": part}
         known |= {row.message_id: _known(row) for row in reader(_BY_ID, values)}
     return known
+
+
+def read_senders(reader: Reader, persona: str, interface: str, ids: Iterable[str]) -> list[StoredSender]:
+    """Return who said the messages of these ids, in any conversation of an interface."""
+    stored: list[StoredSender] = []
+    for part in chunks(sorted(set(ids)), _AT_ONCE):
+        values = {"persona": persona, "low": f"{interface}/", "high": f"{interface}0", "ids": part}
+        stored += [StoredSender(row.interface_path, row.message_id, row.sender_id) for row in reader(_SENDERS, values)]
+    return stored
 
 
 def read_by_times(reader: Reader, persona: str, conversation: str, times: Iterable[datetime]) -> list[KnownMessage]:
@@ -81,7 +106,7 @@ def read_quoted(reader: Reader, persona: str, conversation: str, ids: Iterable[s
 
 def _known(row: Any) -> KnownMessage:
     return KnownMessage(
-        row.id, row.message_id, row.audience_id, row.sender_name or "", row.timestamp, row.edited_at,
+        row.id, row.message_id, row.audience_id, row.sender_id, row.sender_name or "", row.timestamp, row.edited_at,
         read_object(row.metadata) or {}, bytes(row.content_hash),
     )  # fmt: skip
 

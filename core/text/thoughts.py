@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TAG = re.compile(
-    r"(?<![^`]`)(?<!\A`)(?:<(/?)(think|thinking|thought|reasoning|seed:think)(?:\s[^<>]{0,200})?(/?)>"
+    r"(?<![^`]`)(?<!\A`)(?:<(/?)(think|thinking|thought|reasoning|seed:think|ant(?:ml:)?thinking)(?:\s[^<>]{0,200})?(/?)>"
     r"|◁(/?)think▷"
     r"|\[(/?)THINK\])",
     re.IGNORECASE,

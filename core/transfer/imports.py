@@ -95,7 +95,7 @@ def import_file(
     conversation: str | None = None,
     persona: str | None = None,
     user: str = "",
-    private: bool = False,
+    private: bool | None = None,
     time_zone: str = "UTC",
     day_first: bool | None = None,
     dry_run: bool = False,
@@ -123,7 +123,8 @@ def import_file(
             assistant of ChatGPT, Claude and Open WebUI, in a chat of SillyTavern the character.
         user: id of the one person in an export of an assistant, `user` or that of the account by default.
         private: make conversations that are not known yet direct messages, or restricted where several people speak.
-            Exports say that of each chat themselves; with it nothing of them becomes public either.
+            None does so for a chat of SillyTavern, and not for lines. Exports say that of each chat themselves; with
+            it nothing of them becomes public either.
         time_zone: IANA name of where times without an offset were written.
         day_first: whether 03/04 is 3 April in an export of WhatsApp; None finds it out.
         dry_run: look and store nothing.
@@ -168,7 +169,7 @@ def import_file(
     if found is not None:
         importing = platforms.ExportImport(
             found, zone=zone, interface=interface, conversation=conversation, persona=persona, user=user,
-            private=private, day_first=day_first,
+            private=bool(private), day_first=day_first,
         )  # fmt: skip
         opened = (db, settings, scope)
         return _import_export(importing, found, opened, progress, should_stop or (lambda: False), dry_run=dry_run)
@@ -176,7 +177,8 @@ def import_file(
     if persona is not None and persona not in survey.speakers and len(survey.speakers) < MAX_LISTED:
         known = ", ".join(repr(name) for name in list(survey.speakers)[:8])
         raise TransferError(f"Nobody called {persona!r} speaks in {str(file)!r}. Speakers are {known}.")
-    plan = Plan(file, survey, zone, interface or "import", conversation, persona, private, max_bytes)
+    is_private = survey.format == "sillytavern" if private is None else private
+    plan = Plan(file, survey, zone, interface or "import", conversation, persona, is_private, max_bytes)
     result = _describe(plan)
     if dry_run or (should_stop and should_stop()):
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
@@ -199,7 +201,7 @@ def _describe(plan: Plan) -> ImportResult:
         error_count=survey.problem_count,
         conversations=tuple(islice(keys, MAX_LISTED)),
         speakers=dict(survey.speakers),
-        persona=(plan.persona,) if plan.persona is not None else tuple(sorted(survey.persona_names)),
+        persona=tuple(sorted(plan.persona_names)),
         first=survey.first.isoformat() if survey.first else "",
         last=survey.last.isoformat() if survey.last else "",
         notes=tuple(_notes(plan)),
@@ -215,7 +217,10 @@ def _notes(plan: Plan) -> Iterator[str]:
         yield f"{text}: {count}"
     if plan.survey.moved:
         yield f"messages whose send_date does not fit their place, given the time before: {plan.survey.moved}"
-    if plan.persona is None and plan.survey.records and not plan.survey.persona_names:
+    if plan.persona is None and len(plan.survey.persona_names) > 1:
+        names = ", ".join(sorted(plan.survey.persona_names)[:8])
+        yield f"several characters speak ({names}); the persona is one of them: name it with --persona-speaker"
+    if plan.survey.records and not plan.persona_names:
         yield "nobody was named as the persona (--persona-speaker), so nothing here counts as said by it"
     if not plan.private:
         yield ("without --private new conversations are public: seen from every public conversation of the same server")
@@ -254,6 +259,7 @@ def _import_export(
     if dry_run or should_stop():
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
     outcome, memories = importing.store(open_call(*opened), progress, should_stop)
+    result = replace(result, conversations=tuple(importing.plan(opened[2].server if opened[2] else "").privacies()))
     counts = outcome.counts
     refused = [Problem(0, fault.reason, fault.place) for fault in outcome.refused]
     left = Counter(result.left_out)

@@ -14,6 +14,7 @@ from ..shapes import Role
 from ..stories.running.table import Version
 from ..stories.table_imported import NOTHING, Beside
 from ..text.folding import clean
+from ..text.thoughts import strip_thoughts
 
 MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191
@@ -94,6 +95,12 @@ class Reader(Protocol):
 
     def after(self) -> list[str]:
         """Return the lines behind the last message that hold none, as they are kept."""
+
+
+def said_without_thoughts(text: str) -> str:
+    """Return a text of the persona without its thoughts; one without any as it is, white space around it too."""
+    said = strip_thoughts(text)
+    return text if said == text.strip() else said
 
 
 class Ids:

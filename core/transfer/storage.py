@@ -26,7 +26,7 @@ from ..stories.table_imported import Beside
 from ..wishes import recognition
 from . import lines
 from .places import Places
-from .records import Header, Problem, Reader, Record
+from .records import Header, Problem, Reader, Record, said_without_thoughts
 from .sillytavern import json_text
 from .survey import Survey, each_row, reader_of
 
@@ -55,7 +55,15 @@ class Plan(NamedTuple):
 
     def is_persona(self, record: Record) -> bool:
         """Return whether the persona said it: the one named, else whom the file says."""
-        return record.speaker == self.persona if self.persona is not None else record.is_persona
+        return record.speaker in self.persona_names and (record.is_persona or self.persona is not None)
+
+    @property
+    def persona_names(self) -> set[str]:
+        """Return the names of the persona: the one asked for; else of the file, in a group that of its header alone."""
+        told = self.survey.persona_names
+        if self.persona is not None:
+            return {self.persona}
+        return told if len(told) == 1 else told & {self.survey.character}
 
     def privacy(self) -> dict[str, Privacy]:
         """Return how private each conversation is; one with a single other participant is a direct message."""
@@ -63,8 +71,9 @@ class Plan(NamedTuple):
             return dict.fromkeys(map(self.key_of, self.survey.conversations), "public")
         together: dict[str, set[str]] = {}
         for name, spoke in self.survey.conversations.items():
-            others = spoke if self.persona is None else spoke | self.survey.persona_names
-            together.setdefault(self.key_of(name), set()).update(others - {self.persona})
+            together.setdefault(self.key_of(name), set()).update(
+                (spoke | self.survey.persona_names) - self.persona_names
+            )
         return {key: "direct" if len(spoke) == 1 else "restricted" for key, spoke in together.items()}
 
 
@@ -167,7 +176,9 @@ def _read_messages(call: Call, plan: Plan, reader: Reader, refused: list[Problem
             refused.append(Problem(record.row, str(error)))
             continue
         if made is not None:
-            wishes = recognition.read_wishes(made.text, call.settings, role=made.role, excluded=made.excluded)
+            is_bot = "bot" in (made.metadata or {})
+            told = "" if is_bot else made.text
+            wishes = recognition.read_wishes(told, call.settings, role=made.role, excluded=made.excluded)
             yield _Ready(made, record.beside, wishes, record.row, record.index, position)
 
 
@@ -180,23 +191,24 @@ def _read_message(
         scopes[key] = replace(call.scope, conversation=key, participant=None, privacy=None)
     own = plan.is_persona(record)
     role = "persona" if own and record.role != "thought" else "user" if record.role == "persona" else record.role
+    is_other = record.is_persona and not own  # another character of a group
     sender = record.speaker if record.speaker != PERSONA_SENDER else f"name:{record.speaker}"
     made = new_message.read_message(
         scopes[key],
         key,
-        record.text,
+        said_without_thoughts(record.text) if own else record.text,
         now=call.db.clock(),
         sender_name=record.speaker,
         sender_id=PERSONA_SENDER if own else sender if role == "user" else None,
         timestamp=at,
-        metadata=dict(record.metadata) or None,
+        metadata=({**record.metadata, "bot": True} if is_other else dict(record.metadata)) or None,
         message_id=record.message_id,
         role=role,
         triggered_by=answering.get(key) if own else None,
         hidden=record.hidden,
         excluded=record.excluded,
     )
-    if made is not None and made.participant:
+    if made is not None and made.participant and not is_other:
         answering[key] = made.participant
     return made
 

@@ -44,6 +44,8 @@ class Survey:
     """Name to number of messages, at most MAX_LISTED names."""
     persona_names: set[str] = field(default_factory=set)
     """Names that spoke as the persona by what the file itself says."""
+    character: str = ""
+    """Name of the character in the header, blank where the file names none."""
     conversations: dict[str, set[str]] = field(default_factory=dict)
     """Conversation as the file names it to its speakers, at most three, without those the file calls the persona."""
     first: datetime | None = None
@@ -136,6 +138,8 @@ def look(
     if progress:
         progress(survey.bytes, total)
     survey.notes = dict(reader.notes)
+    name = reader.header.line.get("character_name") if reader.header else None
+    survey.character = name if isinstance(name, str) else ""
     settled = array("q", settle_times(survey.times))
     survey.moved = sum(1 for told, kept in zip(survey.times, settled, strict=True) if told != kept)
     survey.times = settled

@@ -536,3 +536,224 @@ def test_r27_an_import_that_was_stopped_goes_on(db: Database, monkeypatch: pytes
     assert (first.stopped_after_row, steps) == (6, [(3, 8), (6, 8)])
     rest = _import(db, scope, SAMPLES / "discord")
     assert (first.imported + first.service, rest.imported + rest.service) == (6, 2)
+
+
+# Who spoke, where and when
+
+
+def _discord(folder: Path, lines: list[tuple[dict[str, Any], str]]) -> Path:
+    """Write a channel of DiscordChatExporter."""
+    messages = [
+        {"id": str(900 + n), "type": "Default", "timestamp": f"2026-03-10T12:{n:02}:00+00:00", "content": text,
+         "author": author}
+        for n, (author, text) in enumerate(lines)
+    ]  # fmt: skip
+    value = {"guild": {"id": "7", "name": "Inn"}, "channel": {"id": "70", "type": "GuildTextChat", "name": "tavern"},
+             "messages": messages}  # fmt: skip
+    path = folder / "tavern.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("discriminator", ["0000", None])
+def test_r25_characters_of_one_webhook_are_several_people(
+    db: Database, tmp_path: Path, discriminator: str | None
+) -> None:
+    """Tupperbox and PluralKit post everybody's characters through one webhook."""
+    scope = own_scope()
+    told = {} if discriminator is None else {"discriminator": discriminator}
+    hook = [{"id": "500", "name": name, "isBot": True, **told} for name in ("Luna", "Sol")]
+    path = _discord(tmp_path, [(hook[0], "I am Luna"), (hook[1], "I am Sol"), (hook[0], "Luna again")])
+    assert _import(db, scope, path).imported == 3
+    rows = _rows(db, scope)
+    assert rows[0].sender_id == rows[2].sender_id != rows[1].sender_id
+    assert [row.sender_name for row in rows] == ["Luna", "Sol", "Luna"]
+
+
+def test_r25_names_of_one_bot_of_slack_are_several_people(db: Database, tmp_path: Path) -> None:
+    """An incoming webhook names the speaker of each message."""
+    folder = tmp_path / "general"
+    folder.mkdir()
+    (tmp_path / "channels.json").write_text(json.dumps([{"id": "C1", "name": "general"}]))
+    (tmp_path / "users.json").write_text("[]")
+    lines = [{"type": "message", "subtype": "bot_message", "bot_id": "B1", "username": name, "text": f"I am {name}",
+              "ts": f"174877200{n}.000100"} for n, name in enumerate(("Luna", "Sol", "Luna"))]  # fmt: skip
+    (folder / "2025-06-01.json").write_text(json.dumps(lines))
+    scope = own_scope()
+    assert _import(db, scope, tmp_path).imported == 3
+    rows = _rows(db, scope)
+    assert rows[0].sender_id == rows[2].sender_id != rows[1].sender_id
+
+
+def _rename(data: bytes, changes: dict[bytes, bytes]) -> bytes:
+    for before, after in changes.items():
+        assert len(before) == len(after)
+        data = data.replace(before, after)
+    return data
+
+
+@pytest.mark.parametrize("form", ["backslashes", "no flag"])
+def test_r21_a_zip_of_any_system_gives_the_same_conversations(db: Database, tmp_path: Path, form: str) -> None:
+    """Windows writes backslashes, older programs names without saying that they are UTF-8."""
+    lists = {"channels.json": [{"id": "C1", "name": "caf\u00e9"}], "users.json": [{"id": "U1", "name": "ann"}]}
+    day = [{"type": "message", "user": "U1", "text": "hello", "ts": "1748772000.000100"}]
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in lists.items():
+            archive.writestr(name, json.dumps(value))
+        archive.writestr("caf\u00e9/2025-06-01.json", json.dumps(day))
+    data = path.read_bytes()
+    if form == "backslashes":
+        data = _rename(data, {"caf\u00e9/2025".encode(): "caf\u00e9\\2025".encode()})
+    else:  # take the flag that says UTF-8 out of the headers of that member
+        for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            start = data.rfind(
+                mark, 0, data.rfind("caf\u00e9/2025".encode()) if at == 8 else data.find("caf\u00e9/2025".encode())
+            )
+            data = (
+                data[: start + at]
+                + (int.from_bytes(data[start + at : start + at + 2], "little") & ~0x800).to_bytes(2, "little")
+                + data[start + at + 2 :]
+            )
+    path.write_bytes(data)
+    scope = own_scope()
+    done = _import(db, scope, path)
+    assert (done.imported, done.conversations, done.private_count) == (1, ("slack/C1",), 0)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": [{"type": "thinking", "thinking": "she is sad"}, {"type": "text", "text": "Hello Ann"}],
+         "text": "she is sad\n\nHello Ann"},
+        {"content": [{"type": "thinking", "thinking": "she is sad"}], "text": "she is sad\n\nHello Ann"},
+        {"content": [{"type": "text", "text": "<thinking>she is sad</thinking>Hello Ann"}], "text": ""},
+        {"content": [], "text": "<antThinking>she is sad</antThinking>Hello Ann"},
+        {"text": "<think>she is sad</think>\n\nHello Ann"},
+    ],
+)  # fmt: skip
+def test_r24_thoughts_of_claude_are_not_what_it_said(db: Database, tmp_path: Path, message: dict[str, Any]) -> None:
+    """A thought is nobody's words, wherever the export writes it."""
+    line = {"uuid": "m2", "sender": "assistant", "created_at": "2026-03-10T12:01:00Z", **message}
+    first = {"uuid": "m1", "sender": "human", "created_at": "2026-03-10T12:00:00Z", "text": "Hi"}
+    value = [{"uuid": "k", "name": "", "chat_messages": [first, line]}]
+    (tmp_path / "conversations.json").write_text(json.dumps(value), encoding="utf-8")
+    scope = own_scope()
+    _import(db, scope, tmp_path / "conversations.json")
+    assert _texts(db, scope) == ["Hi", "Hello Ann"]
+
+
+@pytest.mark.parametrize("form", ["chatgpt", "discord", "sillytavern", "records"])
+def test_r24_thoughts_are_left_out_in_every_format(db: Database, tmp_path: Path, form: str) -> None:
+    """One function decides what a thought is."""
+    said = "<think>she is sad</think>Hello Ann"
+    path, persona = tmp_path / "chat.jsonl", None
+    if form == "chatgpt":
+        node = {"id": "m", "author": {"role": "assistant"}, "content": {"content_type": "text", "parts": [said]}}
+        path.write_text(
+            json.dumps([{"id": "c", "create_time": 1748772000, "mapping": {"m": {"id": "m", "message": node}}}])
+        )
+    elif form == "discord":
+        path, persona = (
+            _discord(tmp_path, [({"id": "5", "name": "Iris", "isBot": True, "discriminator": "1234"}, said)]),
+            "Iris",
+        )
+    elif form == "sillytavern":
+        path.write_text(
+            json.dumps({"user_name": "Ann", "character_name": "Iris"})
+            + "\n"
+            + json.dumps({"name": "Iris", "is_user": False, "mes": said, "send_date": "2026-03-10T12:00:00Z"})
+        )
+    else:
+        path.write_text(json.dumps({"speaker": "Iris", "text": said, "timestamp": "2026-03-10T12:00:00Z"}))
+        persona = "Iris"
+    scope = own_scope()
+    _import(db, scope, path, persona=persona)
+    assert _texts(db, scope) == ["Hello Ann"]
+
+
+def _tavern(folder: Path, header: dict[str, Any], names: list[str]) -> Path:
+    lines: list[dict[str, Any]] = [header]
+    lines += [{"name": name, "is_user": name == "Ann", "is_system": False, "mes": f"{name} says {n}",
+               "send_date": f"2026-03-10T12:0{n}:00Z", "original_avatar": f"{name}.png", "extra": {}}
+              for n, name in enumerate(names)]  # fmt: skip
+    path = folder / "group.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def test_r25_in_a_group_of_sillytavern_one_character_is_the_persona(db: Database, tmp_path: Path) -> None:
+    """The others are people to it: what they said is not what the persona said."""
+    header = {"user_name": "Ann", "character_name": "unused", "chat_metadata": {}}
+    path = _tavern(tmp_path, header, ["Ann", "Iris", "Bran", "Iris"])
+    scope = own_scope()
+    done = _import(db, scope, path)
+    assert done.persona == ()
+    assert any("Bran" in note and "--persona-speaker" in note for note in done.notes)
+    assert {row.role for row in _rows(db, scope)} == {"user"}
+    other = own_scope()
+    assert _import(db, other, path, persona="Iris").persona == ("Iris",)
+    assert [(row.role, row.sender_name) for row in _rows(db, other)] == [
+        ("user", "Ann"), ("persona", "Iris"), ("user", "Bran"), ("persona", "Iris"),
+    ]  # fmt: skip
+    named = own_scope()
+    header = {**header, "character_name": "Iris"}
+    assert _import(db, named, _tavern(tmp_path, header, ["Ann", "Iris", "Bran"])).persona == ("Iris",)
+
+
+def test_r25_a_chat_of_sillytavern_is_private_unless_told_otherwise(db: Database, tmp_path: Path) -> None:
+    """One person's story is nobody else's, as with ChatGPT and WhatsApp."""
+    header = {"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}
+    path = _tavern(tmp_path, header, ["Ann", "Iris"])
+    scope, other = own_scope(), own_scope()
+    done = _import(db, scope, path)
+    assert _audience(db, scope, done.conversations[0])[0] == "direct"
+    assert not any("public" in note for note in done.notes)
+    done = _import(db, other, path, private=False)
+    assert _audience(db, other, done.conversations[0])[0] == "server"
+    grouped = own_scope()
+    done = _import(db, grouped, _tavern(tmp_path, header, ["Ann", "Iris", "Bran"]))
+    assert _audience(db, grouped, done.conversations[0])[0] == "conversation"
+
+
+@pytest.mark.parametrize(
+    ("date", "day"),
+    [
+        ("1399/08/12", "2020-11-02"),
+        ("\u06f1\u06f3\u06f9\u06f9/\u06f0\u06f8/\u06f1\u06f2", "2020-11-02"),
+        ("1399/06/31", "2020-09-21"),
+        ("1403/12/30", "2025-03-20"),
+        ("12/08/1399", "2020-11-02"),
+        ("1446/09/01", "2025-03-01"),
+        ("12/8/2563", "2020-08-12"),
+    ],
+)
+def test_r26_dates_of_other_calendars_become_the_day_they_name(
+    db: Database, tmp_path: Path, date: str, day: str
+) -> None:
+    """A phone in Persian writes 1399 for 2020; nothing was said in the Middle Ages."""
+    path = tmp_path / "WhatsApp Chat with Ann.txt"
+    lines = [f"{date}, 12:0{n} - {who}: {text}" for n, (who, text) in enumerate([("Ann", "salam"), ("Bob", "hi")])]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    scope = own_scope()
+    done = _import(db, scope, path)
+    assert (done.imported, done.first[:10]) == (2, day)
+
+
+def test_r22_a_contact_renamed_between_two_exports_is_the_same_chat(db: Database, tmp_path: Path) -> None:
+    """People give their contacts other names; what they said is still the same."""
+    said = [("Ann", "do you come?"), ("Bob", "yes"), ("Ann", "good"), ("Bob", "at eight"), ("Ann", "see you")]
+    first, second = tmp_path / "WhatsApp Chat with Ann.txt", tmp_path / "WhatsApp Chat with Ann Smith.txt"
+    first.write_text("\n".join(f"13/03/2026, 12:0{n} - {who}: {text}" for n, (who, text) in enumerate(said[:4])))
+    renamed = [("Ann Smith" if who == "Ann" else who, text) for who, text in said]
+    second.write_text("\n".join(f"13/03/2026, 12:0{n} - {who}: {text}" for n, (who, text) in enumerate(renamed)))
+    scope = own_scope()
+    _import(db, scope, first)
+    again = _import(db, scope, second)
+    assert (again.imported, again.duplicates, again.conversations) == (1, 4, ("whatsapp/Ann",))
+    rows = _rows(db, scope)
+    assert {row.interface_path for row in rows} == {"whatsapp/Ann"}
+    assert rows[0].sender_id == rows[4].sender_id
+    other = tmp_path / "WhatsApp Chat with Eve.txt"
+    other.write_text("13/03/2026, 12:00 - Eve: do you come?\n13/03/2026, 12:01 - Bob: no\n13/03/2026, 12:02 - Eve: oh")
+    assert _import(db, scope, other).conversations == ("whatsapp/Eve",)

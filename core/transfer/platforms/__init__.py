@@ -28,6 +28,7 @@ from ..lines import MAX_BYTES
 from . import notes, survey, writer
 from .archive import Export
 from .finding import TITLES, Found
+from .renamed import Renamed
 from .values import Reading
 from .writer import Outcome, Plan, Progress
 
@@ -71,6 +72,7 @@ class ExportImport:
         self.survey: Survey = survey.Survey()
         self._interface, self._conversation, self._private = interface, conversation, private
         self._persona = persona
+        self._renamed = Renamed()
 
     def look(self, progress: Callable[[int, int], None] | None, should_stop: Callable[[], bool] | None) -> None:
         """Read the whole export and store nothing."""
@@ -96,7 +98,9 @@ class ExportImport:
 
     def plan(self, server: str) -> Plan:
         """Return how the lines become messages."""
-        return Plan(self.survey, self._interface, self._conversation, self._persona, self._private, server)
+        return Plan(
+            self.survey, self._interface, self._conversation, self._persona, self._private, server, self._renamed
+        )
 
     @property
     def persona_names(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import stat
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from ..lines import BOMB_FREE_BYTES, BOMB_RATIO, MAX_BYTES
 from .values import Fault
 
 MAX_MEMBERS = 100_000
+_SAYS_UTF8 = 0x800
 _ENDINGS = (".json", ".txt")
 _ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -128,7 +130,7 @@ class Export:
                 raise TransferError(
                     f"{str(folder)!r} holds more than {MAX_MEMBERS} files. Name the folder of the export."
                 )
-            name = path.relative_to(folder).as_posix()
+            name = unicodedata.normalize("NFC", path.relative_to(folder).as_posix())
             if path.is_symlink() or not path.is_file() or not _may_hold(name):
                 continue
             self._add_file(path, name)
@@ -144,19 +146,28 @@ class Export:
             archive.close()
             raise TransferError(f"{str(path)!r} holds more than {MAX_MEMBERS} files, which no export does.")
         for entry in entries:
-            if entry.is_dir() or _is_litter(entry.filename):
+            if entry.is_dir() or _is_litter(_name(entry)):
                 continue
-            refused = _refusal(entry)
+            name, refused = _name(entry), _refusal(entry)
             if refused:
-                self.faults.append(Fault(entry.filename[:200], refused))
-            elif _may_hold(entry.filename):
-                opened, name = partial(archive.open, entry), path.absolute().stem
-                self.members.append(Member(entry.filename, entry.file_size, opened, _changed(entry), name))
+                self.faults.append(Fault(name[:200], refused))
+            elif _may_hold(name):
+                opened = partial(archive.open, entry)
+                self.members.append(Member(name, entry.file_size, opened, _changed(entry), path.absolute().stem))
+
+
+def _name(entry: zipfile.ZipInfo) -> str:
+    """Return the path of a member: UTF-8 also where the archive does not say so, with slashes, letters composed."""
+    name = entry.filename
+    if not entry.flag_bits & _SAYS_UTF8:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return unicodedata.normalize("NFC", name.replace("\\", "/"))
 
 
 def _refusal(entry: zipfile.ZipInfo) -> str:
     """Return why a member is not looked at, blank where it may be."""
-    name = entry.filename.replace("\\", "/")
+    name = _name(entry)
     is_out = name.startswith("/") or ".." in name.split("/") or ":" in name.split("/")[0] or "\x00" in name
     if is_out or stat.S_ISLNK(entry.external_attr >> 16):
         return "its path leads out of the archive"

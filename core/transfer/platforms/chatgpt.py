@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...text.folding import clean
+from ...text.thoughts import strip_thoughts
 from .archive import Member
 from .fields import dict_at, each_part, id_at, list_at, text_at, time_at
 from .trees import NO_TIME, Node, choose_branch
@@ -91,6 +92,7 @@ def _nodes(mapping: Any) -> Iterator[Node]:
             metadata["model"] = model
         if files := _files(message):
             metadata["attachments"] = files
+        text = strip_thoughts(text) if role == "assistant" else text
         yield Node(key, parent, role, text if role in ("user", "assistant") else "", time_at(message, "create_time"),
                    None, metadata)  # fmt: skip
 

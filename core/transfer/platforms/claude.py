@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...text.folding import clean
+from ...text.thoughts import strip_thoughts
 from .archive import Member
 from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
 from .trees import NO_TIME, Node, choose_branch
@@ -124,6 +125,7 @@ def _node(message: Mapping[str, Any], before: Sequence[Node], missing: str) -> N
     files = files_of(message, "attachments", "files", "files_v2")
     seen = [file for at, file in enumerate(files) if file not in files[:at]]
     text = _words(message) if role in ("user", "assistant") else ""
+    text = strip_thoughts(text) if role == "assistant" else text
     at = time_at(message, "created_at", "updated_at")
     edited = time_at(message, "updated_at")
     return Node(key, parent, role, text, at, edited, {"attachments": seen} if seen else {})
@@ -140,7 +142,11 @@ def _words(message: Mapping[str, Any]) -> str:
     ]
     said = "\n\n".join(text.strip() for text in texts if text.strip())
     if not said:
-        said = _UNSUPPORTED.sub("", text_at(message, "text")).strip()
+        said = text_at(message, "text")
+        for block in blocks:  # the plain text repeats what was thought
+            thought = text_at(block, "thinking")
+            said = said.replace(thought, "", 1) if thought else said
+        said = _UNSUPPORTED.sub("", said).strip()
     if not said:
         pasted = [text_at(each, "extracted_content") for each in list_at(message, "attachments")]
         said = "\n\n".join(text.strip() for text in pasted if text.strip())

@@ -10,7 +10,7 @@ from ...scope import Privacy
 from ...text.folding import clean
 from .archive import Member
 from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
-from .values import Fault, Left, Line, Read, Reading, Room, Speaker
+from .values import Fault, Left, Line, Names, Read, Reading, Room, Speaker
 
 _SAID = frozenset({
     "Default", "0", "Reply", "19", "ChatInputCommand", "ApplicationCommand", "20", "ContextMenuCommand", "23",
@@ -22,11 +22,14 @@ _THREADS = ("GuildNewsThread", "GuildPublicThread", "GuildPrivateThread")
 _MENTION = re.compile(r"<@!?(\d+)>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
 _NO_SERVER = ("", "0")
+_NO_DISCRIMINATOR = "0000"
+"""What a webhook has, and no bot."""
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     """Yield the lines of every file; partitions of a channel are one conversation."""
     names: dict[str, str] = {}
+    characters = Names()
     for member in members:
         guild: Mapping[str, Any] = {}
         room: Room | None = None
@@ -43,7 +46,7 @@ def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
                     room = _room(guild, dict_at(head, "channel"), member)
                 count += 1
                 number = int(part.path[-1]) + 1 if len(part.path) > 1 else 1
-                yield from _message(f"{member.name}: message {number}", part.value, room, names, reading)
+                yield from _message(f"{member.name}: message {number}", part.value, room, names, characters, reading)
         said = head.get("messageCount")
         if isinstance(said, int) and not isinstance(said, bool) and said > count:
             yield Fault(member.name, f"it says that it has {said} messages, {count} were found")
@@ -62,7 +65,9 @@ def _room(guild: Mapping[str, Any], channel: Mapping[str, Any], member: Member) 
     return Room(f"{parent}/{key}" if is_thread and parent else key, title, privacy, server)
 
 
-def _message(place: str, value: Any, room: Room, names: dict[str, str], reading: Reading) -> Iterator[Read]:
+def _message(
+    place: str, value: Any, room: Room, names: dict[str, str], characters: Names, reading: Reading
+) -> Iterator[Read]:
     if not isinstance(value, Mapping):
         yield Fault(place, "it is no object")
         return
@@ -71,11 +76,7 @@ def _message(place: str, value: Any, room: Room, names: dict[str, str], reading:
         yield Fault(place, "timestamp is missing or cannot be read")
         return
     author = dict_at(value, "author")
-    speaker = Speaker(
-        id_at(author, "id") or text_at(author, "name") or "deleted",
-        text_at(author, "nickname", "name") or "Deleted User", author.get("isBot") is True,
-        handle=text_at(author, "name"),
-    )  # fmt: skip
+    speaker = _speaker(author, characters)
     for person in (*list_at(value, "mentions"), author):
         if id_at(person, "id") and text_at(person, "nickname", "name"):
             names[id_at(person, "id")] = text_at(person, "nickname", "name")
@@ -96,6 +97,15 @@ def _message(place: str, value: Any, room: Room, names: dict[str, str], reading:
         is_service=kind not in _SAID, edited=time_at(value, "timestampEdited", zone=reading.zone),
         reply_to=id_at(reference, "messageId") if is_reply else "", made_of=text_at(value, "timestamp"),
     )  # fmt: skip
+
+
+def _speaker(author: Mapping[str, Any], characters: Names) -> Speaker:
+    """Return who wrote a message; a webhook speaks for as many characters as it gives names."""
+    name, is_bot = text_at(author, "name"), author.get("isBot") is True
+    key = id_at(author, "id") or name or "deleted"
+    if is_bot:
+        key = characters.id_of(key, name, is_webhook=id_at(author, "discriminator") == _NO_DISCRIMINATOR)
+    return Speaker(key, text_at(author, "nickname", "name") or "Deleted User", is_bot, handle=name)
 
 
 def _metadata(value: Mapping[str, Any]) -> dict[str, Any]:

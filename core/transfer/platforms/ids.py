@@ -1,4 +1,5 @@
-"""Ids of lines that have none in their export: made of place and content, the same for the same line every time."""
+"""Ids of lines that have none in their export: made of time and text, which stay the same when a chat or contact gets
+another name."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ class MadeId(NamedTuple):
 
     id: str
     family: str
-    """Its beginning, the same for all lines of one speaker at one time: one of them that is not in a later export, and
-    a new one in its place, are one line that was edited."""
+    """Its beginning, the same for all lines of one time: one of them that is not in a later export, and a new one of
+    the same speaker in its place, are one line that was edited."""
 
 
 class IdMaker:
@@ -28,10 +29,8 @@ class IdMaker:
 
     def make(self, line: Line) -> MadeId:
         """Return the id of a line."""
-        who = line.speaker.id if line.speaker else ""
-        place = _digest("\x1f".join((line.room.id, line.made_of or line.at.isoformat(), who)))
-        made = f"{_PREFIX}{place[:16]}-{_digest(line.text)[:12]}"
-        known = number_of(made)
+        made = f"{_PREFIX}{_digest(line.made_of or line.at.isoformat())[:16]}-{_digest(line.text)[:12]}"
+        known = number_of(f"{line.room.id}\x1f{made}")
         count = self._seen[known] = self._seen.get(known, 0) + 1
         return MadeId(made if count == 1 else f"{made}-{count}", made[:_FAMILY_CHARS])
 
@@ -42,7 +41,7 @@ def number_of(made: str) -> int:
 
 
 def is_of_family(message_id: str | None, family: str) -> bool:
-    """Return whether an id was made for a line of that speaker and time."""
+    """Return whether an id was made for a line of that time."""
     return message_id is not None and message_id.startswith(f"{family}-")
 
 

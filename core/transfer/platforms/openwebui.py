@@ -86,12 +86,13 @@ def _node(message: Mapping[str, Any], before: Sequence[Node], missing: str) -> N
     if files := files_of(message, "files"):
         metadata["attachments"] = files
     text = _words(message.get("content")) if role in ("user", "assistant") else ""
+    text = strip_thoughts(text) if role == "assistant" else text
     return Node(id_at(message, "id") or missing, parent, role, text, time_at(message, "timestamp"), None, metadata)
 
 
 def _words(content: Any) -> str:
-    """Return the text of a message without what stands in it of thoughts and tools."""
+    """Return the text of a message."""
     parts = content if isinstance(content, list) else [content]
     texts = [clean(part) if isinstance(part, str) else text_at(part, "text") for part in parts]
     said = "\n".join(text for text in texts if text.strip())
-    return strip_thoughts(said)
+    return said.strip()

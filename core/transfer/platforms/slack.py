@@ -12,7 +12,7 @@ from ...scope import Privacy
 from ...text.folding import clean
 from .archive import Member
 from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
-from .values import Fault, Left, Line, Read, Reading, Room, Speaker
+from .values import Fault, Left, Line, Names, Read, Reading, Room, Speaker
 
 LISTS: dict[str, Privacy] = {"channels": "public", "groups": "restricted", "mpims": "restricted", "dms": "direct"}
 """Files that list channels, with how private those are."""
@@ -40,6 +40,7 @@ class _Workspace:
     """Name of the folder to id, name and privacy."""
     titles: dict[str, str] = field(default_factory=dict)
     team: str = ""
+    characters: Names = field(default_factory=Names)
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
@@ -151,7 +152,8 @@ def _speaker(value: Mapping[str, Any], kind: str, space: _Workspace) -> Speaker:
         )
         return Speaker(key, name or key, is_bot, handle=space.handles.get(key, ""))
     name = text_at(value, "username") or text_at(dict_at(value, "bot_profile"), "name") or space.names.get(bot, "")
-    return Speaker(bot or name or "unknown", name or bot or "Unknown", is_bot)
+    shown = name or bot or "Unknown"
+    return Speaker(space.characters.id_of(bot, shown) if bot else name or "unknown", shown, is_bot)
 
 
 def _words(value: Mapping[str, Any], space: _Workspace) -> str:

@@ -15,6 +15,7 @@ MAX_LISTED = 1000
 """Faults that are listed; further ones are counted. Likewise people."""
 _EVERY = 500
 _FEW = 4
+_FIRST_LINES = 40
 
 
 @dataclass(slots=True)
@@ -27,6 +28,8 @@ class RoomFacts:
     people: set[str] = field(default_factory=set)
     """Ids of who speaks there, at most four, the assistant of the format not among them."""
     assistants: set[str] = field(default_factory=set)
+    first_lines: list[tuple[str, str]] = field(default_factory=list)
+    """(id that was made, speaker) of the first lines of people, where the export has no ids."""
 
 
 @dataclass(slots=True)
@@ -82,6 +85,12 @@ class Survey:
         self.last = line.at if self.last is None else max(self.last, line.at)
         self.days.add(line.at.date())
 
+    def _add_made(self, program: str, line: Line, made: str) -> None:
+        self.made.add(number_of(made))
+        first = self.rooms[program, line.room.id].first_lines
+        if line.speaker is not None and len(first) < _FIRST_LINES:
+            first.append((made, line.speaker.id))
+
     def _add_speaker(self, line: Line, facts: RoomFacts) -> None:
         who = line.speaker
         if who is None:
@@ -110,7 +119,7 @@ def count_export(
         if isinstance(read, Line):
             survey._add(program, read)
             if not read.id:
-                survey.made.add(number_of(maker.make(read).id))
+                survey._add_made(program, read, maker.make(read).id)
         elif isinstance(read, Left):
             survey.left[read.reason] += read.count
         elif isinstance(read, Note):

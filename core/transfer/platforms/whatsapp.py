@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple, TextIO
 
@@ -274,8 +274,8 @@ def find_order(
         return left[0]
     if day_first is not None:
         return "dmy" if day_first else "mdy"
-    if separator != "/":
-        return "dmy"
+    if separator != "/" or any(_calendar(c) for _, _, c in days):
+        return "dmy"  # who writes the month first counts years as in Rome
     back = {order: _steps_back(following, order) for order in ("dmy", "mdy")}
     if back["dmy"] != back["mdy"]:
         return min(back, key=lambda order: back[order])
@@ -286,6 +286,35 @@ def find_order(
         "Whether its dates begin with the day or with the month cannot be told from the file. "
         "Say --day-first or --month-first."
     )
+
+
+def _calendar(year: int) -> Callable[[int, int, int], datetime] | None:
+    """Return what reads a date of the calendar that counts such years now, None for the Gregorian one."""
+    if year > 2400:
+        return lambda year, month, day: datetime(year - 543, month, day)  # noqa: DTZ001 - as below
+    if 1380 <= year < 1425:
+        return _from_persian
+    return _from_islamic if 1425 <= year < 1480 else None
+
+
+def _from_persian(year: int, month: int, day: int) -> datetime:
+    """Return the day of a date of the Persian calendar, whose leap years repeat every 33 years in this age."""
+    past = year - 979
+    leap_days = past // 33 * 8 + (past % 33 + 3) // 4
+    is_leap = (past + 1) // 33 * 8 + ((past + 1) % 33 + 3) // 4 > leap_days
+    longest = 31 if month <= 6 else 30 if month <= 11 or is_leap else 29
+    if month not in range(1, 13) or day not in range(1, longest + 1):
+        raise ValueError("no such day")
+    months = 31 * min(month - 1, 6) + 30 * max(month - 7, 0)
+    return datetime(1600, 3, 20) + timedelta(365 * past + leap_days + months + day - 1)  # noqa: DTZ001 - as below
+
+
+def _from_islamic(year: int, month: int, day: int) -> datetime:
+    """Return the day of a date of the Islamic calendar as it is computed; where it is observed it may be a day off."""
+    if not 1 <= month <= 12 or not 1 <= day <= 30:
+        raise ValueError("no such day")
+    days = (year - 1) * 354 + (11 * year + 3) // 30 + (59 * (month - 1) + 1) // 2 + day - 1
+    return datetime(622, 7, 19) + timedelta(days)  # noqa: DTZ001 - as below
 
 
 def _is_possible(day: tuple[int, int, int], order: str) -> bool:
@@ -300,8 +329,10 @@ def _date(day: tuple[int, int, int], order: str) -> datetime | None:
     named = dict(zip(order, day, strict=True))
     year = named["y"]
     year += 2000 if year < 100 else 0
-    year -= 543 if year > 2400 else 0
+    calendar = _calendar(year)
     try:
+        if calendar is not None:
+            return calendar(year, named["m"], named["d"])
         return datetime(year, named["m"], named["d"])  # noqa: DTZ001 - of the phone, whose zone the caller knows
     except ValueError:
         return None

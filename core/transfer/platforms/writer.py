@@ -22,9 +22,10 @@ from ...stories import table_imported
 from ...stories.table_imported import Alternative, Beside
 from ...text.times import parse_time
 from ...wishes import recognition
-from ..records import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, text_of
+from ..records import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
 from .finding import Found
 from .ids import IdMaker, MadeId, is_of_family, number_of, text_digest
+from .renamed import Renamed, find_renamed
 from .survey import MAX_LISTED, RoomFacts, Survey
 from .values import Fault, Line, Note, Reading, Speaker
 
@@ -51,6 +52,7 @@ class Plan:
     """Id of the speaker who is the persona; None follows the format."""
     private: bool
     server: str
+    renamed: Renamed = field(default_factory=Renamed)
 
     def interface_of(self, program: str) -> str:
         """Return the first part of the keys of a program's conversations."""
@@ -58,7 +60,12 @@ class Plan:
 
     def key_of(self, program: str, room_id: str) -> str:
         """Return the key of a conversation."""
-        return self.conversation or f"{self.interface_of(program)}/{room_id}"
+        known = self.renamed.keys.get((program, room_id))
+        return self.conversation or known or f"{self.interface_of(program)}/{room_id}"
+
+    def sender_of(self, program: str, room_id: str, speaker: str) -> str:
+        """Return the id under which a speaker's lines are stored."""
+        return self.renamed.senders.get((program, room_id, speaker), speaker)
 
     def id_of(self, line: Line, message_id: str) -> str:
         """Return the id of a message; where several chats become one they are told apart."""
@@ -143,6 +150,9 @@ def store_export(
 ) -> Outcome:
     """Store the lines of an export, and return what became of them."""
     outcome, done = Outcome(), 0
+    for where, facts in plan.survey.rooms.items():
+        if facts.first_lines and plan.conversation is None:
+            find_renamed(call, plan.interface_of(where[0]), where, facts, plan.renamed)
     privacies, total = plan.privacies(), plan.survey.all_lines
     reading_on = _read_lines(call, found, reading, plan, outcome)
     try:
@@ -191,8 +201,10 @@ def _read_message(
     own = who is not None and not line.is_service and plan.is_persona(who)
     sender = None
     if who is not None and not line.is_service:
-        sender = PERSONA_SENDER if own else key_of(who.id, "the speaker's id", SPEAKER_BYTES)
+        stored_as = plan.sender_of(program, line.room.id, who.id)
+        sender = PERSONA_SENDER if own else key_of(stored_as, "the speaker's id", SPEAKER_BYTES)
         sender = f"name:{sender}" if sender == PERSONA_SENDER and not own else sender
+    text = said_without_thoughts(text) if own else text
     facts: dict[str, Any] = {"from": program, "text": text_digest(text)}
     if line.edited is not None:
         facts["edited"] = line.edited.isoformat()
@@ -302,7 +314,8 @@ def _find_replaced(call: Call, plan: Plan, key: str, made: Sequence[_Ready]) -> 
     for ready in made:
         for known in there:
             plain = (known.message_id or "").removeprefix(f"{ready.line.room.id}:")
-            if is_of_family(plain, ready.family) and number_of(plain) not in plan.survey.made:
+            is_same = is_of_family(plain, ready.family) and known.sender_id == ready.message.sender_id
+            if is_same and number_of(plain) not in plan.survey.made:
                 replaced.append((ready, known))
                 there.remove(known)
                 break

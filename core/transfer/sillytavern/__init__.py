@@ -114,7 +114,7 @@ class TavernReader:
         said, swipes, chosen = value.get("mes"), value.get("swipes"), value.get("swipe_id")
         if said is None and isinstance(swipes, list) and isinstance(chosen, int) and 0 <= chosen < len(swipes):
             said = swipes[chosen]
-        return text_of(said, "mes")
+        return lines.without_thoughts(text_of(said, "mes"), value)
 
     def _keep_blank(self, value: dict[str, Any]) -> None:
         line = json_text.keep(value)

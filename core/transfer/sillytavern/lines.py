@@ -12,7 +12,7 @@ from typing import Any
 from ...shapes import Role
 from ...stories.table_imported import NOTHING, Alternative, Beside, Recap
 from ...text.folding import clean
-from ..records import SPEAKER_BYTES, TEXT_BYTES, RefusedError
+from ..records import SPEAKER_BYTES, TEXT_BYTES, RefusedError, said_without_thoughts
 from . import recaps
 from .json_text import KEY, keep, kept
 
@@ -68,7 +68,8 @@ def who(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
 
 def take(value: Mapping[str, Any], text: str) -> Taken:
     """Return what a line comes to."""
-    line = {**value, "mes": None} if "mes" in value else dict(value)
+    is_whole = isinstance(value.get("mes"), str) and clean(value["mes"]) == text
+    line = {**value, "mes": None} if is_whole else dict(value)
     extra, own = recaps.take(value.get("extra"), recaps.OF_MESSAGE)
     if own:
         line["extra"] = extra
@@ -83,8 +84,9 @@ def _take_alternatives(line: dict[str, Any], text: str, own: Recap | None) -> tu
     swipes = line.get("swipes")
     if not isinstance(swipes, list) or not swipes:
         return ()
-    texts = [_text(swipe) for swipe in swipes]
-    line["swipes"] = [swipe if said is None else None for swipe, said in zip(swipes, texts, strict=True)]
+    texts = [_text(swipe, line) for swipe in swipes]
+    line["swipes"] = [None if said is not None and said == clean(swipe) else swipe
+                      for swipe, said in zip(swipes, texts, strict=True)]  # fmt: skip
     infos = line.get("swipe_info")
     infos = list(infos) if isinstance(infos, list) else []
     current = _current(line.get("swipe_id"), texts, text)
@@ -108,9 +110,14 @@ def _take_alternatives(line: dict[str, Any], text: str, own: Recap | None) -> tu
     return () if is_alone else tuple(made)
 
 
-def _text(swipe: Any) -> str | None:
+def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
+    """Return the text of a line as it is stored: a character's without its thoughts."""
+    return text if line.get("is_user") else said_without_thoughts(text)
+
+
+def _text(swipe: Any, line: Mapping[str, Any]) -> str | None:
     """Return an alternative's text as it is stored; None for one that cannot be: no text, blank, too large."""
-    made = clean(swipe) if isinstance(swipe, str) else ""
+    made = without_thoughts(clean(swipe), line) if isinstance(swipe, str) else ""
     is_small = len(made) * 4 <= TEXT_BYTES or len(made.encode("utf-8")) <= TEXT_BYTES
     return made if made.strip() and is_small else None
 
@@ -129,7 +136,7 @@ def make(said: Said) -> dict[str, Any]:
     """Return the line of a stored message."""
     held = kept(said.metadata)
     line = _new(said) if held is None else held
-    line["mes"] = said.text
+    line["mes"] = _shown(line.get("mes"), said.text, line)
     if held is not None and who(line)[2] != said.hidden:
         line["is_system"] = said.hidden
     beside = said.beside
@@ -139,6 +146,12 @@ def make(said: Said) -> dict[str, Any]:
         line["extra"] = extra
     _put_alternatives(line, said, is_new=held is None)
     return line
+
+
+def _shown(held: Any, text: str, line: Mapping[str, Any]) -> str:
+    """Return a stored text, with the thoughts it had in the file where it was not changed."""
+    is_same = isinstance(held, str) and without_thoughts(clean(held), line) == text
+    return str(held) if is_same else text
 
 
 def _new(said: Said) -> dict[str, Any]:
@@ -176,7 +189,12 @@ def _put_alternatives(line: dict[str, Any], said: Said, *, is_new: bool) -> None
         return
     length = max(len(swipes), max(alternatives) + 1)
     line["swipes"] = [
-        alternatives[n].text if n in alternatives else swipes[n] if n < len(swipes) else "" for n in range(length)
+        _shown(swipes[n] if n < len(swipes) else None, alternatives[n].text, line)
+        if n in alternatives
+        else swipes[n]
+        if n < len(swipes)
+        else ""
+        for n in range(length)
     ]
     current = next((n for n, each in alternatives.items() if each.is_current), None)
     if current is not None:
