@@ -15,6 +15,7 @@ import typer
 
 from ..errors import TransferError
 from ..memories.rules import DEFAULT_KIND
+from ..transfer.looks import WHAT_TO_DO, describe_file
 from . import output
 from .run import Run, ServerOption, refusals
 
@@ -155,7 +156,7 @@ def import_(
             )
     if is_items:
         run.answer(items.as_dict(), lambda: _print_items(items))
-        _end(items, strict=strict)
+        _end(items, file, strict=strict, taken=items.imported + items.duplicates)
         return
     queued = 0
     if consolidate and not dry_run and chats.stopped_after_row is None:
@@ -166,17 +167,23 @@ def import_(
         run.answer(told, lambda: _print_export(chats, queued))
     else:
         run.answer(told, lambda: _print_chats(chats))
-    _end(chats, strict=strict)
+    taken = chats.imported + chats.edited + chats.duplicates + chats.service + chats.memories + chats.could_import
+    _end(chats, file, strict=strict, taken=taken)
 
 
-def _end(result: ImportResult | ItemImport, *, strict: bool) -> None:
-    """Say what did not go in; end with 1 where it was stopped, with `strict` also where rows were not taken."""
+def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: int) -> None:
+    """Say what did not go in; end with 1 where it was stopped or nothing was taken, with `strict` also where rows
+    were not taken.
+    """
     if result.error_count:
         rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
         output.note(f"{rows} not taken; the reasons stand in the answer.", style="yellow")
     if result.stopped_after_row is not None:
         where = f"after row {result.stopped_after_row}" if result.stopped_after_row else "before anything was stored"
         output.note(f"Stopped {where}. Run the same command again to go on.", style="yellow")
+        raise typer.Exit(1)
+    if not taken and result.stopped_after_row is None:
+        output.note(f"Nothing was taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}", style="yellow")
         raise typer.Exit(1)
     if strict and result.error_count:
         raise typer.Exit(1)

@@ -26,6 +26,9 @@ LOOKED_FOR = (
 )  # fmt: skip
 """Names of which a message has one at least."""
 
+_ATTACHED = LOOKED_FOR[LOOKED_FOR.index("caption") + 1 :]
+"""Fields that hold what is attached."""
+
 _OBJECTS = ("from_user", "from", "chat", "payload")
 """Fields that have fields themselves."""
 _FOR_HOSTS = ("interface", "server_name")
@@ -53,7 +56,7 @@ def read_message(
     return IncomingMessage(
         message_id=_key(get(message, "message_id"), "message_id"),
         date=_date(get(message, "date"), now, notes),
-        text=_text(get(message, "text"), notes),
+        text=_text(get(message, "text"), notes) or _caption(message),
         interface=interface,
         interface_path=path,
         sender=sender,
@@ -158,6 +161,20 @@ def _text(value: Any, notes: list[str]) -> str:
     if note:
         notes.append(f"text {note}")
     return text or ""
+
+
+def _caption(message: Any) -> str:
+    """Return what is said under a picture or file: of the message, else the first of what is attached."""
+    said = text_at(message, "caption")
+    if said.strip():
+        return said
+    for name in _ATTACHED:
+        value = get(message, name)
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            said = "" if item is None or is_plain(item) else text_at(item, "caption")
+            if said.strip():
+                return said
+    return ""
 
 
 def _date(value: Any, now: datetime, notes: list[str]) -> datetime:

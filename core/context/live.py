@@ -109,14 +109,14 @@ def _reply(value: Any) -> ReplyNote | None:
 
 def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | None:
     """Return a live message as an entry, None when the value is no message."""
-    if is_plain(value) or not (isinstance(value, Mapping) or any(has(value, name) for name in TEXTS)):
+    if is_plain(value) or not (isinstance(value, Mapping) or any(has(value, name) for name in (*TEXTS, "caption"))):
         return None
     sender_id, sender_name, username = _sender(value)
     time, shown_time = _time(value)
     own = PERSONA_SENDER in ((sender_id,) if sender_id else (sender_name, username))
     return HistoryEntry(
         conversation=conversation,
-        text=_text(value, *TEXTS),
+        text=_text(value, *TEXTS, "caption"),
         sender_id=sender_id,
         sender_name=sender_name,
         username=username,

@@ -14,6 +14,7 @@ from ..base.file_order import settle_times
 from ..database.dialects import from_microseconds, microseconds
 from ..errors import TransferError
 from . import chat_records, lines, sillytavern
+from .looks import WHAT_TO_DO, describe_file
 from .records import Problem, Read, Reader, Record, Skipped, said_type
 
 _LOOKED_AT = 100
@@ -90,13 +91,7 @@ def recognise(path: Path, *, max_bytes: int = lines.MAX_BYTES) -> str:
         for name, (fits, _) in FORMATS.items():
             if isinstance(line.value, dict) and fits(line.value):
                 return name
-    what = "is empty" if not looked else "holds no conversation"
-    if looked and isinstance(looked[0].value, list):
-        what = "begins with a list, where one object a line is needed"
-    raise TransferError(
-        f"{str(path)!r} {what}. It must hold one JSON object a line: either {{conversation, session, id, timestamp, "
-        f"speaker, text}}, or a chat of SillyTavern."
-    )
+    raise TransferError(f"Nothing can be taken of {str(path)!r}: {describe_file(path)}. {WHAT_TO_DO}")
 
 
 def reader_of(format_name: str, zone: tzinfo) -> Reader:

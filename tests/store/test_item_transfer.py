@@ -25,6 +25,7 @@ from core.errors import StoreWriteError, TransferError
 from core.index import indexed
 from core.memories import table_transfer as item_transfer
 from core.privacy import set_privacy
+from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.items import ItemImport
@@ -436,9 +437,32 @@ def test_l41_a_character_book(db: Database) -> None:
     metadata = {n: json.loads(rows[f"entry {n}"].metadata) for n in (4, 5, 6)}
     assert [(m["disabled"], m["constant"]) for m in metadata.values()] == [(False, False), (True, False), (False, True)]
     assert metadata[5]["patterns"] == ["/re/i"] and metadata[5]["book"] == "Lore" and metadata[5]["uid"] == 105
-    hits = search_memories(tags=["key5"], db=db, settings=DEFAULTS, scope=scope)
-    assert [hit["snippet"] for hit in hits] == ["entry 5"]
+    hits = search_memories(tags=["key4"], db=db, settings=DEFAULTS, scope=scope)
+    assert [hit["snippet"] for hit in hits] == ["entry 4"]
     assert _import(db, scope, {"entries": entries}).imported == 0
+
+
+@pytest.mark.parametrize("form", ["world_info", "character_book"])
+def test_l41_entries_of_a_book_have_the_effect_they_have_there(db: Database, form: str) -> None:
+    """A disabled entry is shown to nobody, a constant one always, and a macro names who is meant."""
+    scope = Scope(f"iris{own_scope().persona}")
+    entries: list[dict[str, Any]] = [
+        {"uid": 0, "key": ["{{char}}"], "keys": ["{{char}}"], "content": "{{char}} met {{User}} and <BOT> waved"},
+        {"uid": 1, "key": ["rome"], "keys": ["rome"], "content": "Rome is lost", "disable": True, "enabled": False},
+        {"uid": 2, "key": ["rain"], "keys": ["rain"], "content": "It always rains here", "constant": True},
+    ]
+    if form == "world_info":
+        value: Any = {"entries": {str(n): entry for n, entry in enumerate(entries)}}
+        name = scope.persona
+    else:
+        value, name = {"data": {"name": "Iris", "character_book": {"entries": entries}}}, "Iris"
+    assert _import(db, scope, value).imported == 3
+    hits = search_memories(query="met", db=db, settings=DEFAULTS, scope=scope)
+    assert [hit["snippet"] for hit in hits] == [f"{name} met the user and {name} waved"]
+    assert search_memories(query="Rome", db=db, settings=DEFAULTS, scope=scope) == []
+    message = {"text": "good morning", "interface_path": "tg/1", "from_user": {"id": 1, "full_name": "Ann"}}
+    prompt = build_json_prompt(message, db=db, settings=DEFAULTS, scope=scope)
+    assert "It always rains here" in json.dumps(prompt) and "Rome is lost" not in json.dumps(prompt)
 
 
 def test_l41_the_other_formats(db: Database) -> None:

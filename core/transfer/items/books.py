@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...memories.rules import SAVED
 from ...text.folding import clean
 from .rows import EMPTY, Row, uid_of
 
-_TEXT, _COMMENT = "content", "comment"
+_TEXT = "content"
+_MACRO = re.compile(r"\{\{\s*(?:(char)|(user))\s*\}\}|<(?:(BOT|CHAR)|(USER))>", re.IGNORECASE)
 
 
 def is_world_info(entries: Any) -> bool:
@@ -39,14 +42,33 @@ def _read_entry(
     found = [key for name in keys for key in _keys(entry.get(name))]
     left = {name: value for name, value in entry.items() if name not in (_TEXT, "disable", "enabled", "uid", *keys)}
     patterns = [key for key in found if _is_pattern(key)]
-    metadata: dict[str, Any] = {"uid": told, "disabled": is_disabled, "constant": entry.get("constant") is True}
+    is_constant = entry.get("constant") is True
+    metadata: dict[str, Any] = {"uid": told, "disabled": is_disabled, "constant": is_constant}
     metadata |= {"book": book} if book else {}
     metadata |= {"patterns": patterns} if patterns else {}
     metadata |= {
         name: value for name, value in left.items() if name not in metadata and value not in (None, "", [], {})
     }
     tags = [key for key in found if not _is_pattern(key)]
-    return Row(number, told, {"text": text, "tags": tags, "metadata": metadata})
+    value: dict[str, Any] = {"text": text, "tags": tags, "metadata": metadata}
+    if is_constant:
+        value["kind"] = SAVED  # shown in every prompt, whatever is said
+    if is_disabled:
+        value["quarantined"] = True  # shown in none until somebody releases it
+    return Row(number, told, value, character="")
+
+
+def fill_macros(value: Mapping[str, Any], character: str, user: str) -> dict[str, Any]:
+    """Return an entry with names in place of {{char}} and {{user}}, in its text and its keys."""
+
+    def fill(text: Any) -> Any:
+        return _MACRO.sub(lambda found: character if found[1] or found[3] else user, text) if _is_text(text) else text
+
+    return {**value, "text": fill(value["text"]), "tags": [fill(tag) for tag in value["tags"]]}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _keys(value: Any) -> list[str]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TextIO
 
 from ...errors import TransferError
+from ..looks import describe_file
 from . import books, json_stream, programs, yaml_safe
 from .pieces import LINES, MAX_ITEMS, ROOT, BadValue, Piece, too_many_items
 from .rows import Row
@@ -53,7 +54,8 @@ class Rows:
                 yield row
             self.format = sorter.format
             if not self.format:
-                raise TransferError(f"The file is of no shape that is known. {_SHAPES}.")
+                looks = f": {describe_file(self._file.path)}" if self._file.path else ""
+                raise TransferError(f"The file is of no shape that is known{looks}. {_SHAPES}.")
 
 
 def _parsed(stream: TextIO, syntax: Syntax) -> Iterator[Piece]:
@@ -184,7 +186,7 @@ class _Sorter:
         elif key in ("character_book", "data") and not self.format:
             book = books.find_book(value)
             if book is not None and self._is("character_book"):
-                yield from books.read_book(book)
+                yield from (row._replace(character=_name_at(value)) for row in books.read_book(book))
 
     def _dumped(self, value: dict[str, Any]) -> Iterator[Row]:
         """Yield the rows of one table of a dump; its other parts say nothing of interest."""
@@ -196,6 +198,11 @@ class _Sorter:
             is_memory = table == "memories" and isinstance(entry, dict)
             make = programs.read_synth if is_memory else lambda n, e: programs.refuse_other_table(n, table, e)
             yield make(self._number, entry)
+
+
+def _name_at(card: Any) -> str:
+    name = card.get("name") if isinstance(card, dict) and isinstance(card.get("character_book"), dict) else None
+    return name.strip() if isinstance(name, str) else ""
 
 
 def _is_dumped(value: Any) -> bool:

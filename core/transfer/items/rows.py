@@ -32,6 +32,8 @@ class Row(NamedTuple):
     """A text, or a mapping in the names of an export; None where the row is not taken."""
     reason: str = ""
     """Why it is not taken."""
+    character: str | None = None
+    """Of an entry of a book, whom its {{char}} names; blank is the persona."""
 
 
 def uid_of(value: Any, missing: str | int | None = None) -> str | int | None:
@@ -49,6 +51,8 @@ class Reading:
     default_kind: str
     now: datetime
     session_ttl_seconds: int
+    user_name: str = "the user"
+    """Whom {{user}} names in entries of a book."""
 
 
 _COLUMNS = (

@@ -47,15 +47,15 @@ class File:
 
     def __init__(self, source: Source, max_bytes: int = pieces.MAX_BYTES) -> None:
         self._max_bytes = pieces.check_bytes(max_bytes)
-        self._path: Path | None = None
+        self.path: Path | None = None
         self._stream: Any = None
         self.name: str
         if isinstance(source, (bytes, bytearray)):
             self._stream, self.name = io.BytesIO(source), ""
         elif isinstance(source, (str, os.PathLike)):
-            self._path = Path(source)
-            self.name = self._path.name
-            _check(self._path)
+            self.path = Path(source)
+            self.name = self.path.name
+            _check(self.path)
         else:
             if not callable(getattr(source, "read", None)):
                 raise TypeError(
@@ -88,8 +88,8 @@ class File:
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        if self._path is not None:
-            with self._path.open("rb") as raw:
+        if self.path is not None:
+            with self.path.open("rb") as raw:
                 yield raw
             return
         self._stream.seek(0)

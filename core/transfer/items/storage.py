@@ -14,6 +14,8 @@ from ...errors import MessageError, StoreError, TransferError
 from ...memories import table_transfer
 from ...memories.new_item import NewMemory
 from ...memories.table_transfer import Known
+from ...text.hits import name_persona
+from . import books
 from .reader import Rows
 from .rows import NotTakenError, Reading, read
 
@@ -87,7 +89,11 @@ def _ready(rows: Rows, reading: Reading, importing: Importing) -> Iterator[Ready
             importing.refuse(ItemProblem(row.number, row.reason, row.uid))
             continue
         try:
-            memory = read(row.value, reading)
+            value = row.value
+            if row.character is not None and value is not None:
+                character = row.character or name_persona(reading.scope.persona)
+                value = books.fill_macros(value, character, reading.user_name)
+            memory = read(value, reading)
         except NotTakenError as error:
             importing.refuse(ItemProblem(row.number, str(error), row.uid))
             continue

@@ -150,9 +150,9 @@ def store_export(
 ) -> Outcome:
     """Store the lines of an export, and return what became of them."""
     outcome, done = Outcome(), 0
-    for where, facts in plan.survey.rooms.items():
+    for room, facts in plan.survey.rooms.items():
         if facts.first_lines and plan.conversation is None:
-            find_renamed(call, plan.interface_of(where[0]), where, facts, plan.renamed)
+            find_renamed(call, plan.interface_of(facts.program), room, facts, plan.renamed)
     privacies, total = plan.privacies(), plan.survey.all_lines
     reading_on = _read_lines(call, found, reading, plan, outcome)
     try:

@@ -452,3 +452,18 @@ def test_g12_the_host_s_message_is_left_as_it_is() -> None:
     message = {"message_id": 1, "date": None, "text": "a\x00"}
     found: IncomingMessage = read(dict(message))
     assert found.raw == message
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"text": "", "caption": "my cat"},
+        {"caption": "my cat", "photo": [{"file_id": "x"}]},
+        {"text": None, "attachments": [{"file_name": "a.jpg"}, {"file_name": "b.jpg", "caption": "my cat"}]},
+        {"photo": {"caption": "my cat"}},
+        {"text": "my cat", "caption": "another"},
+    ],
+)
+def test_p2_a_caption_is_the_text_of_a_picture(given: dict[str, Any]) -> None:
+    """What is written under a picture is what the person said, to be answered and remembered."""
+    assert read_message(given, now=NOW).text == "my cat"

@@ -171,16 +171,16 @@ def test_the_format_is_recognised(tmp_path: Path) -> None:
     ("values", "said"),
     [
         ((), "is empty"),
-        (([ROW, ROW],), "begins with a list"),
-        (({"a": 1},), r"holds no conversation\. It must .* speaker, text}, or a chat of SillyTavern\.$"),
-        ((7,), "no conversation"),
+        (([ROW, ROW],), "is a JSON list"),
+        (({"a": 1},), r"the keys a\. Import takes"),
+        ((7,), "neither JSON"),
     ],
 )
 def test_f76_a_wrong_shape_is_refused(tmp_path: Path, values: tuple[object, ...], said: str) -> None:
     """The sentence says what is there and what is needed."""
     with pytest.raises(TransferError, match=said) as caught:
         recognise(_file(tmp_path, *values))
-    assert "one JSON object a line" in str(caught.value)
+    assert "JSON lines of" in str(caught.value)
 
 
 def test_a_survey_counts_everything_once(tmp_path: Path) -> None:
