@@ -28,7 +28,6 @@ from . import (
     config,
     conversations,
     db,
-    doctor,
     forgetting,
     history_engine,
     jobs,
@@ -163,7 +162,6 @@ history = _awaitable(relationships.history)
 list_recent = _awaitable(relationships.list_recent)
 relationship_text = _awaitable(relationships.relationship_text)
 
-examine = _awaitable(doctor.examine)
 
 delete_quarantined = _awaitable(forgetting.delete_quarantined)
 
@@ -283,4 +281,3 @@ migrate = _awaitable(db.migrate)
 open_database = _awaitable(db.open_database)
 pack_index = _awaitable(db.pack_index)
 reindex = _awaitable(db.reindex)
-verify_index = _awaitable(db.verify_index)

@@ -15,7 +15,6 @@ from .config import Settings
 from .database.engine import Database
 from .errors import MessageError
 from .index import repair as search_repair
-from .index.differences import Difference
 from .index.entries import Progress
 from .memories import capture, table_sources
 from .memories import new_item as memory_input
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Database",
-    "Difference",
     "Finding",
     "Migrated",
     "check_server",
@@ -45,7 +43,6 @@ __all__ = [
     "open_database",
     "pack_index",
     "reindex",
-    "verify_index",
 ]
 
 
@@ -193,16 +190,17 @@ _MORE += ("quarantined", "source_message_ids", "expires_at", "metadata")
 
 
 def check_server(db: Database | None = None, *, progress: Progress | None = None) -> list[Finding]:
-    """Return what is wrong or missing on the server, each with the remedy; nothing is changed.
+    """Return what is wrong with the database or worth knowing, each with the remedy; nothing is changed.
 
-    Reads every text once, to tell which somebody changed by SQL.
+    It looks at the server, rights, tables, values that cannot be read, the search index, rows that belong to nobody and
+    what has expired, and counts the memories of each kind. It reads every row.
 
     Args:
         db: None is the database of the connection string, as it is.
         progress: called with what is being read, how many rows are done, and 0.
 
     Returns:
-        Errors first; an empty list is a database in good order.
+        Errors first, then warnings, then notes.
 
     Raises:
         StoreReadError: the database cannot be reached or not be looked at.
@@ -212,21 +210,22 @@ def check_server(db: Database | None = None, *, progress: Progress | None = None
     >>> check_server(open_database("sqlite://"))
     []
     """
-    bare = _bare(db)
-    return check.check_server(bare, texts=True, progress=progress)
+    return check.check_server(_bare(db), progress=progress)
 
 
-def migrate(db: Database | None = None, *, progress: Progress | None = None) -> Migrated:
-    """Bring the database to the present schema; a second run changes nothing and says so.
+def migrate(db: Database | None = None) -> Migrated:
+    """Make the tables of an empty database, or bring those of an earlier version to the present.
+
+    A second run changes nothing and says so.
 
     Args:
         db: None is the database of the connection string, as it is.
-        progress: called with what is being done, how many are done and how many there are.
 
     Returns:
-        The revisions that ran, the tables taken over from the original application, and a sentence for each step.
+        The revisions that ran, and a sentence for each step.
 
     Raises:
+        StoreError: the database has tables of another program with names of ours, and was left as it is.
         StoreWriteError: a step failed; the steps before it stay, and the next run goes on from there.
 
     >>> from prompt_engine import open_database
@@ -234,23 +233,21 @@ def migrate(db: Database | None = None, *, progress: Progress | None = None) -> 
     >>> migrate(open_database("sqlite://")).messages
     ('The database is at the present version. Nothing was changed.',)
     """
-    return migration.migrate(_bare(db), progress=progress)
+    return migration.migrate(_bare(db))
 
 
 def reindex(
     db: Database | None = None,
     *,
-    changed: bool = False,
     progress: Progress | None = None,
 ) -> int:
-    """Build the search index of rows that are not indexed yet, then put right whatever `verify_index` lists.
+    """Build the search index of rows that are not indexed yet, then put right what differs from the rows.
 
     Rows that others inserted by SQL get their place first. Writers go on meanwhile; searches use the plain predicates
     for a source until it is complete. Interrupted, it goes on where it stopped.
 
     Args:
         db: None is the database of the process.
-        changed: instead of all that, index the rows anew whose text or tags somebody changed by SQL.
         progress: called with what is being done, how many are done and how many there are.
 
     Returns:
@@ -266,10 +263,6 @@ def reindex(
     """
     handle = defaults.handle(db)
     taken = inserted_rows.take_in_all(handle, progress)
-    if changed:
-        from .index import changed as changed_rows  # noqa: PLC0415 - loads numpy
-
-        return taken + changed_rows.mend_changed(handle, progress)
     done = search_repair.backfill(handle, progress)
     if done:
         pack_index(handle, progress=progress)
@@ -304,27 +297,6 @@ def pack_index(db: Database | None = None, *, progress: Progress | None = None) 
     from .index import packing  # noqa: PLC0415 - loads numpy
 
     return packing.pack_all(defaults.handle(db), progress)
-
-
-def verify_index(db: Database | None = None, *, progress: Progress | None = None) -> list[Difference]:
-    """Return every place where the search index is not what the rows give; empty when they agree.
-
-    Args:
-        db: None is the database of the process.
-        progress: called with what is being done, how many are done and how many there are.
-
-    Returns:
-        One entry a place, with what stands there and what should.
-
-    Raises:
-        StoreReadError: the database cannot be reached.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.db import verify_index
-    >>> verify_index(open_database("sqlite://"))
-    []
-    """
-    return list(search_repair.differences(defaults.handle(db), progress))
 
 
 def _bare(db: Database | None) -> Database:

@@ -53,7 +53,6 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.db": None,
     "prompt_engine.admin": None,
     "prompt_engine.api": None,
-    "prompt_engine.doctor": None,
     "prompt_engine.forgetting": ("Forgotten", "delete_quarantined"),
     "prompt_engine.tokens": None,
     "prompt_engine.transcripts": None,

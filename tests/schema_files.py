@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Column, Table
-from sqlalchemy.types import BigInteger, Integer, LargeBinary, String
+from sqlalchemy.types import BigInteger, Integer, LargeBinary
 
 from core.base import resources
-from core.database.dialects import Key, Time
+from core.database.dialects import Key, StoredText, Time
 from core.database.sources import ALL
 from core.upkeep import ddl, inspection, migration
 
@@ -91,7 +91,7 @@ def _bytes(column: Column[Any]) -> int:
         return 32
     if isinstance(kind, Integer):
         return 4
-    assert isinstance(kind, String)
+    assert isinstance(kind, StoredText)
     return 4 * (kind.length or 0)
 
 

@@ -15,8 +15,8 @@ from starlette.responses import RedirectResponse
 
 from ..calls.call import GivenSettings
 from ..calls.defaults import check_model, known_settings
+from ..config.admin_token import admin_token
 from ..database.engine import Database
-from ..doctor.rules import admin_token
 from ..errors import ConfigError, CoreError
 from . import (
     bodies,

@@ -11,10 +11,11 @@ from sqlalchemy import Connection, Integer, bindparam, null, select
 
 from ..database import sources
 from ..database.bulk import chunks
-from ..database.dialects import Key, read_time
+from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.schema import conversations
 from ..database.sources import SourceTable
+from ..database.stored_values import read_time
 from ..index import entries as index_entries
 from ..index import table as search_index
 from ..index.entries import derive_columns, list_texts
@@ -29,8 +30,6 @@ from .rules import AudienceKey, split_key
 
 INSERTED = 0
 """The audience of a row that somebody inserted by SQL."""
-NOBODY = -1
-"""The audience of a row whose own is lost: nobody sees it."""
 RANGE = 200
 """Rows taken in in one transaction."""
 MOST_AT_A_READ = 2000

@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 
 from ..base import logs
 from ..database import statements
-from ..database.dialects import from_key
 from ..database.engine import Database
+from ..database.stored_values import from_key
 from ..errors import StoreError, StoreReadError
 from ..index.lookups import NO_MATCH, TAG, TERM_BYTES, UNLISTED, WORD
 from ..scope import Privacy, Scope

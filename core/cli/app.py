@@ -16,7 +16,6 @@ from . import (
     config,
     db,
     demo,
-    doctor,
     export,
     forget,
     health,
@@ -114,7 +113,6 @@ _add_group(
         "stats": db.stats,
         "reindex": db.reindex,
         "pack": db.pack,
-        "verify": db.verify,
         "maintenance": db.run_script,
         "backup": db.backup,
     },
@@ -167,7 +165,6 @@ _add_group(
 run.add_command(app, "serve", serve.serve, without={"persona_id", "as_json"}, creates=True)
 run.add_command(app, "health", health.health, without={"database", "persona_id"})
 run.add_command(app, "mcp", mcp.mcp, without={"as_json"}, creates=True)
-run.add_command(app, "doctor", doctor.doctor, without={"persona_id"})
 run.add_command(app, "demo", demo.demo, without={"database", "persona_id"})
 
 

@@ -108,7 +108,7 @@ def check(run: Run) -> None:
 
 def _find_token_problems(stored: Mapping[str, str]) -> list[Problem]:
     """Return what keeps `serve` from starting with the ADMIN_TOKEN that is set; nothing where none is."""
-    from ..doctor.rules import LEAST_TOKEN, admin_token
+    from ..config.admin_token import LEAST_TOKEN, admin_token
 
     try:
         with _without_log():

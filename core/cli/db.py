@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,10 +18,9 @@ from . import output
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..db import Difference, Finding, Migrated
+    from ..db import Finding
     from ..upkeep.maintenance import Ran, Script, Value
 
-CheckOption = Annotated[bool, typer.Option("--check", help="Change nothing, list what is missing or differs.")]
 NameArgument = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Which script; without it they are listed.", show_default=False)
 ]
@@ -31,10 +29,9 @@ SetOption = Annotated[
 ]
 BackupArgument = Annotated[Path, typer.Argument(metavar="FILE", help="File that is written.", show_default=False)]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
-ChangedOption = Annotated[bool, typer.Option("--changed", help="Only rows whose text or tags somebody changed by SQL.")]
 ApplyOption = Annotated[bool, typer.Option("--apply", help="Change, not only count.")]
 
-_SHOWN = 20
+_STYLES = {"error": "red", "warning": "yellow"}
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 _NO_ADVICE = "The database's own log may say more."
 """In place of the advice to run the subcommand that is running."""
@@ -42,90 +39,61 @@ _NO_ADVICE = "The database's own log may say more."
 
 def init(run: Run) -> None:
     """Make the tables. A database that has them stays as it is."""
-    from .. import db as door
-    from ..upkeep import check as checking
-    from ..upkeep import migration as migrating
+    from ..db import migrate as make_tables
 
     db = run.open_bare()
-    before = checking.count_rows(db)
-    if before and migrating.list_pending(db):
-        raise StoreError("The tables are of an earlier version. Bring them to the present: prompt-engine db migrate")
-    messages = list(door.migrate(db).messages) if not before else ["The tables are there already; nothing was changed."]
-    value = {"database": db.target.shown, "created": not before, "messages": messages}
-    run.answer(value, lambda: output.facts([("Database", db.target.shown), ("Done", " ".join(messages))]))
+    done = make_tables(db)
+    value = {"database": db.target.shown, "created": done.changed, "messages": list(done.messages)}
+    run.answer(value, lambda: output.facts([("Database", db.target.shown), ("Done", " ".join(done.messages))]))
 
 
-def migrate(run: Run, only_check: CheckOption = False) -> None:
+def migrate(run: Run) -> None:
     """Bring the database to the present.
 
     Each step may run again; when there is nothing to do, nothing is changed and that is said.
     """
     from .. import db as door
-    from ..upkeep import check as checking
 
-    run.creates = not only_check
-    db = run.open_bare()
-    if only_check:
-        _answer_findings(run, [one for one in checking.check_server(db) if "db migrate" in one.remedy])
-        return
-    with output.bar() as bar:
-        migrated = door.migrate(db, progress=bar)
-    run.answer(_migration_facts(migrated), lambda: _print_migrated(migrated))
-
-
-def _migration_facts(migrated: Migrated) -> dict[str, Any]:
-    adopted = {
-        name: {"rows": one.rows, "broken": [asdict(broken) for broken in one.broken]}
-        for name, one in migrated.adopted.items()
-    }
-    value = {"changed": migrated.changed, "applied": list(migrated.applied), "adopted": adopted}
-    return value | {"messages": list(migrated.messages)}
-
-
-def _print_migrated(migrated: Migrated) -> None:
-    for message in migrated.messages:
-        output.say(output.clean(message))
-    for name, one in migrated.adopted.items():
-        if one.broken:
-            output.heading(f"Values mended in {name}: {len(one.broken)}")
-            rows = [tuple(asdict(broken).values()) for broken in one.broken[:_SHOWN]]
-            output.table(tuple(asdict(one.broken[0])), rows)
+    run.creates = True
+    done = door.migrate(run.open_bare())
+    value = {"changed": done.changed, "applied": list(done.applied), "messages": list(done.messages)}
+    run.answer(value, lambda: output.lines(map(output.clean, done.messages)))
 
 
 def check(run: Run) -> None:
-    """List what is missing or wrong, and what mends it.
+    """List what is wrong, and what mends it. Changes nothing.
 
     The exit code is 1 if anything is an error.
     """
     from .. import db as door
     from ..database.failures import LOOK
 
+    db = run.open_bare()
     try:
         with output.bar() as bar:
-            findings = door.check_server(run.open_bare(), progress=bar)
+            findings = door.check_server(db, progress=bar)
     except StoreError as error:
         if LOOK not in str(error):
             raise
         raise StoreError(str(error).replace(LOOK, _NO_ADVICE), source=error.source, number=error.number) from None
-    _answer_findings(run, findings)
-
-
-def _answer_findings(run: Run, findings: list[Finding]) -> None:
     run.answer([asdict(one) for one in findings], lambda: _print_findings(findings))
     if any(one.severity == "error" for one in findings):
         raise typer.Exit(1)
 
 
 def _print_findings(findings: list[Finding]) -> None:
-    if not findings:
+    from ..upkeep.check import EMPTY
+
+    if not any(one.severity in _STYLES or one.what == EMPTY for one in findings):
         output.say("The database is in order.")
     for one in findings:
-        place = f" {one.where}" if one.where else ""
-        output.say(
-            output.clean(f"{one.severity}: {one.what}{place}"), style="red" if one.severity == "error" else "yellow"
-        )
-        output.indented(f"there: {one.there}; needed: {one.needed}")
-        output.indented(f"mend: {one.remedy}")
+        if one.what == EMPTY:
+            output.say(f"{one.what}: {one.remedy}")
+            continue
+        place = f" {one.where}:" if one.where else ""
+        output.say(output.clean(f"{one.severity}:{place} {one.what}"), style=_STYLES.get(one.severity, ""))
+        if one.remedy:
+            output.indented(f"mend: {one.remedy}")
 
 
 def stats(run: Run) -> None:
@@ -143,7 +111,7 @@ def stats(run: Run) -> None:
     )
 
 
-def reindex(run: Run, changed: ChangedOption = False) -> None:
+def reindex(run: Run) -> None:
     """Complete and mend the search index.
 
     Others may write meanwhile; interrupted, it goes on where it was when it is run again.
@@ -151,7 +119,7 @@ def reindex(run: Run, changed: ChangedOption = False) -> None:
     from .. import db as door
 
     with output.bar() as bar:
-        done = door.reindex(run.db, changed=changed, progress=bar)
+        done = door.reindex(run.db, progress=bar)
     said = f"{done} rows were indexed or mended." if done else "The search index is complete; nothing was changed."
     run.answer({"done": done}, said)
 
@@ -171,29 +139,6 @@ def pack(run: Run) -> None:
     seconds = round(time.monotonic() - began, 1)
     said = f"{done} rows were packed, in {seconds} seconds." if done else "There was nothing to pack."
     run.answer({"done": done, "seconds": seconds}, said)
-
-
-def verify(run: Run) -> None:
-    """Compare the search index with the rows.
-
-    The exit code is 1 if they differ.
-    """
-    from .. import db as door
-
-    with output.bar() as bar:
-        differences = door.verify_index(run.db, progress=bar)
-    run.answer([asdict(one) for one in differences], lambda: _print_differences(differences))
-    if differences:
-        raise typer.Exit(1)
-
-
-def _print_differences(differences: list[Difference]) -> None:
-    if not differences:
-        output.say("The search index agrees with the rows. Texts changed by SQL: prompt-engine db check.")
-        return
-    counts = Counter((one.table, one.kind) for one in differences)
-    output.say(f"{len(differences)} places differ. Mend them with: prompt-engine db reindex")
-    output.table(("table", "what", "places"), [(*key, count) for key, count in sorted(counts.items())], right=(2,))
 
 
 def backup(run: Run, file: BackupArgument, force: ForceOption = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import random
 import socket
 import ssl
@@ -21,6 +22,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from ..errors import ConfigError
 from . import failures
 from .files import resolve_file
+from .stored_values import decode
 
 Family = Literal["mysql", "sqlite"]
 
@@ -62,6 +64,11 @@ class Target:
     in_memory: bool
     shown: str
     """The connection string with the password as dots."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it is a file that is only read: `?mode=ro`."""
+        return self.url.query.get("mode") == "ro"
 
     @property
     def is_missing(self) -> bool:
@@ -338,13 +345,22 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
     writing = create_engine(target.url, **common)
     for engine in (reading, writing):
         _listen_sqlite(engine, timeout_seconds)
+        event.listen(engine, "do_connect", lambda *_: make_private(target))
     return reading, writing
+
+
+def make_private(target: Target) -> None:
+    """Make the file of a new database so that its owner alone may read it, as SQLite's own files beside it then are."""
+    if target.is_missing and not target.read_only:
+        with suppress(OSError):  # SQLite says what is wrong
+            os.close(os.open(str(target.url.database), os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _listen_sqlite(engine: Engine, timeout_seconds: float) -> None:
     """Have each connection of an engine set up as it is made."""
 
     def connected(connection: Any, _record: Any) -> None:
+        connection.text_factory = decode  # its own fails on bytes that are not UTF-8, and with them the whole statement
         _start_wal(connection, timeout_seconds)
         # What is deleted is overwritten with zeros: else texts that were forgotten stay readable in the file.
         for pragma in ("synchronous = FULL", "foreign_keys = ON", "cache_size = -16000", "secure_delete = ON"):

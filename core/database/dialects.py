@@ -12,6 +12,7 @@ from sqlalchemy import (
     Dialect,
     Integer,
     LargeBinary,
+    Numeric,
     String,
     Table,
     Text,
@@ -24,6 +25,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from .stored_values import read_number, read_text, read_time
 
 COLLATION = "utf8mb4_bin"
 LIKE_ESCAPE = "!"
@@ -58,7 +61,7 @@ class Key(TypeDecorator[str]):
         return None if value is None else as_key(value, dialect.name)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
-        return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else value
+        return value if type(value) is str else read_text(value)
 
 
 class JsonText(TypeDecorator[Any]):
@@ -76,8 +79,8 @@ class JsonText(TypeDecorator[Any]):
         return None if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
-        """Return the text as stored; `database.rows` reads it, since a broken one must not fail the rest."""
-        return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else value
+        """Return the text as stored; `stored_values.read_json` reads it."""
+        return read_text(value)
 
 
 class _MysqlJson(mysql.JSON):
@@ -111,21 +114,6 @@ class Time(TypeDecorator[datetime]):
         return read_time(value)
 
 
-def read_time(value: Any) -> datetime | None:
-    """Return a stored time as an aware datetime, None when it cannot be read."""
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC)
-    if isinstance(value, (bytes, bytearray)):
-        value = value.decode("utf-8", "replace")
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return None
-
-
 def microseconds(moment: datetime | None) -> int:
     """Return microseconds since 1970, NEVER_US for None: how the search tables order rows."""
     if moment is None:
@@ -139,8 +127,53 @@ def from_microseconds(value: int) -> datetime | None:
     return None if value == NEVER_US else EPOCH + timedelta(microseconds=value)
 
 
+class StoredText(TypeDecorator[str]):
+    """A text for people, read whatever stands there: SQLite keeps bytes in a text column, too."""
+
+    impl: Any = Text
+    cache_ok: bool | None = True
+
+    def __init__(self, length: int | None = None) -> None:
+        super().__init__()
+        self.length = length
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(Text() if self.length is None else String(self.length))
+        if self.length is None:
+            return dialect.type_descriptor(mysql.MEDIUMTEXT(charset="utf8mb4", collation=COLLATION))
+        return dialect.type_descriptor(mysql.VARCHAR(self.length, charset="utf8mb4", collation=COLLATION))
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
+        return value if type(value) is str else read_text(value)
+
+
+class Decimal(TypeDecorator[float]):
+    """A number with decimals, None where something else stands there."""
+
+    impl: Any = Numeric
+    cache_ok: bool | None = True
+
+    def __init__(self, digits: int, decimals: int) -> None:
+        super().__init__(digits, decimals, asdecimal=False)
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(_Decimal(self.impl.precision, self.impl.scale, asdecimal=False))
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> float | None:  # noqa: ARG002 - the interface of types
+        number = read_number(value)
+        return None if number is None else float(number)
+
+
+class _Decimal(Numeric[Any]):
+    """The server's column without SQLAlchemy's own reading, which fails on what is no number."""
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:  # noqa: ARG002 - the interface of types
+        return None
+
+
 ID = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
-LONG_TEXT = Text().with_variant(mysql.MEDIUMTEXT(charset="utf8mb4", collation=COLLATION), "mysql", "mariadb")
+LONG_TEXT = StoredText()
 FLAG = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
 SMALL = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
 COUNT16 = Integer().with_variant(mysql.SMALLINT(unsigned=True), "mysql", "mariadb")
@@ -148,11 +181,9 @@ PACKED = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 HASH = LargeBinary().with_variant(mysql.BINARY(32), "mysql", "mariadb")
 
 
-def name_type(length: int) -> TypeEngine[str]:
+def name_type(length: int) -> StoredText:
     """A short text for people, at most `length` code points."""
-    return String(length).with_variant(
-        mysql.VARCHAR(length, charset="utf8mb4", collation=COLLATION), "mysql", "mariadb"
-    )
+    return StoredText(length)
 
 
 class json_has_text(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
@@ -218,11 +249,6 @@ def has_keyword(column: ColumnElement[str], pattern: Any) -> ColumnElement[bool]
 def as_key(text: str, family: str) -> Any:
     """Return a key as the driver wants it: text on SQLite, bytes on servers."""
     return text if family == "sqlite" or not text else text.encode("utf-8")
-
-
-def from_key(value: Any) -> str:
-    """Return a key read without its column type as text."""
-    return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
 
 
 def insert_ignore(table: Table, family: str) -> Any:

@@ -10,9 +10,8 @@ from sqlalchemy import Integer, literal_column, null, type_coerce
 from sqlalchemy.sql.elements import Label
 from sqlalchemy.types import NullType
 
-from .dialects import from_key, read_time
-from .rows import read_object, read_texts
 from .statements import Part
+from .stored_values import read_number, read_object, read_text, read_texts, read_time
 
 R = TypeVar("R")
 
@@ -34,19 +33,17 @@ class Kind(NamedTuple):
 
 
 def _number(value: Any) -> int | None:
-    return value if value is None or type(value) is int else int(value)
+    return value if value is None or type(value) is int else read_number(value)
 
 
-def _key(value: Any) -> str | None:
-    if value is None or type(value) is str:
-        return value
-    return value.decode("utf-8", "replace") if type(value) is bytes else from_key(value)
+def _text(value: Any) -> Any:
+    return value if value is None or type(value) is str else read_text(value)
 
 
-TEXT = Kind(True, None)
+TEXT = Kind(True, _text)
 NUMBER = Kind(True, _number)
 """A whole number; beside texts it comes as one."""
-KEY = Kind(False, _key)
+KEY = Kind(False, _text)
 TIME = Kind(False, read_time)
 OBJECT = Kind(False, read_object)
 TEXT_LIST = Kind(False, read_texts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -14,7 +13,7 @@ from ..errors import MessageError
 from ..text.folding import clean
 from ..text.strict_json import make_strict
 from .bulk import write_many
-from .dialects import read_time
+from .stored_values import read_json, read_list, read_object, read_texts, read_time
 
 __all__ = ["confirm_row", "insert_rows", "json_value", "name", "number", "read_json", "read_list", "read_object",
            "read_texts", "read_time", "short_interface", "text", "yes_no"]  # fmt: skip
@@ -147,36 +146,6 @@ def confirm_row(table: Table, persona: str, row_id: int, result: T) -> Callable[
         return result if connection.execute(there).first() else None
 
     return confirm
-
-
-# Reading
-
-
-def read_json(value: object) -> Any:
-    """Return what a JSON column holds, None when it is broken or NULL."""
-    if isinstance(value, (str, bytes, bytearray)):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return None
-    return value
-
-
-def read_list(value: object) -> list[Any]:
-    """Return the array a JSON column holds, [] for everything else."""
-    found = read_json(value)
-    return list(found) if isinstance(found, list) else []
-
-
-def read_texts(value: object) -> list[str]:
-    """Return the texts of the array a JSON column holds; elements that are no text are left out."""
-    return [item for item in read_list(value) if isinstance(item, str)]
-
-
-def read_object(value: object) -> dict[str, Any] | None:
-    """Return the object a JSON column holds, None for everything else."""
-    found = read_json(value)
-    return found if isinstance(found, dict) else None
 
 
 def unique(items: Iterable[str]) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, Table, UniqueConstraint, text
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
-from .dialects import COUNT16, HASH, ID, LONG_TEXT, PACKED, SMALL, Time, name_type
+from .dialects import COUNT16, HASH, ID, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
 from .schema_base import checks, flag, json_text, key, persona, table
 
 audiences: Table = table(
@@ -126,7 +126,7 @@ memories: Table = table(
     Column("emotion_state", name_type(50), nullable=True),
     key("tier", 10, default="long_term"),
     key("kind", 20),
-    Column("importance", Numeric(4, 3, asdecimal=False), nullable=False, server_default=text("'0.5'")),
+    Column("importance", Decimal(4, 3), nullable=False, server_default=text("'0.5'")),
     flag("pinned"),
     flag("local_only"),
     flag("quarantined"),
@@ -211,7 +211,7 @@ tag_links: Table = table(
     persona(),
     key("tag", 255),
     key("related_tag", 255),
-    Column("weight", Numeric(6, 3, asdecimal=False), nullable=False, server_default=text("1")),
+    Column("weight", Decimal(6, 3), nullable=False, server_default=text("1")),
     PrimaryKeyConstraint("persona_id", "tag", "related_tag"),
     # the other direction
     Index("ix_tag_links_related", "persona_id", "related_tag", "tag"),

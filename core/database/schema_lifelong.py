@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, Table, text
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table, text
 from sqlalchemy.types import Date
 
-from .dialects import ID, LONG_TEXT, SMALL, Time, name_type
+from .dialects import ID, LONG_TEXT, SMALL, Decimal, Time, name_type
 from .schema_base import checks, json_text, key, persona, table
 
 user_relationships: Table = table(
@@ -69,7 +69,7 @@ archived_memories: Table = table(
     json_text("source_ids"),
     Column("source_count", Integer, nullable=False, server_default=text("0")),
     Column("llm_model", name_type(100), nullable=False, server_default=text("''")),
-    Column("confidence", Numeric(4, 3, asdecimal=False), nullable=True),
+    Column("confidence", Decimal(4, 3), nullable=True),
     Column("notes", LONG_TEXT, nullable=True),
     Column("compaction_level", Integer, nullable=False, server_default=text("1")),
     Column("total_source_chars", Integer, nullable=False, server_default=text("0")),

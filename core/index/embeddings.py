@@ -10,12 +10,13 @@ from sqlalchemy import Connection, Integer, bindparam, delete, func, literal_col
 
 from ..database import sources, statements
 from ..database.bulk import chunks
-from ..database.dialects import ID, Key, Time, from_key, microseconds, read_time
+from ..database.dialects import ID, Key, Time, microseconds
 from ..database.engine import Database
 from ..database.schema import audiences, counters
 from ..database.schema_semantic import search_vector
 from ..database.sources import SourceTable
 from ..database.statements import Part
+from ..database.stored_values import from_key, read_time
 from . import vector_versions
 from .postings import Limits, within
 

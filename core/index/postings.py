@@ -13,10 +13,11 @@ from sqlalchemy.types import NullType
 
 from ..database import sources, statements
 from ..database.bulk import chunks
-from ..database.dialects import ID, Key, Time, from_key, from_microseconds
+from ..database.dialects import ID, Key, Time, from_microseconds
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment, search_tag, search_term
 from ..database.statements import Part, aside
+from ..database.stored_values import from_key
 from .entries import place_columns
 from .lookups import TAG, WORD, Count, Segment, packed
 

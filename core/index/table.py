@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Integer, bindparam, delete, select
 
 from ..base import logs
-from ..database import dialects
+from ..database import dialects, stored_values
 from ..database.bulk import chunks, write_many
 from ..database.dialects import Key
 from ..database.schema import (
@@ -139,7 +139,7 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> lis
     write_many(connection, _statement("count", family), _COUNT, counts)
     gone: dict[tuple[int, int], set[str]] = {}
     for audience, kind, term, _, _ in counts:
-        gone.setdefault((audience, kind), set()).add(dialects.from_key(term))
+        gone.setdefault((audience, kind), set()).add(stored_values.from_key(term))
     for (audience, kind), terms in sorted(gone.items()):
         for part in chunks(sorted(terms), 500):
             connection.execute(_DROP_COUNT, {"audience": audience, "kind": kind, "keys": part})
@@ -264,7 +264,9 @@ def learn(connection: Connection, family: str, terms: set[str]) -> None:
     """Make words known to `search_vocab`: each under itself and under every ending of it."""
     unknown = terms - {UNLISTED}
     for part in chunks(sorted(unknown), 500):
-        unknown.difference_update(map(dialects.from_key, _known(family).run(connection, {"terms": part}).scalars()))
+        unknown.difference_update(
+            map(stored_values.from_key, _known(family).run(connection, {"terms": part}).scalars())
+        )
     teach(connection, family, sorted(unknown))
 
 

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, and_, bindparam, func, or_, select
 
 from ..database.bulk import chunks
-from ..database.dialects import Key, Time, read_time
+from ..database.dialects import Key, Time
 from ..database.engine import Database
 from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
+from ..database.stored_values import read_time
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
 from .new_message import MESSAGE_ID_BYTES

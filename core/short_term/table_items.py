@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, String, bindparam, cast, delete, or_, select, update
 
 from ..database.bulk import chunks
-from ..database.dialects import Time, has_keyword, like_pattern, read_time
+from ..database.dialects import Time, has_keyword, like_pattern
 from ..database.schema_recent import short_term_memories
+from ..database.stored_values import read_list, read_time
 from .rules import CUT_MARK, cut_text, mark_participant
 from .shapes import Item
 
@@ -48,24 +48,13 @@ def read_items(stored: Any) -> tuple[Item, ...]:
             who=_text(each.get("who")),
             answers=_text(each.get("for")),
         )
-        for each in _read_list(stored)
+        for each in read_list(stored)
         if isinstance(each, dict) and isinstance(each.get("content"), str)
     )
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _read_list(stored: Any) -> list[Any]:
-    if isinstance(stored, (bytes, bytearray)):
-        stored = stored.decode("utf-8", "replace")
-    if isinstance(stored, str):
-        try:
-            stored = json.loads(stored)
-        except (ValueError, RecursionError):
-            return []
-    return stored if isinstance(stored, list) else []
 
 
 def remove_person(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:
@@ -142,7 +131,7 @@ def _change_lines(
     )
     empty, others = [], 0
     for row in connection.execute(held).all():
-        items = _read_list(row.messages)
+        items = read_list(row.messages)
         left = [made for item in items if (made := each(item)) is not None]
         if not left and not (summary and row.summary):
             empty.append(row.id)

@@ -15,12 +15,13 @@ from sqlalchemy.types import NullType
 
 from ..audience.view import Viewer
 from ..database import statements
-from ..database.dialects import ID, Key, Time, from_key, read_time
+from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, NUMBER, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.schema import audiences, conversations, participants
 from ..database.schema_recent import short_term_memories
 from ..database.statements import Part, aside
+from ..database.stored_values import from_key, read_time
 from .cache import Stamp, Texts, open_cache
 from .rules import drop_expired
 from .shapes import Entry, Life, OwnerKind

@@ -21,9 +21,10 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType
 
 from ..database.bulk import chunks
-from ..database.dialects import from_key, insert_ignore, upsert
+from ..database.dialects import insert_ignore, upsert
 from ..database.engine import Database, UndoError
 from ..database.schema import counters, tag_aliases, tag_links, tags
+from ..database.stored_values import from_key
 from ..shapes import Vocabulary, WriteResult
 from . import rules
 

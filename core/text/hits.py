@@ -121,7 +121,7 @@ def stored_tags(value: object) -> list[str]:
             return []
     if not isinstance(value, (list, tuple)) or not all(isinstance(tag, str) for tag in value):
         return []
-    return list(value)
+    return [clean(tag) for tag in value]
 
 
 def iso_time(value: object) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from ..database.dialects import read_time
 from ..database.engine import Database
 from ..database.schema_faces import access_tokens
+from ..database.stored_values import read_time
 from .shapes import AccessToken, ListedToken
 
 OPERATOR = ""

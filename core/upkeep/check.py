@@ -1,59 +1,125 @@
-"""What is wrong with a database and what mends it: server, rights, tables, index, rows."""
+"""What is wrong with a database and what mends it: server, rights, tables, rows, index. Nothing is changed."""
 
 from __future__ import annotations
 
-import json
+import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import select
-
 from ..database import registry
-from ..database.dialects import JsonText, Time, read_time
+from ..database.connections import is_local
 from ..database.engine import Database
-from ..database.schema import search_progress
-from ..database.sources import ALL
 from ..errors import StoreError
 from ..index.entries import Progress
-from . import adoption, ddl, inspection, migration
-from .adopted_rows import LISTS
+from . import check_rows, ddl, inspection, migration
 from .inspection import FoundTable
 
-Severity = Literal["error", "warning"]
-"""error: something does not work or will fail. warning: it works, poorer or not for long."""
+Severity = Literal["error", "warning", "note"]
+"""error: something does not work or will fail. warning: it works, poorer or not for long. note: worth knowing."""
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 MINIMUM = {"MySQL": (8, 0), "MariaDB": (10, 11), "SQLite": (3, 38)}
 """Oldest version of each product; OceanBase and TiDB have none written down."""
 PACKET_NEEDED, PACKET_WISHED = 16 * 2**20, 64 * 2**20
 RIGHTS_TO_WORK = ("SELECT", "INSERT", "UPDATE", "DELETE")
 RIGHTS_TO_MIGRATE = ("CREATE", "ALTER", "INDEX", "DROP")
-SCAN_ROWS = 20_000
-"""Newest rows of each table that are looked through for broken values."""
-SHOWN_ROWS = 10
 MIGRATE = "prompt-engine db migrate"
-REINDEX = "prompt-engine db reindex"
+INIT = "prompt-engine db init"
+EMPTY = "empty"
+CHECKED_BYTES = 1 << 30
+"""A larger SQLite file is not read from end to end."""
+
+_SETTINGS = ("read_only", "innodb_flush_log_at_trx_commit", "log_bin", "binlog_format")
+_ON = frozenset({"on", "1", "yes", "true"})
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be."""
+    """One thing that is not as it should be, or that an operator wants to know."""
 
     severity: Severity
     what: str
-    """version, packet size, right, table, column, index, type, nullable, primary key, collation, engine, migration,
-    adoption, search index or row."""
+    """A sentence without its full stop."""
     where: str
     """Table or `table.column`; blank for the server."""
-    there: str
-    needed: str
     remedy: str
-    """The statement or command that mends it, or what to do."""
+    """The statement or command that mends it, or what to do; blank where nothing is to be done."""
 
     def __str__(self) -> str:
         place = f" {self.where}" if self.where else ""
-        return f"{self.severity}: {self.what}{place}: {self.there}; needed: {self.needed}. {self.remedy}"
+        return f"{self.severity}:{place} {self.what}. {self.remedy}".rstrip()
+
+
+NO_TABLES = Finding("note", EMPTY, "", f"run {INIT}")
+
+
+def check_server(db: Database, *, progress: Progress | None = None) -> list[Finding]:
+    """Return everything that is wrong or worth knowing, errors first; an empty list is an empty database in order."""
+    if db.target.is_missing:
+        return [NO_TABLES]
+    found = inspection.read_tables(db)
+    versions = migration.read_versions(db)
+    listed = _sqlite(db) if db.family == "sqlite" else _server(db)
+    if not set(found) & set(ddl.list_tables()):
+        errors = [one for one in listed if one.severity == "error"]
+        return [*errors, NO_TABLES]
+    listed += _foreign(found, versions) or _schema(db, found, max(versions or (), default=None))
+    if not any(one.severity == "error" for one in listed):
+        listed += [Finding(*one) for one in check_rows.check_rows(db, progress)]
+    return sorted(listed, key=lambda one: SEVERITIES.index(one.severity))
+
+
+def count_rows(db: Database) -> dict[str, int]:
+    """Return the number of rows of every table that is there, in the order of the registry."""
+    found = inspection.read_tables(db)
+    names = [entry.table for entry in registry.REGISTRY if entry.table in found]
+    if not names:
+        return {}
+    parts = [f"SELECT '{name}', COUNT(*) FROM {ddl.quote(name, db.family)}" for name in names]  # noqa: S608
+    return {str(row[0]): int(row[1]) for row in db.read_driver(" UNION ALL ".join(parts), (), source="all tables")}
+
+
+# SQLite
+
+
+def _sqlite(db: Database) -> list[Finding]:
+    said = str(db.read_driver("SELECT sqlite_version()", (), source="the version")[0][0])
+    listed = check_version("SQLite", tuple(map(int, said.split("."))))
+    if db.target.in_memory:
+        return listed
+    file = Path(str(db.target.url.database))
+    try:
+        mode = file.stat().st_mode
+    except OSError as error:
+        return [*listed, Finding("error", f"{file} cannot be looked at ({error.strerror})", "", "Check its folder")]
+    if not db.target.read_only and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+        remedy = f"chmod u+w {file} and its folder, as the user that runs this: SQLite makes files beside it"
+        listed.append(Finding("error", "the file or its folder may not be written: nothing is stored", "", remedy))
+    if mode & (stat.S_IROTH | stat.S_IWOTH):
+        listed.append(Finding("warning", "everybody on this machine may read the file", "", f"chmod o-rwx {file}*"))
+    size = _pragma(db, "page_size") * _pragma(db, "page_count")
+    if size <= CHECKED_BYTES and not _is_whole(db):
+        remedy = f"Restore a backup; or: sqlite3 {file} .recover | sqlite3 NEW"
+        listed.append(Finding("error", "SQLite finds the file damaged (PRAGMA quick_check)", "", remedy))
+    return listed
+
+
+def _pragma(db: Database, name: str) -> int:
+    return int(db.read_driver(f"PRAGMA {name}", (), source="the file")[0][0])
+
+
+def _is_whole(db: Database) -> bool:
+    try:
+        return str(db.read_driver("PRAGMA quick_check(1)", (), source="the file")[0][0]) == "ok"
+    except StoreError:
+        return False
+
+
+# Servers
 
 
 def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
@@ -68,54 +134,66 @@ def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
     return name, tuple(int(part) for part in re.findall(r"\d{1,9}", version.split("-")[0]))
 
 
-def check_server(db: Database, *, texts: bool = False, progress: Progress | None = None) -> list[Finding]:
-    """Return everything that is missing or differs, errors first; an empty list is a database in good order."""
-    found = inspection.read_tables(db)
-    listed = _sqlite(db) if db.family == "sqlite" else _server(db)
-    listed += _migrations(db, found)
-    listed += _schema(db, found)
-    listed += _search_index(db, found)
-    listed += _rows(db, found)
-    if texts and not any(one.severity == "error" for one in listed):
-        listed += _changed(db, progress)
-    return sorted(listed, key=lambda one: one.severity != "error")
-
-
-def count_rows(db: Database) -> dict[str, int]:
-    """Return the number of rows of every table that is there, in the order of the registry."""
-    found = inspection.read_tables(db)
-    names = [entry.table for entry in registry.REGISTRY if entry.table in found]
-    if not names:
-        return {}
-    parts = [f"SELECT '{name}', COUNT(*) FROM {ddl.quote(name, db.family)}" for name in names]  # noqa: S608
-    return {str(row[0]): int(row[1]) for row in db.read_driver(" UNION ALL ".join(parts), (), source="all tables")}
-
-
-def _sqlite(db: Database) -> list[Finding]:
-    said = str(db.read_driver("SELECT sqlite_version()", (), source="the version")[0][0])
-    return check_version("SQLite", tuple(map(int, said.split("."))))
-
-
 def check_version(product: str, version: tuple[int, ...]) -> list[Finding]:
     """Return a finding when a product is older than its oldest supported version."""
     least = MINIMUM.get(product)
     if least is None or version[: len(least)] >= least:
         return []
     shown, needed = ".".join(map(str, version)), ".".join(map(str, least))
-    remedy = "Upgrade the server." if product != "SQLite" else "Use a Python that is built with a newer SQLite."
-    return [Finding("error", "version", "", f"{product} {shown}", f"{product} {needed} or later", remedy)]
+    remedy = "Upgrade the server" if product != "SQLite" else "Use a Python that is built with a newer SQLite"
+    return [Finding("error", f"this is {product} {shown}, and {needed} or later is needed", "", remedy)]
 
 
 def _server(db: Database) -> list[Finding]:
     sql = "SELECT VERSION(), @@version_comment, @@max_allowed_packet, CURRENT_USER(), DATABASE()"
     version, comment, packet, user, name = db.read_driver(sql, (), source="the server")[0]
-    listed = check_version(*product_of(str(version), str(comment)))
+    listed = check_version(*product_of(_text(version), _text(comment)))
     listed += check_packet(int(packet))
+    listed += check_settings(_settings(db)) + _encryption(db)
     try:
-        grants = [str(row[0]) for row in db.read_driver("SHOW GRANTS", (), source="the rights")]
+        grants = [_text(row[0]) for row in db.read_driver("SHOW GRANTS", (), source="the rights")]
     except StoreError:
         return listed
-    return listed + check_rights(grants, str(name), str(user))
+    return listed + check_rights(grants, _text(name), _text(user))
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def _settings(db: Database) -> dict[str, str]:
+    rows = db.read_driver("SHOW GLOBAL VARIABLES", (), source="the server's settings")
+    return {_text(row[0]).lower(): _text(row[1]) for row in rows if _text(row[0]).lower() in _SETTINGS}
+
+
+def check_settings(found: Mapping[str, str]) -> list[Finding]:
+    """Return the settings of a server with which writes fail or get lost, each with the statement that changes it."""
+    listed = []
+    if found.get("read_only", "").lower() in _ON:
+        what = "the server is read only, so that nothing is stored"
+        listed.append(Finding("error", what, "", "Connect to the primary; or: SET GLOBAL read_only = OFF;"))
+    if found.get("log_bin", "").lower() in _ON and found.get("binlog_format", "").upper() == "STATEMENT":
+        what = "binlog_format is STATEMENT, with which every write of this program fails (error 1665)"
+        remedy = "SET GLOBAL binlog_format = 'ROW'; and the same in the server's configuration file"
+        listed.append(Finding("error", what, "", remedy))
+    if found.get("innodb_flush_log_at_trx_commit") in ("0", "2"):
+        what = "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)"
+        listed.append(Finding("warning", what, "", "SET GLOBAL innodb_flush_log_at_trx_commit = 1;"))
+    return listed
+
+
+def _encryption(db: Database) -> list[Finding]:
+    url = db.target.url
+    if is_local(url.host) or "unix_socket" in url.query:
+        return []
+    try:
+        rows = db.read_driver("SHOW SESSION STATUS LIKE 'Ssl_cipher'", (), source="the server's state")
+    except StoreError:
+        return []
+    if rows and _text(rows[0][1]):
+        return []
+    remedy = "Remove ?tls=off from DATABASE_URL; ?tls_ca=FILE names the authority of the server's certificate"
+    return [Finding("warning", "password and texts cross the network unencrypted", "", remedy)]
 
 
 def check_packet(size: int) -> list[Finding]:
@@ -123,9 +201,9 @@ def check_packet(size: int) -> list[Finding]:
     if size >= PACKET_WISHED:
         return []
     severity: Severity = "error" if size < PACKET_NEEDED else "warning"
-    needed = f"{PACKET_WISHED} bytes (at least {PACKET_NEEDED})"
-    remedy = f"SET GLOBAL max_allowed_packet = {PACKET_WISHED}; and the same in the server's configuration file."
-    return [Finding(severity, "packet size", "", f"max_allowed_packet is {size} bytes", needed, remedy)]
+    what = f"max_allowed_packet is {size} bytes, and {PACKET_WISHED} are needed for the longest texts"
+    remedy = f"SET GLOBAL max_allowed_packet = {PACKET_WISHED}; and the same in the server's configuration file"
+    return [Finding(severity, what, "", remedy)]
 
 
 def check_rights(grants: Iterable[str], database: str, user: str) -> list[Finding]:
@@ -145,11 +223,11 @@ def check_rights(grants: Iterable[str], database: str, user: str) -> list[Findin
     listed: list[Finding] = []
     groups: tuple[tuple[Severity, tuple[str, ...]], ...] = (("error", RIGHTS_TO_WORK), ("warning", RIGHTS_TO_MIGRATE))
     for severity, rights in groups:
-        lacking = [right for right in rights if right not in held]
+        lacking = ", ".join(right for right in rights if right not in held)
         if lacking:
-            remedy = f"GRANT {', '.join(lacking)} ON `{database}`.* TO {account};"
-            purpose = "to work" if severity == "error" else "to migrate"
-            listed.append(Finding(severity, "right", "", f"no {', '.join(lacking)}", f"needed {purpose}", remedy))
+            purpose = "to work" if severity == "error" else "to make tables"
+            what = f"{account} lacks the rights {lacking}, needed {purpose}"
+            listed.append(Finding(severity, what, "", f"GRANT {lacking} ON `{database}`.* TO {account};"))
     return listed
 
 
@@ -164,112 +242,29 @@ def _covers(target: str, database: str) -> bool:
     return name == "*" or re.fullmatch(pattern, database) is not None or name == database
 
 
-def _migrations(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
-    listed: list[Finding] = []
-    for name in adoption.original_tables(found):
-        needed = "the tables of this program"
-        there = "a table of the original application"
-        listed.append(Finding("error", "adoption", name, there, needed, f"Stop that application, then: {MIGRATE}"))
-    lacking = migration.list_pending(db)
-    if lacking:
-        ran = migration.read_version(db) or "none"
-        listed.append(Finding("error", "migration", "", f"version {ran}", f"version {lacking[-1]}", MIGRATE))
-    return listed
+# Tables
 
 
-def _schema(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
+def _foreign(found: Mapping[str, FoundTable], versions: list[str] | None) -> list[Finding]:
+    remedy = "Use a database of its own, or set TABLE_PREFIX"
+    what = "a table of another program has a name that this one needs"
+    return [Finding("error", what, name, remedy) for name in migration.list_foreign(found, versions)]
+
+
+def _schema(db: Database, found: Mapping[str, FoundTable], version: str | None) -> list[Finding]:
+    newest = migration.list_revisions()[-1]
+    if version != newest:
+        remedy = MIGRATE if (version or "") < newest else "Update this program"
+        return [Finding("error", f"the database is at version {version}, this program at {newest}", "", remedy)]
     listed: list[Finding] = []
-    skipped = set(adoption.original_tables(found))
     for one in inspection.list_differences(found, db.family):
-        if one.table in skipped:
-            continue
-        by_migrate = one.kind in ("table", "column", "index")
         severity: Severity = "error" if one.kind in ("table", "column", "primary key", "engine") else "warning"
         where = one.table if one.kind in ("table", "engine") else f"{one.table}.{one.name}"
-        remedy = MIGRATE if by_migrate else f"{one.statement};" if one.statement else "Copy the table into a new one."
-        listed.append(Finding(severity, one.kind, where, one.there, one.needed, remedy))
+        what = f"the {one.kind} is {one.there}, and should be {one.needed}"
+        if one.there == "absent":
+            what = f"the {one.kind} is missing"
+        remedy = f"{one.statement};" if one.statement else "Restore a backup, or copy the table into a new one"
+        if one.kind == "table":
+            remedy = f"Restore a backup, or run the statements of sql/schema/{db.family}.sql"
+        listed.append(Finding(severity, what, where, remedy))
     return listed
-
-
-def _search_index(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
-    needed = {"source", "ready", "until_id"}
-    if "search_progress" not in found or not found["search_progress"].columns.keys() >= needed:
-        return []
-    p = search_progress.c
-    ready = {int(row[0]) for row in db.read(select(p.source, p.ready), source="search_progress") if row[1]}
-    return [
-        Finding("warning", "search index", one.table.name, "not built, searches read the rows", "built", REINDEX)
-        for one in ALL
-        if one.number not in ready
-    ]
-
-
-def _changed(db: Database, progress: Progress | None) -> list[Finding]:
-    from ..index import changed  # noqa: PLC0415 - loads numpy
-
-    try:
-        found = changed.find_changed(db, progress)
-    except ValueError as error:
-        return [Finding("error", "search index", "search_segment", str(error), "segments that can be read", REINDEX)]
-    needed = "found by what they say now"
-    return [
-        Finding("error", "row", source.table.name, f"{len(found[source.number])} rows were changed by SQL", needed,
-                f"{REINDEX} --changed")
-        for source in ALL
-        if found.get(source.number)
-    ]  # fmt: skip
-
-
-def _rows(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
-    """Look for values that reading has to put right, in the newest rows of each table."""
-    listed: list[Finding] = []
-    for source in ALL:
-        table, there = source.table, found.get(source.table.name)
-        kinds = {c.name: c.type for c in table.columns if isinstance(c.type, (JsonText, Time))}
-        if there is None or not {"id", *kinds} <= set(there.columns):
-            continue
-        names = ["id", *kinds]
-        columns = ", ".join(ddl.quote(name, db.family) for name in names)
-        mark = "?" if db.family == "sqlite" else "%s"
-        sql = f"SELECT {columns} FROM {ddl.quote(table.name, db.family)} ORDER BY id DESC LIMIT {mark}"  # noqa: S608
-        rows = db.read_driver(sql, (SCAN_ROWS,), source=table.name)
-        for place, name in enumerate(names[1:], 1):
-            is_time = isinstance(kinds[name], Time)
-            bad = [int(row[0]) for row in rows if not (_is_time if is_time else _is_json(name))(row[place])]
-            if bad:
-                listed.append(_broken(table.name, name, sorted(bad), is_time=is_time))
-    return listed
-
-
-def _broken(table: str, column: str, rows: list[int], *, is_time: bool) -> Finding:
-    shown = ", ".join(map(str, rows[:SHOWN_ROWS])) + (", ..." if len(rows) > SHOWN_ROWS else "")
-    needed = "a time" if is_time else "a JSON list of texts" if column in LISTS else "a JSON object"
-    empty = "'[]'" if column in LISTS and not is_time else "NULL"
-    ids = ", ".join(map(str, rows[:SHOWN_ROWS]))
-    remedy = f"UPDATE {table} SET {column} = {empty} WHERE id IN ({ids});"  # noqa: S608
-    if is_time:
-        remedy = "Write the right time into these rows, `YYYY-MM-DD HH:MM:SS.ffffff` in UTC."
-    there = f"{len(rows)} of the newest {SCAN_ROWS} rows cannot be read ({shown})"
-    return Finding("warning", "row", f"{table}.{column}", there, needed, remedy)
-
-
-def _is_time(value: Any) -> bool:
-    return value is None or read_time(value) is not None
-
-
-def _is_json(column: str) -> Any:
-    def is_list(value: Any) -> bool:
-        made = _loaded(value)
-        return value is None or (isinstance(made, list) and all(isinstance(one, str) for one in made))
-
-    def is_object(value: Any) -> bool:
-        return value is None or isinstance(_loaded(value), (dict, type(None)) if column == "metadata" else (dict, list))
-
-    return is_list if column in LISTS and column != "emotions" else is_object
-
-
-def _loaded(value: Any) -> Any:
-    try:
-        return json.loads(value if isinstance(value, (str, bytes)) else "x")
-    except (ValueError, RecursionError):
-        return ValueError

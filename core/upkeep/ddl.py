@@ -19,13 +19,9 @@ from ..database import (
     schema_values,
 )
 from ..database.dialects import COLLATION, name_type
-from ..database.engine import Database
-from ..errors import StoreError
 
 MODULES = (schema, schema_stories, schema_recent, schema_lifelong, schema_semantic, schema_faces, schema_values)
 """Where tables are declared, in the order they are made and shown."""
-ALREADY = frozenset({1050, 1060, 1061})
-"""The server's numbers for a table, column or index that is there already."""
 
 _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORMAT=DYNAMIC"
 
@@ -141,40 +137,3 @@ def split_statements(text: str) -> list[str]:
     """Return a script's statements without comments and closing semicolons."""
     lines = [line.split("-- ")[0].rstrip() for line in text.splitlines() if line.strip() != "--"]
     return [part.strip() for part in "\n".join(line for line in lines if line).split(";") if part.strip()]
-
-
-def has_column(connection: Connection, table: str, name: str) -> bool:
-    """Return whether a column is there: what a revision asks before it adds one."""
-    if connection.dialect.name == "sqlite":
-        sql = "SELECT COUNT(*) FROM pragma_table_info(?) WHERE name = ?"
-    else:
-        sql = (
-            "SELECT COUNT(*) FROM information_schema.columns "
-            "WHERE table_schema = DATABASE() AND table_name = %s AND column_name = %s"
-        )
-    return bool(connection.exec_driver_sql(sql, (table, name)).scalar())
-
-
-def has_index(connection: Connection, table: str, name: str) -> bool:
-    """Return whether an index is there: what a revision asks before it makes one."""
-    if connection.dialect.name == "sqlite":
-        sql = "SELECT COUNT(*) FROM pragma_index_list(?) WHERE name = ?"
-    else:
-        sql = (
-            "SELECT COUNT(*) FROM information_schema.statistics "
-            "WHERE table_schema = DATABASE() AND table_name = %s AND index_name = %s"
-        )
-    return bool(connection.exec_driver_sql(sql, (table, name)).scalar())
-
-
-def run_statement(db: Database, statement: str, *, source: str) -> None:
-    """Run one DDL statement; what it makes may be there already, made by somebody else in the same moment."""
-
-    def work(connection: Connection) -> None:
-        connection.exec_driver_sql(statement)
-
-    try:
-        db.transaction(work, source=source)
-    except StoreError as error:
-        if error.number not in ALREADY:
-            raise

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, bindparam, select, update
+from sqlalchemy import Column, Table
 
-from ..audience.inserted_rows import NOBODY
-from ..database.bulk import chunks
-from ..database.dialects import COLLATION, from_key
+from ..database.dialects import COLLATION
 from ..database.engine import Database
-from ..database.schema import conversations
-from ..database.sources import ALL
+from ..database.stored_values import from_key
 from . import ddl
-from .adopted_rows import complete_row, conversation_of
 
 SERVER_LOOK = """
 SELECT 'column' AS what, table_name AS t, column_name AS a, ordinal_position AS n, column_type AS b,
@@ -83,7 +79,7 @@ class Difference:
     there: str = ""
     needed: str = ""
     statement: str = ""
-    """What mends it, as `migrate` would run it; blank where that takes more than one statement."""
+    """What mends it; blank where that takes more than one statement."""
 
 
 def read_tables(db: Database) -> dict[str, FoundTable]:
@@ -191,90 +187,3 @@ def _indexes(table: Table, there: FoundTable, family: str) -> list[Difference]:
         mend = f"ALTER TABLE {ddl.quote(table.name, family)} ENGINE=InnoDB"
         listed.append(Difference("engine", table.name, table.name, there.engine, "InnoDB", mend))
     return listed
-
-
-RANGE = 500
-WORKED_OUT = frozenset({"text_folded", "content_hash", "audience_id"})
-"""Columns whose values follow from the rest of the row."""
-_MENDED = ("table", "column", "index")
-
-
-def list_missing(found: Mapping[str, FoundTable], family: str) -> list[Difference]:
-    """Return what `restore_parts` would put back."""
-    return [one for one in list_differences(found, family) if one.kind in _MENDED]
-
-
-def restore_parts(db: Database, listed: Iterable[Difference], keep_lease: Callable[[], None]) -> list[str]:
-    """Put back everything listed, one DDL after the other, and return a sentence for each."""
-    said: list[str] = []
-    columns: dict[str, set[str]] = {}
-    for one in listed:
-        keep_lease()
-        table = ddl.list_tables()[one.table]
-        steps = ddl.create_all(table, db.family) if one.kind == "table" else [one.statement]
-        for step in steps:
-            ddl.run_statement(
-                db, step, source=f"the {one.kind} {one.table}.{one.name}" if one.kind != "table" else one.table
-            )
-        if one.kind == "column":
-            columns.setdefault(one.table, set()).add(one.name)
-        shown = one.table if one.kind == "table" else f"{one.table}.{one.name}"
-        said.append(f"restored the {one.kind} {shown}")
-    for name, restored in columns.items():
-        said += _refill(db, name, restored, keep_lease)
-    return said
-
-
-def _refill(db: Database, name: str, restored: set[str], keep_lease: Callable[[], None]) -> list[str]:
-    """Fill restored columns that follow from the row: folded text, digest, lists, audience of a known conversation."""
-    if name not in {source.table.name for source in ALL}:
-        return []
-    table = ddl.list_tables()[name]
-    lists = {c for c in restored if c in ("tags", "emotions", "context_tags", "involved_users")}
-    columns = sorted(restored & WORKED_OUT | lists)
-    if not columns:
-        return []
-    last, done = None, 0
-    while True:
-        chosen = select(table).order_by(table.c.id).limit(RANGE)
-        rows = db.read(chosen if last is None else chosen.where(table.c.id > last), source=name)
-        if not rows:
-            return [f"filled {name}.{', '.join(columns)} in {done} rows"]
-        last, done = rows[-1].id, done + len(rows)
-        _write(db, table, columns, [dict(row._mapping) for row in rows])
-        keep_lease()
-
-
-def _write(db: Database, table: Table, columns: list[str], rows: list[dict[str, Any]]) -> None:
-    for row in rows:
-        complete_row(table, row)
-    change = (
-        update(table)
-        .where(table.c.persona_id == bindparam("of_persona"), table.c.id == bindparam("of_row"))
-        .values({name: bindparam(f"new_{name}") for name in columns})
-    )
-
-    def work(connection: Connection) -> None:
-        if "audience_id" in columns:
-            _audiences(connection, table, rows)
-        values = [
-            {"of_persona": row["persona_id"], "of_row": row["id"]} | {f"new_{name}": row[name] for name in columns}
-            for row in rows
-        ]
-        connection.execute(change, values)
-
-    db.transaction(work, source=table.name)
-
-
-def _audiences(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Give rows of known conversations their audience back. Others are nobody's: a guess may show them."""
-    c = conversations.c
-    keys = sorted({key for row in rows if (key := conversation_of(table.name, row))})
-    known: dict[tuple[str, str], int] = {}
-    for part in chunks(keys, RANGE):
-        chosen = select(c.persona_id, c.conversation_key, c.audience_id).where(
-            c.persona_id.in_(sorted({row["persona_id"] for row in rows})), c.conversation_key.in_(part)
-        )
-        known |= {(row[0], row[1]): row[2] for row in connection.execute(chosen)}
-    for row in rows:
-        row["audience_id"] = known.get((row["persona_id"], conversation_of(table.name, row)), NOBODY)

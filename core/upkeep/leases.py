@@ -25,7 +25,6 @@ from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.schema import counters
 from ..errors import StoreError
-from . import ddl
 
 LEASE_SECONDS = 60.0
 """A worker that said nothing for so long is taken for dead."""
@@ -75,7 +74,6 @@ def release(db: Database, persona: str, name: str, token: str) -> None:
 def lease(db: Database, name: str, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Callable[[], None]]:
     """Hold the lease of a name, and yield a function that keeps it; call that between steps."""
     mine = secrets.token_hex(16)
-    _make_table(db)
     deadline = time.monotonic() + wait_seconds
     while not take(db, EVERYBODY, name, mine, LEASE_SECONDS):
         if time.monotonic() >= deadline:
@@ -93,14 +91,3 @@ def lease(db: Database, name: str, *, wait_seconds: float = WAIT_SECONDS) -> Ite
         yield keep
     finally:
         release(db, EVERYBODY, name, mine)
-
-
-def _make_table(db: Database) -> None:
-    def work(connection: Connection) -> None:
-        for statement in ddl.create_all(counters, db.family):
-            connection.exec_driver_sql(statement)
-        for column in (counters.c.value, counters.c.lease_until, counters.c.claimed_by):
-            if not ddl.has_column(connection, counters.name, column.name):
-                connection.exec_driver_sql(ddl.add_column(counters, column, db.family))
-
-    db.transaction(work, source="counters")

@@ -1,41 +1,39 @@
-"""Brings a database to the present: from nothing, an earlier version, the original application's.
+"""Makes the tables of an empty database, and runs the revisions of `sql/migrations` that have not run.
 
 | State | What happens |
 |---|---|
-| none of our tables | all are made from `database.schema`, the version is stamped; a transaction on SQLite |
-| an earlier version | the revisions of `sql/migrations` that have not run, then what is still missing |
-| the original application's | tables are made, `upkeep.adoption` takes the rows over, the version is stamped |
-| the present, with a part dropped by hand | the part is put back |
+| none of our tables | all are made from `database.schema`, and the version is written |
+| our version, with newer revisions | the revisions run, under a lease: one process works, the others wait |
+| tables with our names, but no version of ours | refused: they belong to another program |
 
-Making everything from nothing needs no lease: each statement may run twice, at once too. All else runs under a lease in
-`counters`, so that of two processes one works and the other waits and finds nothing left to do.
+The first row of `schema_version` is written before any other table, so a creation that stopped half way goes on, and
+nobody takes the tables of a creation under way for another program's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, select
 
 from ..base import resources
 from ..base.logs import event
-from ..database.dialects import insert_ignore, upsert
+from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import is_missing_table
-from ..database.schema import counters, search_progress
+from ..database.schema import search_progress
 from ..database.sources import ALL
 from ..errors import StoreError
-from . import adopted_people, adoption, ddl
-from .adoption import Adopted, Progress
-from .inspection import FoundTable, list_missing, read_tables, restore_parts
+from . import ddl
+from .inspection import FoundTable, read_tables
 from .leases import lease
 
 LEASE = "migrate"
-MARK = "adoption"
-"""Row of `counters` that is there while an adoption is under way."""
+UNFINISHED = "0000"
+"""The version while the tables are being made."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
 
@@ -46,15 +44,13 @@ class Migrated:
 
     applied: tuple[str, ...] = ()
     """Revisions that this run brought the database past, oldest first."""
-    adopted: Mapping[str, Adopted] = field(default_factory=dict)
-    """Tables taken over from the original application."""
     messages: tuple[str, ...] = ()
     """A sentence for each thing done, or one that says that there was nothing to do."""
 
     @property
     def changed(self) -> bool:
         """Return whether anything was done."""
-        return bool(self.applied or self.adopted) or self.messages != (NOTHING,)
+        return bool(self.applied)
 
 
 NOTHING = "The database is at the present version. Nothing was changed."
@@ -73,76 +69,92 @@ def list_revisions() -> list[str]:
 
 def read_version(db: Database) -> str | None:
     """Return the last revision that ran here, None where none has; one round trip."""
+    return _newest(read_versions(db))
+
+
+def read_versions(db: Database) -> list[str] | None:
+    """Return what stands in `schema_version`, None where there is no such table of ours; one round trip."""
     try:
         rows = db.read(select(ddl.schema_version.c.version_num), source="schema_version")
     except StoreError as error:
         if is_missing_table(error):
             return None
         raise
-    return max((str(row[0]) for row in rows), default=None)
+    return [str(row[0]) for row in rows]
+
+
+def _newest(versions: list[str] | None) -> str | None:
+    return max(filter(_is_version, versions or ()), default=None)
+
+
+def _is_version(text: str) -> bool:
+    return len(text) == len(UNFINISHED) and text.isdigit()
 
 
 def list_pending(db: Database) -> list[str]:
     """Return the revisions that have not run on this database, oldest first; one round trip."""
-    ran = read_version(db)
-    return [one for one in list_revisions() if ran is None or one > ran]
+    return _pending(read_version(db))
+
+
+def _pending(version: str | None) -> list[str]:
+    return [one for one in list_revisions() if version is None or one > version]
 
 
 def ensure_present(db: Database) -> None:
     """Make the database usable at its opening; one round trip when it is at the present."""
-    lacking = list_pending(db)
-    if not lacking:
-        return
-    found = read_tables(db)
-    if db.family == "sqlite" or not _ours(found) or (read_version(db) is None and not adoption.original_tables(found)):
-        migrate(db)
-    else:
+    version = read_version(db)
+    lacking = _pending(version)
+    if version not in (None, UNFINISHED) and lacking and db.family != "sqlite":
         raise StoreError(
-            f"The database is at version {read_version(db) or 'none'}, this program needs {lacking[-1]}. Run "
-            "`prompt-engine db migrate` once; `prompt-engine db migrate --check` shows what it would do.",
+            f"The database is at version {version}, this program needs {lacking[-1]}. Run `prompt-engine db migrate` "
+            "once.",
+            source="schema_version",
+        )
+    if lacking:
+        migrate(db)
+    elif version is not None and version > list_revisions()[-1]:
+        raise StoreError(
+            f"The database is at version {version}, which a newer program made. Update this program.",
             source="schema_version",
         )
 
 
-def migrate(db: Database, *, progress: Progress | None = None) -> Migrated:
+def list_foreign(found: Mapping[str, FoundTable], versions: list[str] | None) -> list[str]:
+    """Return the tables that have our names and belong to another program; the tables were read before the versions."""
+    if _newest(versions) is not None:
+        return []
+    names = [name for name in ddl.list_tables() if name in found]
+    # What another process makes at this moment begins with this table alone, still empty.
+    return [] if names == ["schema_version"] and versions == [] else names
+
+
+def migrate(db: Database) -> Migrated:
     """Bring the database to the present and return what was done."""
     found = read_tables(db)
-    if not _ours(found):
+    versions = read_versions(db)
+    version, foreign = _newest(versions), list_foreign(found, versions)
+    if foreign:
+        raise StoreError(
+            f"The database has tables of another program with names that this one needs: {', '.join(foreign)}. Nothing "
+            "was changed. Use a database of its own, or set TABLE_PREFIX, which begins the names of our tables.",
+            source=foreign[0],
+        )
+    if version in (None, UNFINISHED):
         return _create(db)
-    if not _steps(db, found):
+    if not _pending(version):
         return Migrated(messages=(NOTHING,))
     worker = _patient(db)
     try:
         with lease(worker, LEASE) as keep_lease:
-            return _upgrade(worker, progress or _quiet, keep_lease)
+            done = []
+            for revision in list_pending(worker):
+                run_revision(worker, revision)
+                keep_lease()
+                done.append(revision)
     finally:
         if worker is not db:
             worker.close()
-
-
-def _quiet(what: str, done: int, total: int) -> None:
-    pass
-
-
-def _ours(found: Mapping[str, FoundTable]) -> set[str]:
-    return set(found) & set(ddl.list_tables())
-
-
-def plan_steps(db: Database) -> list[str]:
-    """Return what `migrate` would do, in words and order; an empty list is nothing. Reads only."""
-    found = read_tables(db)
-    return _steps(db, found) if _ours(found) else [f"make {len(ddl.list_tables())} tables"]
-
-
-def _steps(db: Database, found: Mapping[str, FoundTable]) -> list[str]:
-    steps = [f"adopt {name}" for name in adoption.original_tables(found)]
-    if not steps:
-        steps = [f"restore {one.kind} {one.table}.{one.name}" for one in list_missing(found, db.family)]
-    if "schema_version" not in found or list_pending(db):
-        steps += [f"revision {one}" for one in list_pending(db)]
-    if adoption.is_unfinished(found) or ("counters" in found and not steps and _is_marked(db)):
-        steps.append("finish the adoption")
-    return steps
+    return Migrated(tuple(done), tuple(f"version {one}" for one in done) or (NOTHING,))
 
 
 def _create(db: Database) -> Migrated:
@@ -150,78 +162,26 @@ def _create(db: Database) -> Migrated:
     names = list_revisions()
 
     def work(connection: Connection) -> None:
+        for statement in ddl.create_all(ddl.schema_version, db.family):
+            connection.exec_driver_sql(statement)
+        connection.execute(insert_ignore(ddl.schema_version, db.family), {"version_num": UNFINISHED})
+        if db.family != "sqlite":
+            connection.commit()  # a server commits each CREATE TABLE anyway, and this row must stand before them
         for statement in _creation(db.family):
             connection.exec_driver_sql(statement)
-        _stamp(connection, db, names[-1])
         rows = [{"source": source.number, "ready": 1} for source in ALL]
         connection.execute(insert_ignore(search_progress, db.family), rows)
+        connection.execute(insert_ignore(ddl.schema_version, db.family), {"version_num": names[-1]})
+        connection.execute(delete(ddl.schema_version).where(ddl.schema_version.c.version_num == UNFINISHED))
 
     db.transaction(work, source="the tables of the database")
     event(20, "database_created", version=names[-1], tables=len(ddl.list_tables()))
-    return Migrated(tuple(names), {}, (f"Made {len(ddl.list_tables())} tables, version {names[-1]}.",))
+    return Migrated(tuple(names), (f"Made {len(ddl.list_tables())} tables, version {names[-1]}.",))
 
 
 @lru_cache(maxsize=2)
 def _creation(family: str) -> tuple[str, ...]:
     return tuple(one for table in ddl.list_tables().values() for one in ddl.create_all(table, family))
-
-
-def _stamp(connection: Connection, db: Database, version: str) -> None:
-    connection.execute(delete(ddl.schema_version).where(ddl.schema_version.c.version_num != version))
-    connection.execute(insert_ignore(ddl.schema_version, db.family), {"version_num": version})
-
-
-def _upgrade(db: Database, progress: Progress, keep_lease: Callable[[], None]) -> Migrated:
-    """Do all that there is to do, under the lease: what another process did while this one waited is left out."""
-    lacking, ran = list_pending(db), read_version(db)
-    found = read_tables(db)
-    originals = adoption.original_tables(found)
-    lost = [one for one in list_missing(found, db.family) if one.kind == "table"]
-    said = restore_parts(db, lost, keep_lease)
-    if ran is None and said:
-        said = [f"made {len(said)} tables"]
-    adopted = _adopt(db, read_tables(db), progress, keep_lease) if originals or _is_marked(db) else {}
-    said += [f"adopted {name}: {one.rows} rows, {len(one.broken)} values mended" for name, one in adopted.items()]
-    for revision in lacking if ran is not None else ():
-        run_revision(db, revision)
-        keep_lease()
-    rest = [one for one in list_missing(read_tables(db), db.family) if one.kind != "table"]
-    said += restore_parts(db, rest, keep_lease)
-    if ran is None:
-        db.transaction(lambda connection: _stamp(connection, db, list_revisions()[-1]), source="schema_version")
-    if not originals:
-        _progress_rows(db)
-    said += [f"version {revision}" for revision in lacking]
-    return Migrated(tuple(lacking), adopted, tuple(said) or (NOTHING,))
-
-
-def _adopt(
-    db: Database, found: Mapping[str, FoundTable], progress: Progress, keep_lease: Callable[[], None]
-) -> dict[str, Adopted]:
-    mark = {"persona_id": adoption.PERSONA, "name": MARK, "value": 1}
-    db.transaction(lambda c: c.execute(upsert(counters, db.family, update=["value"]), mark), source="counters")
-    adopted = adoption.adopt_tables(db, found, progress, keep_lease)
-    adopted_people.finish_people(db, adoption.PERSONA)
-    done = delete(counters).where(counters.c.persona_id == adoption.PERSONA, counters.c.name == MARK)
-    db.transaction(lambda c: c.execute(done), source="counters")
-    return adopted
-
-
-def _is_marked(db: Database) -> bool:
-    chosen = select(counters.c.value).where(counters.c.persona_id == adoption.PERSONA, counters.c.name == MARK)
-    return bool(db.read(chosen, source="counters"))
-
-
-def _progress_rows(db: Database) -> None:
-    """Make the rows that say how far the index is; rows that are there already count as not indexed."""
-    there = {int(row[0]) for row in db.read(select(search_progress.c.source), source="search_progress")}
-    for source in ALL:
-        if source.number in there:
-            continue
-        newest = db.read(select(source.table.c.id).order_by(source.table.c.id.desc()).limit(1), source=source.name)
-        row = {"source": source.number, "ready": int(not newest), "until_id": newest[0][0] if newest else 0}
-        statement = insert(search_progress).values(row)
-        db.transaction(lambda c, statement=statement: c.execute(statement), source="search_progress")  # type: ignore[misc]
 
 
 def run_revision(db: Database, revision: str) -> None:

@@ -37,6 +37,7 @@ from tests.bench.figures import load, percentile, table
 from tests.bench.generator import PERSONA, place
 from tests.bench.loading import BUFFER_POOL, Bench, say
 from tests.bench.messages import Asked, messages
+from tests.index_check import verify_index
 from tests.servers import SERVERS
 
 SIZE = 1_000_000
@@ -287,7 +288,7 @@ def _index_sample(db: Database, run: _Run) -> list[str]:
     """Compare the search index with old rows at some places, its totals, and up to 200 rows of a table just written;
     SOAK_VERIFY=1 compares all of it, which takes minutes."""
     if os.environ.get("SOAK_VERIFY"):
-        return [str(each) for each in core_db.verify_index(db)]
+        return [str(each) for each in verify_index(db)]
     compared = 0
     try:
         compared = spot_check.spot_check(db)

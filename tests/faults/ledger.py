@@ -14,9 +14,9 @@ from sqlalchemy import select
 
 from core.database import schema, schema_lifelong, schema_recent, schema_stories
 from core.database.engine import Database
-from core.db import verify_index
 from core.lifelong import table_counters
 from tests.faults.host import PERSON, Told
+from tests.index_check import verify_index
 from tests.store.world import index_differences, rows_of
 
 TEXTS = {

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.database.engine import Database
-from core.db import verify_index
 from tests.faults import steps
 from tests.faults.host import ROOT
 from tests.faults.steps import STORIES, Dying
+from tests.index_check import verify_index
 from tests.store.world import Clock, index_differences
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))

@@ -15,11 +15,11 @@ from sqlalchemy import text as sql
 
 from core import chat_history_cache
 from core.database.engine import Database
-from core.db import verify_index
 from core.errors import StoreReadError, StoreWriteError
 from core.prompt_engine import explain_json_prompt, set_hook
 from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import ASKED, KEYS, ROUNDS, no_canary
+from tests.index_check import verify_index
 from tests.servers import Server
 from tests.spec.stage import NOW, Stage, failed, message, said
 from tests.store.world import open_db

@@ -303,12 +303,11 @@ WRITERS = {
 BARE = {
     "core.admin": "create_app",
     "core.api": "check_token create_server read_scope",
-    "core.doctor": "examine",
     "core.semantic": "count_vectors",
     "core.values": "texts_in",
     "core.config": "check load set_value show",
     "core.conversations": "parse_tool_call",
-    "core.db": "check_server configure current_database default_database migrate open_database reindex verify_index "
+    "core.db": "check_server configure current_database default_database migrate open_database reindex "
     "pack_index "
     "Database",
     "core.jobs": "operation_scope register_handler",

@@ -137,7 +137,6 @@ COMMANDS = {
     "memory health": ["memory", "health"],
     "recap show": ["recap", "show"],
     "recap refused": ["recap", "refused"],
-    "doctor": None,
     "mcp": None,
 }
 """What reads, and how it is called; None for one that is tried by itself, or tells of the server alone."""

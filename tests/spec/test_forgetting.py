@@ -25,7 +25,7 @@ from core.database.schema import ai_diary, audiences, chat_history_cache, conver
 from core.database.schema_lifelong import archived_memories, relationship_log, user_relationships
 from core.database.schema_recent import conversation_summaries, item_history, short_term_memories
 from core.database.schema_stories import memory_jobs, running_recaps, scene_recaps, scenes
-from core.db import forget, verify_index
+from core.db import forget
 from core.errors import MessageError
 from core.forgetting import Forgotten
 from core.privacy import link_participants
@@ -33,6 +33,7 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.transfer.exports import export_chat
 from core.upkeep import ddl
+from tests.index_check import verify_index
 from tests.spec.stage import Stage
 from tests.store.world import count, index_differences, open_db, rows_of
 
@@ -327,7 +328,7 @@ def test_f43_items_made_of_their_messages(stage: Stage) -> None:
     (queued,) = rows_of(stage.db, memory_jobs, stage.persona)
     assert queued.type == "CONSOLIDATION"
     assert read_object(queued.payload) == {"reason": "forgotten", "above": bob - 1, "up_to": bob}
-    assert verify_index(db=stage.db) == []
+    assert verify_index(stage.db) == []
 
 
 def test_f43_summaries_of_conversations_they_wrote_in(stage: Stage) -> None:

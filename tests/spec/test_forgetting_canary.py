@@ -27,13 +27,14 @@ from core.database.engine import Database
 from core.database.schema import search_segment
 from core.database.schema_stories import memory_jobs
 from core.database.sources import MEMORIES
-from core.db import forget, verify_index
+from core.db import forget
 from core.index import indexed, packing, segment
 from core.prompt_engine import explain_json_prompt
 from core.synth_core_memory import search_memories
 from core.transfer import export_items
 from core.transfer.exports import export_chat
 from core.upkeep import ddl
+from tests.index_check import verify_index
 from tests.spec.stage import Stage, message
 from tests.store.world import index_differences, open_db
 
@@ -352,6 +353,6 @@ def test_f46_a_canary_in_every_text_column_is_nowhere_afterwards(
     assert CANARY not in "".join(export_items(**files)).casefold()
     waiting = [row.payload for row in p.rows("memory_jobs") if row.type == "CONVERSATION_SUMMARY"]
     assert case != "participant" or any("tg/bob" in payload for payload in waiting)
-    assert (index_differences(db, stage.persona), verify_index(db=db)) == ([], [])
+    assert (index_differences(db, stage.persona), verify_index(db)) == ([], [])
     drop = memory_jobs.delete().where(memory_jobs.c.persona_id == stage.persona)
     db.transaction(lambda c: c.execute(drop), source="memory_jobs")

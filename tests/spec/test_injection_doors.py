@@ -18,9 +18,9 @@ from core import jobs
 from core.config import Settings
 from core.database.registry import REGISTRY
 from core.database.schema_base import metadata
-from core.db import verify_index
 from core.errors import CoreError
 from core.prompt_engine import build_json_prompt, set_hook
+from tests.index_check import verify_index
 from tests.isolation.readers import BARE, READERS, WRITERS
 from tests.spec.hostile import CANARY, HOSTILE
 from tests.spec.stage import HERE, Stage, message

@@ -14,11 +14,11 @@ from core.ai_diary import get_recent_entries
 from core.chat_history_cache import load_chat_history, load_global_chat_history
 from core.config import Settings
 from core.database.schema_base import metadata
-from core.db import verify_index
 from core.errors import MessageError
 from core.privacy import set_conversation_local_only, set_conversation_privacy
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from tests.index_check import verify_index
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.spec.test_injection import FLAGS, plant
 

@@ -1,4 +1,4 @@
-"""What the pages about privacy, embeddings and the doctor show runs as it stands; README leads to all pages."""
+"""What the pages about privacy and embeddings show runs as it stands; README leads to all pages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     set_screen(None)
 
 
-@pytest.mark.parametrize(("page", "count"), [("privacy", 3), ("embeddings", 2), ("doctor", 1)])
+@pytest.mark.parametrize(("page", "count"), [("privacy", 3), ("embeddings", 2), ("check", 1)])
 def test_the_examples_of_a_page_run_in_their_order(own_defaults: None, page: str, count: int) -> None:
     """As a reader would paste them."""
     file = ROOT / "docs" / f"{page}.md"

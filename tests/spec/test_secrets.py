@@ -12,7 +12,7 @@ import pytest
 import typer
 
 import core.cli
-from core import chat_history_cache, db, doctor, jobs, lifelong, llm, privacy, short_term, stories, synth_core_memory
+from core import chat_history_cache, db, jobs, lifelong, llm, privacy, short_term, stories, synth_core_memory
 from core.cli import app as command
 from core.config import load, show
 from core.config.levels import SECRET_FILES
@@ -122,12 +122,12 @@ def test_f73_no_error_of_a_door_holds_a_secret(name: str, surroundings: Path, ca
 
 
 def test_g19_what_shows_itself_shows_no_secret(surroundings: Path, tmp_path: Path) -> None:
-    """Settings, rows of `config show`, handles, targets, engines, clients, reports, what the doctor says."""
+    """Settings, rows of `config show`, handles, targets, engines, clients, reports, findings."""
     known = load()
     handle = Database(AWAY, timeout_seconds=0.2)
     shown = [repr(known), str(known), *map(repr, show(known)), repr(handle), str(handle), repr(handle.target)]
     shown += [repr(engine) for engine in handle.engines()] + [repr(llm.resolve(None, known)), repr(known.differing())]
-    shown += [repr(doctor.examine(AWAY)), repr(doctor.examine(models=True))]
+    shown += [repr(db.check_server(db.open_database("sqlite://")))]
     prompt, report = explain_json_prompt(MESSAGE, {}, db=handle)
     shown += [repr(prompt), repr(report)]
     assert [each for each in CANARIES if each in " ".join(shown)] == []

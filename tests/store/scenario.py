@@ -13,11 +13,12 @@ from typing import Any
 from core import ai_diary, chat_history_cache, conversations, jobs, privacy, short_term, stories, synth_tagging
 from core.config import Settings
 from core.database.engine import Database
-from core.db import insert_memory, verify_index
+from core.db import insert_memory
 from core.memories import capture as remembering
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import free_memory_search, search_memories
+from tests.index_check import verify_index
 from tests.store.world import NOW, index_differences, open_db
 
 PERSONA, OTHER = "p'er\\son", "P'er\\son"

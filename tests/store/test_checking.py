@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import insert
 
-from core.database import registry, schema
+from core.database import registry, schema, schema_recent, schema_stories
 from core.database.engine import Database
+from core.db import insert_memory, reindex
 from core.errors import StoreError
-from core.upkeep import check, ddl, inspection, migration
+from core.upkeep import check, inspection
+from core.upkeep.check import Finding
 from tests.store.world import of_today
 
 
@@ -29,27 +32,40 @@ def run(db: Database, *statements: str) -> None:
         db.transaction(lambda c, s=ready: c.exec_driver_sql(s), source="test")
 
 
-def kinds(db: Database) -> set[tuple[str, str]]:
-    """Return what is found and where, the size of packets aside: that is the server's."""
-    return {(one.what, one.where) for one in check.check_server(db) if one.what != "packet size"}
+def findings(db: Database) -> list[Finding]:
+    """Return what is found, the size of packets aside: that is the server's; and what is only counted."""
+    return [one for one in check.check_server(db) if "max_allowed_packet" not in one.what and one.severity != "note"]
 
 
 def test_d29_a_new_database_is_in_good_order(db: Database) -> None:
     """No false alarm on any engine."""
-    assert kinds(db) == set()
+    assert findings(db) == []
     assert [one for one in check.check_server(db) if one.severity == "error"] == []
 
 
+def test_f74_an_empty_database_is_one_line(fresh_url: str) -> None:
+    """Whoever has just made it is told the one thing to do, and nothing is made."""
+    db = Database(fresh_url)
+    assert [one for one in check.check_server(db) if one.severity != "warning"] == [
+        Finding("note", "empty", "", "run prompt-engine db init")
+    ]
+    assert inspection.read_tables(db) == {}
+    db.close()
+
+
 def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> None:
-    """A column, an index, a table; migrate restores them, and then nothing is left to say."""
+    """A column, an index, a table; nothing is changed."""
     drop = "DROP INDEX ix_diary_chat" + ("" if db.family == "sqlite" else " ON ai_diary")
     run(db, "ALTER TABLE memories DROP COLUMN pinned", drop, "DROP TABLE tag_links")
     before = inspection.read_tables(db)
-    assert kinds(db) == {("column", "memories.pinned"), ("index", "ai_diary.ix_diary_chat"), ("table", "tag_links")}
-    assert {one.remedy for one in check.check_server(db) if one.what != "packet size"} == {check.MIGRATE}
+    found = {one.where: one for one in findings(db)}
+    assert {(where, one.severity) for where, one in found.items()} == {
+        ("memories.pinned", "error"), ("ai_diary.ix_diary_chat", "warning"), ("tag_links", "error"),
+    }  # fmt: skip
+    assert f"sql/schema/{db.family}.sql" in found["tag_links"].remedy
     assert inspection.read_tables(db) == before
-    migration.migrate(db)
-    assert kinds(db) == set()
+    run(db, *(found[where].remedy.rstrip(";") for where in ("memories.pinned", "ai_diary.ix_diary_chat")))
+    assert [one.where for one in findings(db)] == ["tag_links"]
 
 
 @pytest.mark.engines("mariadb", "mysql")
@@ -57,21 +73,21 @@ def test_f74_wrong_engine_type_and_collation_come_with_the_statement_that_mends_
     """The statement is run as it stands, and then nothing is left to say."""
     run(
         db,
-        "ALTER TABLE memory_recalls ENGINE=MyISAM",
+        "ALTER TABLE counters ENGINE=MyISAM",
         "ALTER TABLE memories MODIFY author VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
         "ALTER TABLE memories MODIFY emotion VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
         "ALTER TABLE ai_diary MODIFY chat_id VARBINARY(255) NULL",
     )
-    found = [one for one in check.check_server(db) if one.what != "packet size"]
-    assert {(one.what, one.where, one.there, one.needed) for one in found} == {
-        ("engine", "memory_recalls", "MyISAM", "InnoDB"),
-        ("collation", "memories.author", "utf8mb4_general_ci", "utf8mb4_bin"),
-        ("type", "memories.emotion", "varchar(20)", "varchar(50)"),
-        ("nullable", "ai_diary.chat_id", "NULL", "NOT NULL"),
+    found = findings(db)
+    assert {(one.where, one.what) for one in found} == {
+        ("counters", "the engine is MyISAM, and should be InnoDB"),
+        ("memories.author", "the collation is utf8mb4_general_ci, and should be utf8mb4_bin"),
+        ("memories.emotion", "the type is varchar(20), and should be varchar(50)"),
+        ("ai_diary.chat_id", "the nullable is NULL, and should be NOT NULL"),
     }
     assert found[0].severity == "error"
     run(db, *(one.remedy.rstrip(";") for one in found))
-    assert kinds(db) == set()
+    assert findings(db) == []
 
 
 def test_f74_an_old_server_is_named_with_what_is_needed() -> None:
@@ -86,9 +102,10 @@ def test_f74_an_old_server_is_named_with_what_is_needed() -> None:
         "9.7.4": [],
     }
     for version, expected in said.items():
-        assert [one.there for one in check.check_version(*check.product_of(version))] == expected, version
+        told = [one.what for one in check.check_version(*check.product_of(version))]
+        assert [one in what for one, what in zip(expected, told, strict=True)] == [True] * len(expected), version
     assert check.product_of("5.7.25", "OceanBase 4.2.1 (r1)") == ("OceanBase", (4, 2, 1))
-    assert check.check_version("SQLite", (3, 37, 2))[0].needed == "SQLite 3.38 or later"
+    assert "3.38 or later" in check.check_version("SQLite", (3, 37, 2))[0].what
     assert check.check_version("SQLite", (3, 40, 1)) == []
 
 
@@ -134,36 +151,62 @@ def test_f74_a_user_without_rights_is_told_by_a_real_server(db: Database) -> Non
     run(db, f"CREATE USER {user}@'%' IDENTIFIED BY 'secret'", f"GRANT SELECT ON `{name}`.* TO {user}@'%'")
     url = db.target.url.set(username=user, password="secret").render_as_string(hide_password=False)
     other = Database(url)
-    found = [one for one in check.check_server(other) if one.what == "right"]
-    assert [(one.severity, one.there) for one in found] == [
-        ("error", "no INSERT, UPDATE, DELETE"),
-        ("warning", "no CREATE, ALTER, INDEX, DROP"),
+    found = [one for one in check.check_server(other) if "lacks the rights" in one.what]
+    assert [(one.severity, one.remedy.split(" ON ")[0]) for one in found] == [
+        ("error", "GRANT INSERT, UPDATE, DELETE"),
+        ("warning", "GRANT CREATE, ALTER, INDEX, DROP"),
     ]
     run(db, *(one.remedy.rstrip(";") for one in found))
     other.close()
     other = Database(url)
-    assert [one for one in check.check_server(other) if one.what == "right"] == []
+    assert [one for one in check.check_server(other) if "lacks the rights" in one.what] == []
     other.close()
     run(db, f"DROP USER {user}@'%'")
 
 
-def test_d29_pending_migrations_and_the_original_s_tables_are_named(fresh_url: str) -> None:
-    """`migrate --check` before anybody runs it; an empty database lacks everything."""
-    db = Database(fresh_url)
-    assert ("migration", "") in kinds(db)
-    assert {where for what, where in kinds(db) if what == "table"} == set(ddl.list_tables())
-    run(db, "CREATE TABLE memories (id INTEGER NOT NULL PRIMARY KEY, content VARCHAR(100))")
-    found = kinds(db)
-    assert ("adoption", "memories") in found
-    assert not [where for _, where in found if where.startswith("memories.")]
-    assert set(inspection.read_tables(db)) == {"memories"}
-    db.close()
+def test_f74_statement_binlog_and_other_settings_that_lose_writes_are_named() -> None:
+    """Each with the statement that changes it; with the defaults there is nothing to say."""
+    good = {"read_only": "OFF", "log_bin": "ON", "binlog_format": "ROW", "innodb_flush_log_at_trx_commit": "1"}
+    assert check.check_settings(good) == []
+    found = check.check_settings({**good, "binlog_format": "STATEMENT"})
+    assert [one.severity for one in found] == ["error"] and "1665" in found[0].what
+    assert found[0].remedy.startswith("SET GLOBAL binlog_format = 'ROW';")
+    assert check.check_settings({**good, "binlog_format": "STATEMENT", "log_bin": "OFF"}) == []
+    assert check.check_settings({**good, "read_only": "ON"})[0].severity == "error"
+    assert check.check_settings({**good, "innodb_flush_log_at_trx_commit": "2"})[0].severity == "warning"
 
 
-def test_d16_an_index_that_is_not_built_is_named(db: Database) -> None:
-    """Searches are right without it, and slow."""
-    run(db, "UPDATE search_progress SET ready = 0 WHERE source = 1", "DELETE FROM search_progress WHERE source = 2")
-    assert kinds(db) == {("search index", "ai_diary"), ("search index", "chat_history_cache")}
+def test_f74_differences_of_the_index_are_counted(db: Database) -> None:
+    """Searches would miss these rows, or find them by words they do not hold."""
+    insert_memory("Ann likes green tea", "ann", "chat", ["tea"], db=db)
+    assert findings(db) == []
+    run(db, "DELETE FROM search_term")
+    found = findings(db)
+    assert found and {one.severity for one in found} == {"error"}
+    assert {one.remedy for one in found} == {"prompt-engine db reindex"}
+    reindex(db)
+    assert findings(db) == []
+
+
+def test_f74_memories_are_counted_by_kind(db: Database) -> None:
+    """What an operator looks for after an import."""
+    for number in range(3):
+        insert_memory(f"fact {number}", "ann", "chat", [], kind="KeyFacts", db=db)
+    told = [one for one in check.check_server(db) if one.severity == "note"]
+    assert [(one.what, one.where) for one in told] == [("3 long_term memories of kind KeyFacts", "memories")]
+
+
+def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
+    """Nothing reads them any more."""
+    past = db.clock() - timedelta(days=1)
+    insert_memory("gone by now", "ann", "chat", [], tier="session", expires_at=past, db=db)
+    row = {"id": 5, "item_table": "memories", "item_id": 99, "old_text": "x"}
+    recap = {"message_row": 77, "alternative": -1, "memory": "x"}
+    db.transaction(lambda c: c.execute(insert(schema_recent.item_history), row), source="test")
+    db.transaction(lambda c: c.execute(insert(schema_stories.message_recaps), recap), source="test")
+    told = {one.where: one for one in check.check_server(db) if "memories of kind" not in one.what}
+    assert "1 session items have expired" in told["memories"].what
+    assert told["message_recaps"].severity == "warning" and "are gone" in told["message_recaps"].what
 
 
 @pytest.mark.engines("sqlite")
@@ -179,22 +222,10 @@ def test_f58_broken_rows_are_listed(db: Database) -> None:
         "UPDATE memories SET tags = '[1]' WHERE id = 3",
         "UPDATE memories SET metadata = '[\"secret\"]' WHERE id = 4",
     )
-    found = {one.where: one for one in check.check_server(db)}
+    found = {one.where: one for one in findings(db) if "cannot be read" in one.what}
     assert set(found) == {"memories.timestamp", "memories.tags", "memories.metadata"}
-    assert "(2, 3)" in found["memories.tags"].there
-    assert found["memories.tags"].remedy == "UPDATE memories SET tags = '[]' WHERE id IN (2, 3);"
+    assert found["memories.tags"].what.endswith("id 2, 3")
     assert "secret" not in " ".join(map(str, found.values()))
-    run(db, found["memories.tags"].remedy.rstrip(";"), found["memories.metadata"].remedy.rstrip(";"))
-    assert kinds(db) == {("row", "memories.timestamp")}
-
-
-@pytest.mark.engines("sqlite")
-def test_f58_the_scan_is_bounded(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check of a large database ends in seconds: only the newest rows are looked at."""
-    monkeypatch.setattr(check, "SCAN_ROWS", 2)
-    rows: list[dict[str, Any]] = [{"id": n, "content": "a", "tags": [1] if n < 3 else []} for n in range(1, 5)]
-    db.transaction(lambda c: c.execute(insert(schema.memories), rows), source="test")
-    assert kinds(db) == set()
 
 
 def test_d36_stats_count_every_table(db: Database) -> None:

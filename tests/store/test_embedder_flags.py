@@ -1,4 +1,4 @@
-"""EMBEDDER names an embedder without code: searches, prompts, workers and the doctor know it (docs/embeddings.md)."""
+"""EMBEDDER names an embedder without code: searches, prompts and workers know it (docs/embeddings.md)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core import doctor, jobs, llm
+from core import jobs, llm
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -109,34 +109,3 @@ def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(
         with pytest.raises(ConfigError):
             embed_rows(db=db, settings=settings, scope=scope)
         assert jobs.run_pending(db=db, settings=settings, scope=scope) == []
-
-
-@pytest.mark.parametrize(
-    ("flag", "level", "said"),
-    [
-        ({"embedder": "http"}, "error", "EMBEDDER_URL is ''"),
-        ({"embedder": "http", "embedder_url": "ok"}, "ok", "The embedder http gives vectors of 64 numbers."),
-        ({"embedder": "http", "embedder_url": "500"}, "error", "The embedder failed"),
-        ({"embedder": "model2vec:none"}, "error", "there is no such folder"),
-        ({"embedder": "model2vec:tiny"}, "ok", "gives vectors of 4 numbers."),
-    ],
-)
-def test_the_doctor_asks_the_embedder(
-    server: EmbeddingServer, tmp_path: Path, flag: dict[str, str], level: str, said: str
-) -> None:
-    """A server only with --models, a folder always; without an embedder there is nothing to say."""
-    write_model(tmp_path / "tiny")
-    named = dict(flag)
-    if "embedder_url" in named:
-        named["embedder_url"] = server.base(named["embedder_url"])
-    named["embedder"] = named["embedder"].replace(":", f":{tmp_path}/")
-    settings = Settings(hook_timeout_seconds=60.0, **named)  # type: ignore[arg-type]
-    found = [one for one in doctor.examine("sqlite://", models=True, settings=settings).symptoms if said in one.what]
-    assert [one.level for one in found] == [level]
-    if "embedder_url" in named:
-        server.asked.clear()
-        quiet = doctor.examine("sqlite://", settings=settings)
-        assert "The embedder http is configured; it was not asked." in {one.what for one in quiet.symptoms}
-        assert server.asked == []
-    plain = doctor.examine("sqlite://", settings=Settings())
-    assert not [one for one in plain.symptoms if "embedder" in one.what.lower()]

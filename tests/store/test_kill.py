@@ -15,9 +15,9 @@ from core.chat_history_cache import load_chat_history
 from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
-from core.db import verify_index
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
+from tests.index_check import verify_index
 from tests.servers import Server
 from tests.store.world import NOW, Clock, count, index_differences, open_db, rows_of
 

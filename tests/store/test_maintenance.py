@@ -299,7 +299,7 @@ def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
 
 def test_d33_both_spellings_say_the_same() -> None:
     """An operator who moves to another database finds the same scripts."""
-    assert maintenance.list_scripts() == ["duplicates", "health", "orphans", "prune", "rewrite"]
+    assert maintenance.list_scripts() == ["duplicates", "health", "orphans", "prune"]
     for name in maintenance.list_scripts():
         one, other = maintenance.get_script(name, "mysql"), maintenance.get_script(name, "sqlite")
         assert one.values == other.values

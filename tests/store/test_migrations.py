@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text
 
-from core.audience.inserted_rows import NOBODY
 from core.database import schema
 from core.database.engine import Database
+from core.db import check_server, open_database
 from core.errors import StoreError
 from core.upkeep import ddl, inspection, leases, migration
 from tests.store.world import of_today
@@ -26,15 +26,16 @@ SPARED = pytest.mark.spared("seekdb")
 
 NEXT = """
 from alembic import op
+from sqlalchemy import inspect
 revision = "9999"
 down_revision = "{last}"
 
 def upgrade() -> None:
-    connection, ddl = op.get_bind(), op.get_context().opts["ddl"]
-    if not ddl.has_column(connection, "memories", "mood"):
+    connection = op.get_bind()
+    if "mood" not in [column["name"] for column in inspect(connection).get_columns("memories")]:
         connection.exec_driver_sql("ALTER TABLE memories ADD COLUMN mood INT NOT NULL DEFAULT 3")
     {between}
-    if not ddl.has_index(connection, "memories", "ix_memories_mood"):
+    if "ix_memories_mood" not in [index["name"] for index in inspect(connection).get_indexes("memories")]:
         connection.exec_driver_sql("CREATE INDEX ix_memories_mood ON memories (persona_id, mood)")
 """
 
@@ -140,76 +141,68 @@ def test_d32_the_database_is_what_the_metadata_says(made: Database) -> None:
         assert there.primary_key == tuple(table.primary_key.columns.keys())
 
 
-def test_d29_a_column_dropped_by_hand_is_restored(present: Database) -> None:
-    """And what follows from the row is filled in again."""
-    row = {"id": 7, "message_text": "Straße", "interface_path": "webui/1", "timestamp": present.clock()}
-    present.transaction(lambda c: c.execute(insert(schema.chat_history_cache), row), source="test")
-    before = shape(present)
-    run(
-        present,
-        "ALTER TABLE chat_history_cache DROP COLUMN text_folded",
-        "ALTER TABLE memories DROP COLUMN pinned",
-        drop_index(present, "memories", "ix_memories_kind"),
-    )
-    assert migration.list_pending(present) == []
-    assert {(one.kind, one.table, one.name) for one in inspection.list_missing(shape(present), present.family)} == {
-        ("column", "chat_history_cache", "text_folded"),
-        ("column", "memories", "pinned"),
-        ("index", "memories", "ix_memories_kind"),
-    }
-    done = migration.migrate(present)
-    assert "restored the column memories.pinned" in done.messages
-    assert "restored the index memories.ix_memories_kind" in done.messages
-    assert {name: sorted(t.columns) for name, t in shape(present).items()} == {
-        name: sorted(t.columns) for name, t in before.items()
-    }
-    assert inspection.list_differences(shape(present), present.family) == []
-    assert present.read(select(schema.chat_history_cache.c.text_folded), source="test")[0][0] == "strasse"
-    assert not migration.migrate(present).changed
-
-
-def drop_index(db: Database, table: str, name: str) -> str:
-    """Return the DROP INDEX of an engine."""
-    return f"DROP INDEX {name}" if db.family == "sqlite" else f"DROP INDEX {name} ON {table}"
-
-
-@SPARED
-def test_d29_a_table_dropped_by_hand_is_restored(present: Database) -> None:
-    """Empty, and said."""
-    run(present, "DROP TABLE ai_diary")
-    assert migration.plan_steps(present) == ["restore table ai_diary.ai_diary"]
-    assert "restored the table ai_diary" in migration.migrate(present).messages
-    assert migration.plan_steps(present) == []
-    assert inspection.list_differences(shape(present), present.family) == []
-
-
-@SPARED
-def test_d29_a_restored_audience_is_never_guessed(present: Database) -> None:
-    """A row whose audience is lost is seen by nobody, unless its conversation is known."""
-    conversation = {"id": 1, "audience_id": 42, "conversation_key": "discord/9"}
-    rows = [
-        {"id": 1, "content": "a", "conversation_key": "discord/9"},
-        {"id": 2, "content": "b", "conversation_key": None},
-    ]
-    present.transaction(lambda c: c.execute(insert(schema.conversations), conversation), source="test")
-    present.transaction(lambda c: c.execute(insert(schema.memories), rows), source="test")
-    indexes = [name for name, (_, columns) in ddl.list_indexes(schema.memories).items() if "audience_id" in columns]
-    run(
-        present,
-        *(drop_index(present, "memories", name) for name in indexes),
-        "ALTER TABLE memories DROP COLUMN audience_id",
-    )
-    migration.migrate(present)
-    chosen = select(schema.memories.c.id, schema.memories.c.audience_id)
-    assert sorted(map(tuple, present.read(chosen, source="test"))) == [(1, 42), (2, NOBODY)]
-
-
 def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     """A process that died while it made the tables; the next one goes on, on servers too."""
-    run(present, "DROP TABLE search_term", "DROP TABLE config", "DELETE FROM schema_version")
+    run(
+        present,
+        "DROP TABLE search_term",
+        "DROP TABLE config",
+        f"UPDATE schema_version SET version_num = '{migration.UNFINISHED}'",
+    )
     migration.ensure_present(present)
     assert inspection.list_differences(shape(present), present.family) == []
     assert migration.list_pending(present) == []
+
+
+FOREIGN = {
+    "flyway": [
+        "CREATE TABLE schema_version (version VARCHAR(50) NOT NULL PRIMARY KEY, description VARCHAR(200))",
+        "INSERT INTO schema_version VALUES ('1', 'first')",
+    ],
+    "alembic": [
+        "CREATE TABLE schema_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",
+        "INSERT INTO schema_version VALUES ('a1b2c3d4e5f6')",
+    ],
+    "config": ["CREATE TABLE config (id INTEGER PRIMARY KEY, data VARCHAR(50))", "INSERT INTO config VALUES (1, 'x')"],
+    "tags": ["CREATE TABLE tags (id INTEGER PRIMARY KEY, name VARCHAR(50))", "INSERT INTO tags VALUES (1, 'x')"],
+    "conversations": [
+        "CREATE TABLE conversations (id INTEGER PRIMARY KEY, topic VARCHAR(50) NOT NULL)",
+        "INSERT INTO conversations VALUES (1, 'x')",
+    ],
+    "memories": [
+        "CREATE TABLE memories (id INTEGER PRIMARY KEY, content VARCHAR(50), tags VARCHAR(50))",
+        "INSERT INTO memories VALUES (1, 'x', '[]')",
+        "CREATE VIEW contents AS SELECT content FROM memories",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_d30_tables_of_another_program_are_refused_by_name_and_stay_as_they_are(db: Database, name: str) -> None:
+    """Opening a database must never change what is not ours: a search is enough to open one."""
+    run(db, *FOREIGN[name])
+    table = FOREIGN[name][0].split()[2]
+    before = shape(db), db.read(text(f"SELECT * FROM {table}"), source="test")
+    url = db.target.url.render_as_string(hide_password=False)
+    for open_it in (migration.ensure_present, migration.migrate, lambda _: open_database(url)):
+        with pytest.raises(StoreError, match=rf"another program.*\b{table}\b.*TABLE_PREFIX"):
+            open_it(db)
+    assert [(one.severity, one.where) for one in check_server(db) if one.severity == "error"] == [("error", table)]
+    assert (shape(db), db.read(text(f"SELECT * FROM {table}"), source="test")) == before
+
+
+def test_d30_another_program_s_tables_with_other_names_do_not_matter(db: Database) -> None:
+    """A shared database without a conflict of names."""
+    run(db, "CREATE TABLE invoices (id INTEGER PRIMARY KEY)")
+    migration.ensure_present(db)
+    assert migration.list_pending(db) == []
+
+
+def test_a_database_of_a_newer_program_is_refused(present: Database) -> None:
+    """It may hold what this program would misread."""
+    run(present, "UPDATE schema_version SET version_num = '9998'")
+    with pytest.raises(StoreError, match="newer program"):
+        migration.ensure_present(present)
 
 
 @SPARED

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import String, Table, Text
+from sqlalchemy import Table
 from sqlalchemy.types import Integer
 
 from core.database import registry
-from core.database.dialects import JsonText, Key, Time
+from core.database.dialects import JsonText, Key, StoredText
 from core.upkeep import ddl
 
 WORDS = {"tag", "related_tag", "alias", "term", "part"}
@@ -24,9 +24,7 @@ def test_d36_every_table_is_registered_once() -> None:
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
 def test_d36_every_column_that_can_hold_text_is_named(table: Table) -> None:
     """A canary is looked for in these columns after forgetting."""
-    plain = {
-        c.name for c in table.columns if isinstance(c.type, (Text, String)) and not isinstance(c.type, (Time, Key))
-    }
+    plain = {c.name for c in table.columns if isinstance(c.type, StoredText)}
     lists = {c.name for c in table.columns if isinstance(c.type, JsonText)}
     words = {c.name for c in table.columns if isinstance(c.type, Key)} & WORDS
     assert set(registry.of(table.name).texts) == (plain | lists | words) - {"version_num"}

@@ -15,11 +15,11 @@ from core import search as searching
 from core.config import Settings
 from core.database.engine import Database
 from core.database.sources import AI_DIARY, MEMORIES
-from core.db import verify_index
 from core.index import indexed
 from core.memories import table as memories
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
+from tests.index_check import verify_index
 from tests.store.search_world import (
     DEFAULTS,
     RECENCY,

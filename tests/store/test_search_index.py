@@ -12,7 +12,6 @@ import pytest
 from core.database.engine import Database
 from core.database.schema import search_count, search_stats, search_tag, search_term, search_vocab
 from core.database.sources import CHAT, MEMORIES
-from core.db import verify_index
 from core.errors import StoreWriteError
 from core.index import indexed
 from core.index import table as search_index
@@ -21,6 +20,7 @@ from core.index.lookups import UNLISTED
 from core.memories import table as memories
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
+from tests.index_check import verify_index
 from tests.store.search_world import ago, all_rows, edited, entered, memory, open_quick, remember, said
 from tests.store.world import NOW, index_differences, own_scope
 

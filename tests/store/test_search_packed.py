@@ -15,7 +15,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import search_block, search_fresh, search_gone, search_segment, search_term
 from core.database.sources import CHAT, MEMORIES
-from core.db import forget, reindex, verify_index
+from core.db import forget, reindex
 from core.index import audiences, indexed, packing, segment
 from core.index.fresh_rows import PACK_FROM
 from core.index.table import MANY_WRITTEN
@@ -24,6 +24,7 @@ from core.scope import Scope
 from core.search import matches
 from core.search.ranking import all_rows, ranking
 from core.text.words import index_terms
+from tests.index_check import verify_index
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, said
 from tests.store.search_world import all_rows as stored_rows
 from tests.store.world import index_differences, own_scope

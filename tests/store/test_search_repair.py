@@ -26,11 +26,12 @@ from core.database.schema import (
     search_vocab,
 )
 from core.database.schema import memories as memories_table
-from core.db import reindex, verify_index
+from core.db import reindex
 from core.index import entries as search_entries
 from core.index import repair as search_repair
 from core.memories import table as memories
 from core.scope import Scope
+from tests.index_check import verify_index
 from tests.store.search_world import (
     RECENCY,
     ago,

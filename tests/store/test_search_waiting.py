@@ -14,11 +14,12 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import search_count, search_fresh, search_segment, search_tag, search_term
 from core.database.sources import CHAT, MEMORIES
-from core.db import forget, pack_index, reindex, verify_index
+from core.db import forget, pack_index, reindex
 from core.index import fresh_rows, indexed, packing, sweeping
 from core.index import table as index_table
 from core.index.lookups import WORD
 from core.scope import Scope
+from tests.index_check import verify_index
 from tests.store.search_world import ago, edited, explain, find, ids, memory, open_quick, said
 from tests.store.test_search_packed import WORDS, audiences_of, fresh, segments, talk, terms
 from tests.store.world import index_differences, own_scope

@@ -30,10 +30,11 @@ from core.database.schema import (
     search_term,
     search_vocab,
 )
-from core.db import forget, verify_index
+from core.db import forget
 from core.forgetting import delete_quarantined
 from core.lifelong import purge_items
 from core.scope import Scope
+from tests.index_check import verify_index
 from tests.store.search_world import ago, all_rows, edited, find, memory, open_quick, said
 from tests.store.world import own_scope
 

@@ -18,9 +18,10 @@ from core import ai_diary, chat_history_cache
 from core.config import Settings
 from core.database import schema
 from core.database.engine import TRIES, Database
-from core.db import insert_memory, verify_index
+from core.db import insert_memory
 from core.errors import StoreWriteError
 from core.scope import Scope
+from tests.index_check import verify_index
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

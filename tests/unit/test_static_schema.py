@@ -55,11 +55,11 @@ METHODS = {"returning", "lateral"}
 
 UPKEEP = {
     *(f"upkeep/{name}.py" for name in (
-        "adopted_people", "adoption", "check", "ddl", "diagnosis", "inspection", "maintenance", "migration",
+        "check", "check_rows", "ddl", "inspection", "maintenance", "migration",
     )),
     "index/repair.py",
 }  # fmt: skip
-"""Modules that look after the whole database, for all personas: creation, adoption, checks, repair of the index."""
+"""Modules that look after the whole database, for all personas: creation, checks, repair of the index."""
 
 
 def sql_files() -> list[Path]:

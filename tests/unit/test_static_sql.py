@@ -27,17 +27,15 @@ TEXT_ARGUMENTS = {"text", "statement", "sql"}
 JOINING = {"format", "join", "replace", "format_map"}
 
 PUT_TOGETHER = {
-    "upkeep/adoption.py": "tables of another application, whose names and columns are read from the server",
     "upkeep/ddl.py": "statements that make and alter tables, of names in our schema",
     "upkeep/migration.py": "the same, run step by step",
     "upkeep/check.py": "names of our tables, and of the server's own settings",
     "upkeep/inspection.py": "the server's catalogue, by names of our tables",
     "upkeep/maintenance.py": "scripts of our own files",
-    "upkeep/adopted_people.py": "tables of another application",
     "database/schema_base.py": "defaults and checks of columns, by names in our schema",
     "database/dialects.py": "names of our columns, in what an upsert changes",
     "database/connections.py": "PRAGMA, which takes no parameters",
-    "upkeep/diagnosis.py": "PRAGMA, likewise",
+    "upkeep/check_rows.py": "names of our tables and columns",
     "database/engine.py": "PRAGMA with a whole number of ours",
     "search/reading/last_statement.py": "texts of compiled parts, one in front of the other",
     "search/reading/by_id.py": "the word for the persona's role, a constant of ours",

@@ -163,7 +163,7 @@ build_json_prompt(message, {}, limit_tokens=4000)
 assert search_memories(tags=["cat"])
 jobs.run_pending(limit=5)
 assert core.cli.main(["worker", "--once", "--database", "sqlite:///alone.db"]) == 0
-assert core.cli.main(["doctor", "--database", "sqlite:///alone.db"]) == 0
+assert core.cli.main(["db", "check", "--database", "sqlite:///alone.db"]) == 0
 db.close()
 print("REFUSED", refused, file=sys.stderr)
 """
@@ -171,7 +171,7 @@ print("REFUSED", refused, file=sys.stderr)
 
 @pytest.mark.slow
 def test_g24_nothing_is_fetched_and_nobody_is_told(tmp_path: Path) -> None:
-    """Demo, prompt, search, worker and doctor with every connection refused, and without any data of tiktoken."""
+    """Demo, prompt, search, worker and check with every connection refused, and without any data of tiktoken."""
     environment = {
         "PATH": "/usr/bin:/bin",
         "HOME": str(tmp_path),

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...database import sources
-from ...database.dialects import from_key, microseconds, read_time
+from ...database.dialects import microseconds
 from ...database.row_shapes import KEY, NUMBER, PLAIN, TEXT, TEXT_PLACES, Kind, Shape
+from ...database.stored_values import from_key, read_time
 from ...shapes import PERSONA_SENDER
 from ...text.folding import fold
 from ...text.hits import known_name, name_persona

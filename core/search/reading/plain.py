@@ -13,9 +13,10 @@ from sqlalchemy.dialects import mysql, sqlite
 
 from ...database import sources, statements
 from ...database.bulk import chunks
-from ...database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds, read_time
+from ...database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds
 from ...database.engine import Database
 from ...database.statements import Part, aside
+from ...database.stored_values import read_time
 from ...errors import StoreReadError
 from ...index.lookups import Wanted
 from ...index.postings import Limits, within

@@ -159,47 +159,46 @@ def test_f76_rows_not_taken_are_told_on_stderr_and_fail_when_asked(run: Command,
 
 def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
     """Made, checked, counted, indexed; each says so a second time too."""
-    (tmp_path / "own.db").touch()
-    assert run("db", "check").code == 1
+    (tmp_path / "own.db").touch(0o600)
+    empty = run("db", "check", "--text")
+    assert (empty.code, empty.out) == (0, "empty: run prompt-engine db init\n")
     assert run("db", "stats").json == {}
     assert run("db", "init").json["created"] is True
     assert run("db", "init").json["created"] is False
     assert run("db", "migrate").json["changed"] is False
-    assert (run("db", "migrate", "--check").code, run("db", "check").json) == (0, [])
+    assert run("db", "check").json == []
     run("remember", "tea")
     assert run("db", "stats").json["memories"] == 1
-    assert (run("db", "verify").json, run("db", "reindex").json) == ([], {"done": 0})
-    assert run("db", "check", "--text").out == "The database is in order.\n"
-    assert (
-        run("db", "verify", "--text").out
-        == "The search index agrees with the rows. Texts changed by SQL: prompt-engine db check.\n"
-    )
+    assert run("db", "reindex").json == {"done": 0}
+    told = run("db", "check")
+    assert [set(one) for one in told.json] == [{"severity", "what", "where", "remedy"}]
+    said = run("db", "check", "--text").out.splitlines()
+    assert said[0] == "The database is in order."
+    assert said[1].startswith("note: memories: 1 long_term memories of kind ")
 
 
-def test_d29_a_column_dropped_by_hand_is_named_and_restored(run: Command, tmp_path: Path) -> None:
-    """Check names it, migrate restores it."""
+def test_d29_a_column_dropped_by_hand_is_named(run: Command, tmp_path: Path) -> None:
+    """With the statement that puts it back."""
     run("db", "init")
     with closing(sqlite3.connect(tmp_path / "own.db")) as connection:
         connection.execute("ALTER TABLE conversations DROP COLUMN title")
-    check = run("db", "check", "--text")
-    assert check.code == 1
-    assert "conversations.title" in check.out
-    assert run("db", "migrate", "--check").code == 1
-    assert run("db", "migrate").json["changed"] is True
+        check = run("db", "check")
+        assert check.code == 1
+        (found,) = (one for one in check.json if one["where"] == "conversations.title")
+        connection.execute(found["remedy"])
     assert run("db", "check").code == 0
 
 
 def test_d15_an_index_row_deleted_by_hand_is_found_and_mended(run: Command, tmp_path: Path) -> None:
-    """One difference; `reindex` mends it."""
+    """`check` counts the difference; `reindex` mends it."""
     run("remember", "tea", "--tag", "drink")
     with closing(sqlite3.connect(tmp_path / "own.db")) as connection, connection:
         connection.execute("DELETE FROM search_tag")
-    verify = run("db", "verify")
-    assert verify.code == 1
-    assert ("missing", "search_tag", "drink") in [(one["kind"], one["table"], one["key"]) for one in verify.json]
-    assert "prompt-engine db reindex" in run("db", "verify", "--text").out
+    check = run("db", "check")
+    assert check.code == 1
+    assert {one["remedy"] for one in check.json if one["where"] == "search_tag"} == {"prompt-engine db reindex"}
     assert run("db", "reindex").json["done"] >= 1
-    assert run("db", "verify").code == 0
+    assert run("db", "check").code == 0
 
 
 def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:

@@ -1,0 +1,148 @@
+"""Reads what stands in a column: texts, keys, times, JSON, numbers. It never fails: it repairs, and counts that."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar
+
+from ..text.folding import clean
+from ..text.times import LATEST
+
+Kind = Literal["text", "time", "number", "texts", "object", "json"]
+"""What a column holds; texts is a JSON list of texts, object a JSON object, json either list or object."""
+
+
+T = TypeVar("T")
+FIRST = datetime(1, 1, 3, tzinfo=UTC)
+"""Earliest time that every time zone can show."""
+
+
+class _Repairs(threading.local):
+    count: int = 0
+
+
+_repairs = _Repairs()
+
+
+def count_repairs() -> int:
+    """Return how many values the calling thread has repaired up to now."""
+    return _repairs.count
+
+
+def _repaired(value: T) -> T:
+    _repairs.count += 1
+    return value
+
+
+def decode(value: bytes) -> str:
+    """Return bytes as text; what is not UTF-8 becomes U+FFFD."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return _repaired(value.decode("utf-8", "replace"))
+
+
+def read_text(value: Any) -> Any:
+    """Return a text column's value, bytes as text; None stays None."""
+    return decode(bytes(value)) if isinstance(value, (bytes, bytearray)) else value
+
+
+def from_key(value: Any) -> str:
+    """Return a key read without its column type as text."""
+    return decode(bytes(value)) if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def read_time(value: Any) -> datetime | None:
+    """Return a stored time as an aware datetime within the calendar, None when it cannot be read."""
+    if isinstance(value, datetime):
+        return _within(value.replace(tzinfo=UTC))
+    text = read_text(value)
+    if not isinstance(text, str):
+        return None if value is None else _repaired(None)
+    try:
+        moment = datetime.fromisoformat(text)
+        return _within(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
+    except ValueError:
+        return _repaired(None)
+    except OverflowError:  # a zone leads it past the end of the calendar
+        return _repaired(LATEST if text[:1] == "9" else FIRST)
+
+
+def _within(moment: datetime) -> datetime:
+    """Return a time that every time zone can show and that a day can be added to."""
+    if FIRST <= moment <= LATEST:
+        return moment
+    return _repaired(min(max(moment, FIRST), LATEST))
+
+
+def read_number(value: Any) -> Any:
+    """Return a number, None for what is none."""
+    if value is None or isinstance(value, (int, float)):
+        return value
+    try:
+        return float(read_text(value)) if "." in str(value) else int(read_text(value))
+    except (TypeError, ValueError, OverflowError):
+        return _repaired(None)
+
+
+def read_json(value: object) -> Any:
+    """Return what a JSON column holds, None when it is broken or NULL."""
+    text = read_text(value)
+    if not isinstance(text, str):
+        return value
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return _repaired(None)
+    return _without_surrogates(found) if "\\ud" in text.lower() else found
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return JSON without halves of characters, which no text can be sent with."""
+    if isinstance(value, str):
+        cleaned = clean(value)
+        return value if cleaned == value else _repaired(cleaned)
+    if isinstance(value, list):
+        return [_without_surrogates(each) for each in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(each) for key, each in value.items()}
+    return value
+
+
+def read_list(value: object) -> list[Any]:
+    """Return the array a JSON column holds, [] for everything else."""
+    found = read_json(value)
+    return list(found) if isinstance(found, list) else []
+
+
+def read_texts(value: object) -> list[str]:
+    """Return the texts of the array a JSON column holds; elements that are no text are left out."""
+    return [item for item in read_list(value) if isinstance(item, str)]
+
+
+def read_object(value: object) -> dict[str, Any] | None:
+    """Return the object a JSON column holds, None for everything else."""
+    found = read_json(value)
+    return found if isinstance(found, dict) else None
+
+
+def is_readable(value: Any, kind: Kind) -> bool:
+    """Return whether a value reads as what it is, without a repair."""
+    if value is None:
+        return True
+    before = _repairs.count
+    if kind == "text":
+        read_text(value)
+    elif kind == "number":
+        read_number(value)
+    elif kind == "time":
+        read_time(value)
+    else:
+        found = read_json(value)
+        if kind == "texts":
+            return isinstance(found, list) and all(isinstance(one, str) for one in found) and _repairs.count == before
+        if not isinstance(found, dict if kind == "object" else (dict, list)):
+            return False
+    return _repairs.count == before
