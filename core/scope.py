@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from .errors import MessageError, ScopeError
 
 Destination = Literal["remote", "local"]
-Privacy = Literal["public", "direct", "restricted"]
-"""public: seen in its server. direct: one participant and the persona. restricted: a closed channel."""
+Privacy = Literal["public", "direct", "separate", "restricted"]
+"""public: seen in its server. direct: one participant and the persona. separate: the same, sharing only saved memories
+and standing instructions with the participant's other private conversations. restricted: a closed channel."""
 
 KEY_BYTES = {"persona": 64, "conversation": 512, "participant": 255, "server": 191}
 
@@ -100,8 +101,10 @@ class Scope:
         object.__setattr__(self, "server", key_text(self.server or "", "server", KEY_BYTES["server"]))
         if self.destination not in (None, "remote", "local"):
             raise ScopeError(f"destination is {self.destination!r}. It must be 'remote' or 'local'.")
-        if self.privacy not in (None, "public", "direct", "restricted"):
-            raise ScopeError(f"privacy is {str(self.privacy)[:40]!r}. It must be 'public', 'direct' or 'restricted'.")
+        if self.privacy not in (None, *get_args(Privacy)):
+            raise ScopeError(
+                f"privacy is {str(self.privacy)[:40]!r}. It must be one of {', '.join(map(repr, get_args(Privacy)))}."
+            )
 
 
 _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=None)

@@ -8,9 +8,12 @@ from typing import Literal
 
 from ..scope import Privacy
 
-AudienceKind = Literal["persona", "server", "direct", "conversation"]
+AudienceKind = Literal["persona", "server", "direct", "saved", "conversation"]
 """persona: everywhere within the persona. server: public conversations of a server. direct: direct messages with one
-person. conversation: one restricted channel."""
+person. saved: what one person asked to remember in private. conversation: one restricted channel or separate chat."""
+
+SEPARATE = 2
+"""Value of `conversations.is_private` for a separate chat; 1 for every other private conversation."""
 
 PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
     "private": "direct",
@@ -56,6 +59,8 @@ def own_audience(privacy: Privacy, server: str, conversation: str, person: str |
         return AudienceKey("server", server)
     if privacy == "direct" and person:
         return AudienceKey("direct", "", person)
+    if privacy == "separate":
+        return AudienceKey("conversation", "", conversation)
     return AudienceKey("conversation", server, conversation)
 
 
@@ -64,7 +69,9 @@ def seen_audiences(privacy: Privacy, server: str, conversation: str | None, pers
     if conversation is None or privacy == "public":
         return [AudienceKey("persona"), AudienceKey("server", server)]
     own = own_audience(privacy, server, conversation, person)
-    return [AudienceKey("persona"), AudienceKey("server", "" if own.kind == "direct" else server), own]
+    if privacy == "restricted" or not person:
+        return [AudienceKey("persona"), AudienceKey("server", "" if own.kind == "direct" else server), own]
+    return [AudienceKey("persona"), AudienceKey("server", ""), own, AudienceKey("saved", "", person)]
 
 
 def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) -> list[AudienceKey]:

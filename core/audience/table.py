@@ -25,7 +25,7 @@ _FIND = select(audiences.c.audience_id).where(
     audiences.c.ref == bindparam("ref"),
 )
 _HOLD = _FIND.with_for_update()
-FORGOTTEN_KINDS = ("direct", "conversation")
+FORGOTTEN_KINDS = ("direct", "saved", "conversation")
 """Kinds of audiences that go with a person or a conversation: another process may have deleted one that was kept."""
 
 

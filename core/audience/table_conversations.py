@@ -22,10 +22,12 @@ from ..index import indexed
 from ..scope import KEY_BYTES, Privacy, Scope, key_text
 from . import table as audiences
 from . import table_participants as participants
-from .rules import AudienceKey, own_audience, parent_key, split_key
+from .rules import SEPARATE, AudienceKey, own_audience, parent_key, split_key
 from .view import ConversationFacts
 
 TITLE_CHARS = 200
+SHARED_KINDS = ("saved", "wish", "instruction")
+"""Kinds of memory that a person asked for, and that their private conversations share."""
 UNKNOWN_PERSON = ""
 """direct_person_key of a direct message whose person has not spoken yet; NULL is no direct message."""
 
@@ -79,7 +81,12 @@ def facts_of(row: Any) -> ConversationFacts:
         bool(row.is_private),
         bool(row.local_only),
         row.direct_person_key,
+        row.is_private == SEPARATE,
     )
+
+
+def _private_flag(privacy: Privacy) -> int:
+    return SEPARATE if privacy == "separate" else int(privacy != "public")
 
 
 def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:
@@ -146,7 +153,7 @@ def make(
     above = parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
     privacy, direct = _privacy_of_new(connection, scope, sender, parent)
-    audience = own_audience(privacy, "" if privacy == "direct" else scope.server, key, direct)
+    audience = own_audience(privacy, "" if direct is not None else scope.server, key, direct)
     now = db.clock()
     row: dict[str, Any] = dict(zip((name for name, _ in _PARTS), split_key(key), strict=True))
     row |= {
@@ -157,7 +164,7 @@ def make(
         "parent_key": above,
         "server_id": audience.server,
         "server_name": server_name[:TITLE_CHARS],
-        "is_private": int(privacy != "public"),
+        "is_private": _private_flag(privacy),
         "direct_person_key": direct,
         "local_only": int(parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)),
         "title": title[:TITLE_CHARS],
@@ -179,6 +186,8 @@ def _privacy_of_new(
 ) -> tuple[Privacy, str | None]:
     """Return how private a new conversation is, and the person of a direct message."""
     said = _said(scope, sender)
+    if said == "separate":
+        return said, participants.person_of(connection, scope.persona, sender or scope.participant) or UNKNOWN_PERSON
     closed = parent if parent is not None and parent.is_private else None
     if said != "direct" and closed is None:
         return said or "public", None
@@ -197,15 +206,27 @@ def settle(
     """Return the place of a stored conversation, turned private where the host now says so, its person filled in where
     only now known."""
     person = None
-    if not facts.is_private and scope.privacy in ("direct", "restricted"):
+    if not facts.is_private and scope.privacy in ("direct", "separate", "restricted"):
         privacy: Privacy = scope.privacy
-        if privacy == "direct":
+        if privacy != "restricted":
             person = participants.person_of(connection, scope.persona, sender or scope.participant)
         facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
     elif facts.is_private and facts.direct_person == UNKNOWN_PERSON and (sender or scope.participant):
         person = participants.person_of(connection, scope.persona, sender or scope.participant)
-        facts = turn(connection, db, scope.persona, facts, "direct", person)[0]
+        privacy = "separate" if facts.is_separate else "direct"
+        facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
     return Place(facts.audience_id, facts.local_only, facts)
+
+
+def choose_place(connection: Connection, db: Database, scope: Scope, place: Place, kind: str) -> Place:
+    """Return where an item of a kind belongs: all private conversations of a person share what they asked to keep."""
+    person = None if place.facts is None else place.facts.direct_person
+    if kind not in SHARED_KINDS or not person:
+        return place
+    person = participants.person_of(connection, scope.persona, person) or person
+    return replace(
+        place, audience_id=audiences.find_or_make(connection, db, scope.persona, AudienceKey("saved", "", person))
+    )
 
 
 # From one audience to another
@@ -220,13 +241,14 @@ def turn(
     person: str | None,
 ) -> tuple[ConversationFacts, dict[str, int]]:
     """Give a conversation, and the threads below it, another privacy, and move all rows; return its row and counts."""
-    direct = (person or UNKNOWN_PERSON) if privacy == "direct" else None
-    key = own_audience(privacy, "" if privacy == "direct" else facts.server, facts.key, direct)
+    direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None
+    key = own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
     new = replace(
         facts,
         audience_id=audiences.find_or_make(connection, db, persona, key),
         is_private=privacy != "public",
         direct_person=direct,
+        is_separate=privacy == "separate",
     )
     counts = relocate(connection, db, persona, facts, new)
     for name, count in _take_along(connection, db, persona, new, privacy, direct, facts.direct_person).items():
@@ -239,7 +261,8 @@ def relocate(
 ) -> dict[str, int]:
     """Store a conversation's new row and move everything said in it to its new audience; return counts per table."""
     c = conversations.c
-    values = {"audience_id": new.audience_id, "is_private": int(new.is_private), "direct_person_key": new.direct_person}
+    private = SEPARATE if new.is_separate else int(new.is_private)
+    values = {"audience_id": new.audience_id, "is_private": private, "direct_person_key": new.direct_person}
     changed = new != old
     if changed:
         connection.execute(update(conversations).where(c.persona_id == persona, c.id == old.id).values(values))
@@ -305,7 +328,7 @@ def _take_along(
         return counts
     for thread in hold_threads(connection, persona, parent.key):
         is_so = thread.is_private == (privacy != "public") and thread.direct_person == person
-        if is_so or (thread.direct_person and thread.direct_person != former):
+        if is_so or thread.is_separate or (thread.direct_person and thread.direct_person != former):
             continue
         for name, count in turn(connection, db, persona, thread, privacy, person)[1].items():
             counts[name] += count

@@ -16,7 +16,7 @@ class Place(NamedTuple):
     """Rows that are seen together."""
 
     kind: str
-    """persona, public, server, direct or conversation."""
+    """persona, public, server, direct, saved or conversation."""
     server: str
     rows: int
 

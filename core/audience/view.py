@@ -23,6 +23,7 @@ class ConversationFacts:
     is_private: bool
     local_only: bool
     direct_person: str | None
+    is_separate: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,7 @@ def seen(all_of_server: bool, family: str) -> Part:
         one("server", _SERVER, blank),
         one("server", nowhere, blank),
         one("direct", nowhere, _WHO),
+        one("saved", nowhere, _WHO),
         one("conversation", _SERVER, _KEY),
         thread(_SERVER),
     )
@@ -127,14 +128,15 @@ def seen(all_of_server: bool, family: str) -> Part:
         one("conversation", c.server_id, _KEY),
         thread(c.server_id),
         one("direct", nowhere, c.direct_person_key),
+        one("saved", nowhere, c.direct_person_key),
     )
     # Few SELECTs, of joins: servers plan each of them, and each subquery, for every part that reads this.
     selects = union(
         rows.where(or_(*named)),
         rows.join_from(conversations, audiences, or_(*stored)).where(c.persona_id == _P, c.conversation_key == _KEY),
-        rows.join_from(participants, audiences, one("direct", nowhere, p.person_key)).where(
-            p.persona_id == _P, p.participant_key == _WHO
-        ),
+        rows.join_from(
+            participants, audiences, or_(one("direct", nowhere, p.person_key), one("saved", nowhere, p.person_key))
+        ).where(p.persona_id == _P, p.participant_key == _WHO),
     )
     return Part(selects, family, in_order=True)
 

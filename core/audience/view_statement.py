@@ -17,7 +17,7 @@ from ..shapes import Vocabulary
 from ..text.words import Fragment
 from . import inserted_rows
 from . import view_parts as look_parts
-from .rules import AudienceKey, AudienceKind, choose_threads, own_audience, parent_key, seen_audiences
+from .rules import SEPARATE, AudienceKey, AudienceKind, choose_threads, own_audience, parent_key, seen_audiences
 from .view import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
 
 LIVE_KEYS = 400
@@ -218,7 +218,10 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 
 def _facts(row: Any) -> ConversationFacts:
     person = None if row[6] is None else from_key(row[6])
-    return ConversationFacts(row[4], from_key(row[5]), row[1], from_key(row[7]), bool(row[2]), bool(row[3]), person)
+    private, local = row[2], bool(row[3])
+    return ConversationFacts(
+        row[4], from_key(row[5]), row[1], from_key(row[7]), bool(private), local, person, private == SEPARATE
+    )
 
 
 def _place(
@@ -231,11 +234,12 @@ def _place(
     stored = facts.get(scope.conversation)
     if stored is None:
         parent = facts.get(parent_key(scope.conversation) or "")
-        if parent is not None and parent.is_private and scope.privacy in (None, "public"):
+        if parent is not None and parent.is_private and not parent.is_separate and scope.privacy in (None, "public"):
             stored = parent
     if stored is not None and stored.is_private:
         if stored.direct_person is not None:
-            return "direct", "", people.get(stored.direct_person, stored.direct_person)
+            privacy: Privacy = "separate" if stored.is_separate else "direct"
+            return privacy, "", people.get(stored.direct_person, stored.direct_person)
         return "restricted", stored.server, person
     server = stored.server if stored is not None else scope.server
     return scope.privacy or "public", server, person

@@ -77,7 +77,7 @@ def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     places = table_places.count_places(run.db, scope.persona)
     for place in places:
         rows = f"{place.rows} rows"
-        if place.kind in ("direct", "conversation") and scope.conversation is None:
+        if place.kind in ("direct", "saved", "conversation") and scope.conversation is None:
             found.append(f"{rows} in private conversations: --conversation KEY --user ID")
         elif place.kind == "server" and place.server != scope.server:
             server = output.clean(place.server)

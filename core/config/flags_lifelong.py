@@ -160,7 +160,6 @@ class LifelongFlags(FlagValues):
     )
     proxy_shared_memory: bool = flag(
         False,
-        "Let conversations that a front end names share everything with their user's other conversations, not only "
-        "saved memories and wishes.",
+        "Let conversations that a front end names share all memories of their user, not only the saved ones.",
         group="Admin",
     )

@@ -103,6 +103,7 @@ def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_defa
         if memories_table.is_private(connection, scope, memory.tier, privacy_default, True):
             return WriteResult(False, None, "privacy", notes=memory.notes)
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = table_conversations.choose_place(connection, db, scope, place, KIND)
         memories_table.refuse_late(db, scope, row_id, WriteResult(False, None, "privacy", notes=memory.notes))
         audience_table.lock(connection, scope.persona, place.audience_id)
         double = _find_equal(connection, scope.persona, place.audience_id, scope.participant, memory.digest)
@@ -174,6 +175,7 @@ def read_for_rewrite(db: Database, scope: Scope, *, privacy_default: str) -> Lis
         if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
             return ListBefore(reason="privacy")
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = table_conversations.choose_place(connection, db, scope, place, KIND)
         return ListBefore(tuple(_read_own_items(connection, scope, place, hold=False)), place.local_only)
 
     return db.repeat(work, source="memories")
@@ -217,6 +219,7 @@ def apply_rewrite(
         if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
             return WriteResult(False, None, "privacy")
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = table_conversations.choose_place(connection, db, scope, place, KIND)
         audience_table.lock(connection, scope.persona, place.audience_id)
         there = _read_own_items(connection, scope, place, hold=True)
         if [(item.id, item.digest) for item in there] != [(item.id, item.digest) for item in seen]:

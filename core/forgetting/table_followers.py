@@ -153,7 +153,7 @@ def _find_said(removal: Removal, message: Message, digest: bytes) -> list[_Stand
     whose = _M.participant_key == message.participant if message.participant else _M.participant_key.is_(None)
     same = select(_M.id, _M.kind, _M.source_message_ids).where(
         _M.persona_id == removal.persona,
-        _M.audience_id == message.audience_id,
+        _M.audience_id.in_(_find_audiences(removal)),
         _M.content_hash == digest,
         _M.conversation_key == message.conversation,
         whose,

@@ -78,8 +78,8 @@ def find_direct(connection: Connection, persona: str, keys: Collection[str]) -> 
 
 
 def find_direct_audiences(connection: Connection, persona: str, keys: Collection[str]) -> set[int]:
-    """Return the audiences of direct messages with a person."""
-    return find_audiences(connection, persona, "direct", keys)
+    """Return the audiences of direct messages with a person, and of what they asked to remember there."""
+    return find_audiences(connection, persona, "direct", keys) | find_audiences(connection, persona, "saved", keys)
 
 
 def find_audiences(connection: Connection, persona: str, kind: str, refs: Collection[str]) -> set[int]:

@@ -51,6 +51,7 @@ def insert(
         if is_private(connection, scope, memory.tier, privacy_default, of_person):
             return _result(memory, None, "privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = conversations.choose_place(connection, db, scope, place, memory.kind)
         refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
@@ -76,6 +77,7 @@ def capture(
         if is_private(connection, scope, memory.tier, privacy_default, True):
             return _result(memory, None, "privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = conversations.choose_place(connection, db, scope, place, memory.kind)
         refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
         audiences.lock(connection, scope.persona, place.audience_id)
         double = _double(connection, db, scope, place.audience_id, memory)

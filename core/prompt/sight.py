@@ -158,7 +158,12 @@ def _keep_settings(db: Database, seen: Seen) -> bool:
 def register_private(call: PromptCall, first: FirstLook) -> bool:
     """Register the conversation as private where the message says so and it is not stored as such."""
     db, scope, seen = call.db, call.scope, first.seen
-    if db is None or seen is None or scope.conversation is None or scope.privacy not in ("direct", "restricted"):
+    if (
+        db is None
+        or seen is None
+        or scope.conversation is None
+        or scope.privacy not in ("direct", "separate", "restricted")
+    ):
         return False
     stored = seen.viewer.conversations.get(scope.conversation)
     if stored is not None and stored.is_private:

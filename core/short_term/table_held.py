@@ -141,7 +141,7 @@ def _read_held(rows: Sequence[Any], place: Place) -> Held:
 def inherit_privacy(connection: Connection, new: NewEntry) -> NewEntry:
     """Return the entry as private as the channel its thread belongs to, where the key does not say which."""
     parent, scope = new.place.parent_channel, new.scope
-    if not parent or parent == parent_key(scope.conversation or "") or scope.privacy == "direct":
+    if not parent or parent == parent_key(scope.conversation or "") or scope.privacy in ("direct", "separate"):
         return new
     above = table_conversations.find(connection, scope.persona, parent)
     if above is None or not above.is_private:

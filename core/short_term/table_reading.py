@@ -166,7 +166,7 @@ def _match_visible(*, parents: bool, elsewhere: bool) -> list[Any]:
             p.persona_id == _S.persona_id,
             p.conversation_key == _S.parent_channel_id,
             or_(
-                and_(p.is_private == 1, p.audience_id.not_in(_SEEN)),
+                and_(p.is_private != 0, p.audience_id.not_in(_SEEN)),
                 p.local_only > bindparam("local_only", type_=Integer()),
             ),
         )

@@ -150,7 +150,7 @@ def narrow_scope(
         return own
     if token.conversation is not None or not rules.is_own_place(conversation, own.participant or ""):
         raise ScopeError(_NOT_FOR.format("conversation"))
-    return replace(own, conversation=conversation, privacy="direct")
+    return replace(own, conversation=conversation, privacy="separate" if privacy == "separate" else "direct")
 
 
 _NOT_FOR = "The token does not stand for this {}."

@@ -110,6 +110,7 @@ def record_wishes(
         return []
     if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
         return [WriteResult(False, None, "privacy") for _ in wishes]
+    place = table_conversations.choose_place(connection, db, scope, place, KIND)
     audience_table.lock(connection, scope.persona, place.audience_id)
     known = {} if holding is None else holding
     return [_record_wish(connection, db, scope, place, wish, known) for wish in wishes]

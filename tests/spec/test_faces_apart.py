@@ -81,7 +81,7 @@ def test_r12_of_many_people_each_is_told_their_own_by_every_face(faces: ProxyWor
             told = [search_by_mcp(client, held[n], question),
                     client.post("/v1/search", json={"query": question, "limit": 100}, headers=head).text]  # fmt: skip
             asked = {"model": "tiny", "messages": chat(question)}
-            given = {**head, "X-Conversation-Id": f"c{n}"}
+            given = {**head, "X-Conversation-Id": f"c{n}", "X-Conversation-Privacy": "direct"}
             assert client.post("/v1/chat/completions", json=asked, headers=given).status_code == 200
             told.append(str(faces.model.last.messages))
             for text in told:

@@ -80,12 +80,13 @@ def test_the_main_job_of_the_faces(tmp_path: Path) -> None:
             world = ProxyWorld(db, "iris", f"http://127.0.0.1:{port}", model)
             people = {who: world.token("scope", f"proxy/{who}") for who in ("ann", "bob")}
             said: dict[tuple[str, str], list[str]] = {}
+            shared = {"X_Conversation_Privacy": "direct"}
             for turn in range(30):
                 who, room = ("ann", "bob")[turn % 2], ("attic", "cellar")[turn // 2 % 2]
                 texts = said.setdefault((who, room), [])
                 word = f"{who} hid {['gold', 'books', 'wine'][turn % 3]} number {turn} in the {room}"
                 texts.append(f"Remember that {word}.")
-                client = world.client(X_User_Id=who, X_Conversation_Id=room)
+                client = world.client(X_User_Id=who, X_Conversation_Id=room, **shared)
                 if turn % 4:
                     stream = client.chat.completions.create(model="tiny", messages=chat(*texts), stream=True)
                     texts.append("".join(each.choices[0].delta.content or "" for each in stream))
@@ -94,7 +95,7 @@ def test_the_main_job_of_the_faces(tmp_path: Path) -> None:
             # Killed in the middle of an answer: what was answered before is stored, what was not is not half there.
             model.paused.set()
             model.answers = ["never to be seen whole"]
-            client = world.client(X_User_Id="ann", X_Conversation_Id="attic")
+            client = world.client(X_User_Id="ann", X_Conversation_Id="attic", **shared)
             cut = client.chat.completions.create(model="tiny", messages=chat("And now?"), stream=True)
             assert next(cut).choices[0].delta.content == "never"
             assert wait_until(lambda: all(len(world.lines(f"proxy/{w}/{r}")) == len(t) for (w, r), t in said.items()))
@@ -111,9 +112,9 @@ def test_the_main_job_of_the_faces(tmp_path: Path) -> None:
                 assert f"{who} hid" in found and f"{other} hid" not in found
                 block = asyncio.run(ask_mcp(port, people[who], "memory_context", message="What did they hide?"))
                 assert f"{who} hid" in block and f"{other} hid" not in block
-            client = world.client(X_User_Id="ann", X_Conversation_Id="new")
+            client = world.client(X_User_Id="ann", X_Conversation_Id="new", **shared)
             world.ask(client, "What did I hide in the attic?")
-            assert "ann hid" in str(model.last.messages[:-1]) and "bob hid" not in str(model.last.messages)
+            assert "ann hid" in str(model.last.messages) and "bob hid" not in str(model.last.messages)
             world.close()
             assert list_operations("failed", db=db, scope=Scope("iris")) == []
             assert tokens.list_tokens(db=db, scope=Scope("iris"))

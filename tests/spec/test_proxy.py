@@ -29,6 +29,9 @@ from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, post, proxy_of
 
 pytestmark = pytest.mark.engines("sqlite")
 
+SHARED = {"X_Conversation_Privacy": "direct"}
+"""A conversation that shares everything with its user's other ones."""
+
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
@@ -153,7 +156,7 @@ def test_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld) -> 
         (
             proxy.client(X_User_Id="ann", X_Conversation_Privacy="secret"),
             400,
-            "It must be public, direct or restricted",
+            "It must be public, direct, separate or restricted",
         ),
     ):
         with pytest.raises(openai.APIStatusError, match=said) as caught:
@@ -331,10 +334,10 @@ def test_r16_two_users_of_one_token_see_nothing_of_each_other(proxy: ProxyWorld)
     """The same conversation id, the same question."""
     for round_ in range(2):
         for who, pin in (("ann", "7321"), ("bob", "9944")):
-            client = proxy.client(X_User_Id=who, X_Conversation_Id="room")
+            client = proxy.client(X_User_Id=who, X_Conversation_Id="room", **SHARED)
             proxy.ask(client, f"My pin code is {pin}, remember it.")
             proxy.wait_for_lines(2, f"proxy/{who}/room")
-            other = proxy.client(X_User_Id=who, X_Conversation_Id=f"new{round_}")
+            other = proxy.client(X_User_Id=who, X_Conversation_Id=f"new{round_}", **SHARED)
             proxy.ask(other, "What is my pin code?")
             put_in = "".join(blocks(proxy.model))
             assert pin in put_in and ("9944" if who == "ann" else "7321") not in put_in, who
@@ -413,7 +416,7 @@ def test_r17_a_conversation_is_stored_line_by_line(proxy: ProxyWorld) -> None:
 
 def test_r17_the_persona_is_called_alike_wherever_people_and_models_read(proxy: ProxyWorld) -> None:
     """In the lines of other chats, in the log and as who said a hit; the key `self` is nobody's name."""
-    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="1"), "Where is the tea?")
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="1", **SHARED), "Where is the tea?")
     proxy.wait_for_lines(2, "proxy/ann/1")
     scope = Scope(proxy.persona, "proxy/ann/2", "proxy/ann", privacy="direct")
     who = {"db": proxy.db, "scope": scope}
@@ -427,7 +430,7 @@ def test_r17_the_persona_is_called_alike_wherever_people_and_models_read(proxy: 
 def test_r17_a_line_of_a_megabyte_is_stored_whole_and_found_by_its_last_word(proxy: ProxyWorld) -> None:
     """As `save_message` stores it; what is shown of it is the search's affair."""
     said = "The walk began. " + "It rained on and on, day after day. " * 28_000 + "Then came the marmot."
-    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="long"), said)
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="long", **SHARED), said)
     assert proxy.wait_for_lines(2, "proxy/ann/long")[0][1] == said and len(said) > 1_000_000
     who = {"db": proxy.db, "scope": Scope(proxy.persona, "proxy/ann/2", "proxy/ann", privacy="direct")}
     (hit,) = search_memories(keywords=["marmot"], settings={"SNIPPET_WINDOW": "match"}, **who)
@@ -534,9 +537,10 @@ def test_r18_a_list_that_ends_otherwise_is_no_turn(proxy: ProxyWorld) -> None:
 def test_r19_what_is_put_in_stands_in_the_last_line_and_repeats_nothing(proxy: ProxyWorld) -> None:
     """Fifty turns: the beginning stays byte by byte, and no sentence comes twice."""
     for n in range(6):
-        proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id=f"old{n}"), f"My cat number {n} sleeps on shelf {n}.")
+        old = proxy.client(X_User_Id="ann", X_Conversation_Id=f"old{n}", **SHARED)
+        proxy.ask(old, f"My cat number {n} sleeps on shelf {n}.")
         proxy.wait_for_lines(2, f"proxy/ann/old{n}")
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="now")
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="now", **SHARED)
     messages: list[Any] = [{"role": "system", "content": "Be Iris."}]
     before, used = b"", 0
     for n in range(50):
@@ -564,10 +568,10 @@ def test_r19_the_room_is_kept(db: Any, stage: Any, model: ModelServer) -> None:
         with proxy_of(db, model.url, proxy_context_chars=room) as url:  # type: ignore[attr-defined]
             world = ProxyWorld(db, stage.persona, url, model)
             for n in range(5):
-                client = world.client(X_User_Id="ann", X_Conversation_Id=f"r{room}{n}")
+                client = world.client(X_User_Id="ann", X_Conversation_Id=f"r{room}{n}", **SHARED)
                 world.ask(client, f"My cat Tofu {n} likes fish of kind {n} on days like this one. " * 3)
                 world.wait_for_lines(2, f"proxy/ann/r{room}{n}")
-            world.ask(world.client(X_User_Id="ann", X_Conversation_Id=f"r{room}"), "What does Tofu like?")
+            world.ask(world.client(X_User_Id="ann", X_Conversation_Id=f"r{room}", **SHARED), "What does Tofu like?")
             world.close()
             put_in = blocks(model)
             assert len(put_in) == wanted and len("".join(put_in)) <= room

@@ -138,7 +138,7 @@ def test_r37_memory_stays_and_the_answer_is_stored_after_a_tool_call(proxy: Prox
         {"role": "tool", "tool_call_id": "t1", "content": "nothing in the files"},
     ]
     proxy.model.answers = ["Tofu, you said."]
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="tools", X_Shared_Memory="yes")
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="tools", X_Conversation_Privacy="direct")
     raw = client.chat.completions.with_raw_response.create(model="tiny", messages=asked)  # type: ignore[arg-type]
     assert raw.headers["x-memory"] == "used" and proxy.model.last.messages[2]["content"].startswith(HEAD)
     assert proxy.model.last.messages[3:] == asked[3:]
@@ -426,3 +426,63 @@ def test_f82_naming_a_user_later_gives_a_notice(proxy: ProxyWorld, caplog: pytes
     proxy.wait_for_lines(2, "proxy/ann")
     second = proxy.client(X_User_Id="ann").chat.completions.with_raw_response.create(model="t", messages=chat("more"))
     assert "x-memory-notice" not in second.headers
+
+
+def test_f82_a_new_story_knows_nothing_of_the_last(proxy: ProxyWorld) -> None:
+    """Who plays a smuggler in one chat is no smuggler in the next, whatever is asked there."""
+    ask = "Where is the sword of the smuggler Marlo, and who is the innkeeper?"
+    for number, told in enumerate(("The smuggler Marlo hides a sword.", "The innkeeper Brida found the sword.", "")):
+        client = proxy.client(X_User_Id="ann", X_Conversation_Id=f"story{number}")
+        raw = client.chat.completions.with_raw_response.create(model="t", messages=chat(ask))
+        assert raw.headers["x-memory"] == "empty" and proxy.model.last.messages == chat(ask), number
+        first = raw.parse().choices[0].message.content or ""
+        proxy.ask(client, ask, first, told or "Bye.")
+        assert proxy.wait_for_lines(4, f"proxy/ann/story{number}")
+    raw = proxy.client(X_User_Id="ann").chat.completions.with_raw_response.create(model="t", messages=chat(ask))
+    assert raw.headers["x-memory"] == "empty"
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="story1"), "And the smuggler?")
+    assert "Brida" in str(proxy.model.last.messages) and "Marlo hides" not in str(proxy.model.last.messages)
+
+
+def test_f82_what_a_person_asked_to_keep_is_shared_by_their_chats(proxy: ProxyWorld) -> None:
+    """An allergy and a form of address count in every chat of the same person, and in nobody else's."""
+    kept = ("Please remember: I am allergic to walnuts.", "From now on always answer in German.")
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="one")
+    for text in kept:
+        proxy.ask(client, text)
+    assert proxy.wait_for_lines(4, "proxy/ann/one")
+    for who, chats in (("ann", ("two", "")), ("bob", ("two", "one", ""))):
+        for name in chats:
+            named = {"X_Conversation_Id": name} if name else {}
+            proxy.ask(proxy.client(X_User_Id=who, **named), "What do you cook for me? I like walnuts.")
+            arrived = str(proxy.model.last.messages)
+            assert ("allergic" in arrived) is (who == "ann"), (who, name)
+            assert ("German" in arrived) is (who == "ann"), (who, name)
+
+
+@pytest.mark.parametrize("by_header", [True, False])
+def test_f82_sharing_everything_is_a_choice(db: Any, stage: Any, model: ModelServer, by_header: bool) -> None:
+    """An assistant that helps with one thing over many chats wants all of them."""
+    model.reply = None
+    with proxy_of(db, model.url, proxy_shared_memory=not by_header) as url:  # type: ignore[attr-defined]
+        world = ProxyWorld(db, stage.persona, url, model)
+        more = {"X_Conversation_Privacy": "direct"} if by_header else {}
+        world.ask(world.client(X_User_Id="ann", X_Conversation_Id="one", **more), "My cat is called Tofu.")
+        world.wait_for_lines(2, "proxy/ann/one")
+        world.ask(world.client(X_User_Id="ann", X_Conversation_Id="two", **more), "What is my cat called?")
+        assert "Tofu" in str(model.last.messages)
+        world.close()
+
+
+def test_f82_forgetting_a_person_takes_their_separate_chats_along(proxy: ProxyWorld) -> None:
+    """The lines of the persona too, and what was kept of them."""
+    from core.forgetting import forget
+    from core.scope import Scope
+
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="one")
+    proxy.ask(client, "Please remember: I am allergic to walnuts.")
+    assert proxy.wait_for_lines(2, "proxy/ann/one")
+    forget(participant="proxy/ann", db=proxy.db, scope=Scope(proxy.persona))
+    assert proxy.lines("proxy/ann/one") == []
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="two"), "Am I allergic to walnuts?")
+    assert HEAD not in str(proxy.model.last.messages)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import unquote
 
 from ...errors import MessageError, ScopeError
@@ -25,7 +25,6 @@ from ...tokens.shapes import AccessToken
 INTERFACE = "proxy"
 """Interface of participants and conversations where a request does not name one."""
 OPEN_WEBUI = "openwebui"
-PRIVACIES: Mapping[str, Privacy] = {"public": "public", "direct": "direct", "restricted": "restricted"}
 NAMES = (
     "x-conversation-id", "x-user-id", "x-user-name", "x-persona", "x-interface", "x-server-id",
     "x-conversation-privacy", "x-openwebui-chat-id", "x-openwebui-user-id", "x-openwebui-user-name",
@@ -59,8 +58,6 @@ class Identity:
     """Name of the speaker, to be shown."""
     is_named: bool = False
     """Whether the request names a user or a conversation."""
-    is_separate: bool = False
-    """Whether a front end names this conversation of a user: then it is a chat of its own."""
 
 
 class _Ids(NamedTuple):
@@ -73,8 +70,13 @@ class _Ids(NamedTuple):
     user_field: str
 
 
-def read_identity(headers: Mapping[str, str], body: Mapping[str, Any], token: AccessToken) -> Identity:
-    """Return whose chat a request is. Users are never guessed."""
+def read_identity(
+    headers: Mapping[str, str], body: Mapping[str, Any], token: AccessToken, *, shared_memory: bool = False
+) -> Identity:
+    """Return whose chat a request is. Users are never guessed.
+
+    A conversation of a user that is named is a separate one, unless `shared_memory` or the request says `direct`.
+    """
     named = _decode_headers(headers)
     persona = named.get("x-persona", token.persona)
     if persona != token.persona:
@@ -84,19 +86,20 @@ def read_identity(headers: Mapping[str, str], body: Mapping[str, Any], token: Ac
             "X-Persona",
         )
     said = named.get("x-conversation-privacy")
-    if said is not None and said not in PRIVACIES:
+    if said is not None and said not in get_args(Privacy):
         raise UnreadableError(
-            f"X-Conversation-Privacy is {said[:40]!r}. It must be public, direct or restricted. Without it the "
-            "conversation is a direct one.",
+            f"X-Conversation-Privacy is {said[:40]!r}. It must be public, direct, separate or restricted.",
             fields=("X-Conversation-Privacy",),
         )
+    privacy = cast("Privacy | None", said)
     ids = _read_ids(named, body)
     chat = ids.chat or read_model_chat(body, token) or ""
+    if privacy in ("public", "restricted") and token.kind != "scope":
+        return _of_room(ids, chat, privacy, named.get("x-server-id"))
+    alone = privacy if privacy in ("direct", "separate") else "direct" if shared_memory or not chat else "separate"
     if token.kind == "scope":
-        return _of_scope_token(ids, chat, token)
-    if said in ("public", "restricted"):
-        return _of_room(ids, chat, PRIVACIES[said], named.get("x-server-id"))
-    return _of_direct_chat(ids, chat, token)
+        return _of_scope_token(ids, chat, token, alone)
+    return _of_direct_chat(ids, chat, token, alone)
 
 
 def read_model_chat(body: Mapping[str, Any], token: AccessToken) -> str | None:
@@ -110,11 +113,11 @@ def unnamed_conversation(token: AccessToken) -> str:
     return f"{INTERFACE}/%token-{token.id}"
 
 
-def _of_direct_chat(ids: _Ids, chat: str, token: AccessToken) -> Identity:
+def _of_direct_chat(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) -> Identity:
     if ids.user:
         participant = f"{ids.interface}/{_escape(ids.user)}"
         here = f"{participant}/{_escape(chat)}" if chat else participant
-        return Identity(here, participant, None, "direct", ids.name or None, is_named=True, is_separate=bool(chat))
+        return Identity(here, participant, None, privacy, ids.name or None, is_named=True)
     here = f"{INTERFACE}/%chat-{_escape(chat)}" if chat else unnamed_conversation(token)
     return Identity(here, here, None, "direct", ids.name or NOBODY, is_named=bool(chat))
 
@@ -130,7 +133,7 @@ def _of_room(ids: _Ids, chat: str, privacy: Privacy, server: str | None) -> Iden
     return Identity(here, participant, server, privacy, ids.name or None, is_named=True)
 
 
-def _of_scope_token(ids: _Ids, chat: str, token: AccessToken) -> Identity:
+def _of_scope_token(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) -> Identity:
     """Return the token's own participant; it may name a conversation of its own, unless the token is for one."""
     own = token.participant or ""
     if ids.user and ids.user not in (own, own.partition("/")[2]) and f"{ids.interface}/{_escape(ids.user)}" != own:
@@ -139,9 +142,9 @@ def _of_scope_token(ids: _Ids, chat: str, token: AccessToken) -> Identity:
             "of the whole persona: `prompt-engine token add --host`.",
             ids.user_field,
         )
-    is_separate = bool(chat) and token.conversation is None
-    here = f"{own}/{_escape(chat)}" if is_separate else token.scope.conversation
-    return Identity(here, own, None, None, ids.name or None, is_named=True, is_separate=is_separate)
+    if not chat or token.conversation is not None:
+        return Identity(token.scope.conversation, own, name=ids.name or None, is_named=True)
+    return Identity(f"{own}/{_escape(chat)}", own, None, privacy, ids.name or None, is_named=True)
 
 
 def _read_ids(named: Mapping[str, str], body: Mapping[str, Any]) -> _Ids:

@@ -121,7 +121,7 @@ class Proxy:
         if not isinstance(body, dict):
             return Outgoing(content, "skipped; no JSON")
         token = access.get_token(request)
-        who = identity.read_identity(request.headers, body, token)
+        who = identity.read_identity(request.headers, body, token, shared_memory=settings.proxy_shared_memory)
         scope = narrow_scope(
             token,
             conversation=who.conversation,

@@ -25,7 +25,7 @@ _HOP_BY_HOP = frozenset({
 _OURS = frozenset({
     "host", "content-length", "authorization", "cookie", "origin", "referer", "accept-encoding", "x-conversation-id",
     "x-user-id", "x-user-name", "x-persona", "x-interface", "x-server-id", "x-conversation-privacy", "x-store",
-    "x-shared-memory", "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
+    "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
 })  # fmt: skip
 """Of a request, what is meant for this server."""
 _OWN_ANSWER = frozenset({"set-cookie", "server", "date"})
