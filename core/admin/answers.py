@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, PlainSerializer
 
 from ..base.wire_ids import write_ids
-from ..jobs.rules import STATES
 from ..shapes import OperationPriority, OperationState
 
 RowId = Annotated[
@@ -133,21 +132,6 @@ class RelationshipsAnswer(BaseModel):
     relationships: list[RelationshipAnswer]
 
 
-class PointAnswer(BaseModel):
-    """What a relationship was changed to."""
-
-    id: RowId
-    affinity: int
-    trust: int
-    at: str
-
-
-class PointsAnswer(BaseModel):
-    """The history of a relationship, oldest first."""
-
-    points: list[PointAnswer]
-
-
 class ImportProblem(BaseModel):
     """A row of a file that was not taken. Holds nothing of its text."""
 
@@ -168,22 +152,6 @@ class ImportAnswer(BaseModel):
     notes: list[str]
     stopped_after_row: int | None = Field(description="Where it was stopped; null when it came to the end.")
     dry_run: bool
-
-
-class ImportProgress(BaseModel):
-    """How far an import is that was given an import_id."""
-
-    import_id: str
-    stage: Literal["looking", "storing", "done", "failed"]
-    rows_done: int
-    rows: int = Field(description="How many there are; 0 while that is not known.")
-    answer: ImportAnswer | None = Field(default=None, description="Once it is done.")
-
-
-class StoppedAnswer(BaseModel):
-    """Whether an import was told to stop after the 1,000 rows at hand."""
-
-    stopping: bool
 
 
 class PrunedAnswer(BaseModel):
@@ -220,53 +188,6 @@ class CycleAnswer(BaseModel):
     queued: list[RowId] = Field(description="Operations put into the queue instead.")
 
 
-class CompactedAnswer(BaseModel):
-    """What one compaction did, or with dry_run would take."""
-
-    archived: int
-    id: RowId | None = Field(description="The item in their place.")
-    tag: str
-    sources: list[RowId]
-    reason: str = Field(description="Why nothing was replaced.", examples=["nothing_to_compact"])
-    run_id: RowId | None
-
-
-class RunAnswer(BaseModel):
-    """One run of consolidation, deep consolidation or compaction."""
-
-    id: RowId
-    kind: str = Field(examples=["cycle"])
-    reason: str
-    conversation: str
-    window: int = Field(description="Messages looked at, or items.")
-    added: int
-    pruned: int
-    error: str
-    started_at: str
-    finished_at: str
-
-
-class RunsAnswer(BaseModel):
-    """The last runs, the newest first."""
-
-    runs: list[RunAnswer]
-
-
-class HealthAnswer(BaseModel):
-    """How the memory of a persona is doing, in numbers."""
-
-    items: int
-    kinds: dict[str, dict[str, int]] = Field(description="Kind to tier to number.")
-    archived: int
-    exact_duplicates: int
-    expired: int = Field(description="Session items that have expired and are not archived yet.")
-    never_recalled: int
-    orphans: int
-    index_differences: int | None = Field(description="null where the index was not compared.")
-    oldest: str
-    newest: str
-
-
 class OperationAnswer(BaseModel):
     """One operation of the queue; never what it works on."""
 
@@ -292,12 +213,6 @@ class OperationsAnswer(BaseModel):
     total: int | None = Field(description="How many there are in all; null where a conversation was named.")
 
 
-class OperationCounts(BaseModel):
-    """How many operations there are: type to state to number."""
-
-    counts: dict[str, dict[str, int]] = Field(examples=[{"RECAP": {STATES[0]: 1}}])
-
-
 class OperationChanged(BaseModel):
     """Whether an operation was changed, and why not."""
 
@@ -305,12 +220,6 @@ class OperationChanged(BaseModel):
     changed: bool
     reason: str = Field(description="unchanged, or refused; else blank.")
     notes: list[str]
-
-
-class ClearedAnswer(BaseModel):
-    """How many operations were cancelled."""
-
-    cancelled: int
 
 
 class QuarantinedAnswer(BaseModel):

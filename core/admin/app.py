@@ -56,7 +56,7 @@ def create_app(
     Args:
         db: a handle of `open_database`; None for the database of the process.
         settings: whole, or a mapping of flag to value; None for those of the process, read at each request.
-        model: what consolidation and compaction ask, as `configure` takes it; None for that of the process.
+        model: what consolidation asks, as `configure` takes it; None for that of the process.
         prefix: what every path begins with, such as `/admin`.
         allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all, where
             something in front looks at them.
@@ -101,7 +101,6 @@ def create_app(
         telemetry=NO_TELEMETRY,
     )
     app.state.admin = context
-    app.state.imports = transfer.Imports()
     app.add_middleware(guard.Guard, context=context, sessions=sessions, wrong=wrong)
     for failure, answer in _HANDLERS.items():
         app.add_exception_handler(failure, answer)

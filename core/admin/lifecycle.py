@@ -1,27 +1,16 @@
-"""The routes of what becomes of items: pruning, consolidation, compaction, runs, health."""
+"""The routes of what becomes of items: pruning and consolidation."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from .. import lifelong
 from ..config.flags_lifelong import PruneMode
-from ..lifelong import table_runs
-from ..text.times import iso_text
-from .answers import (
-    CompactedAnswer,
-    CycleAnswer,
-    HealthAnswer,
-    PrunedAnswer,
-    PrunedItem,
-    PrunedItemsAnswer,
-    RunAnswer,
-    RunsAnswer,
-)
-from .bodies import DryRun, HistoryUid, Limit, MemoryAdmin, Reason, refusals
+from .answers import CycleAnswer, PrunedAnswer, PrunedItem, PrunedItemsAnswer
+from .bodies import DryRun, HistoryUid, MemoryAdmin, Reason, refusals
 
 router: APIRouter = APIRouter(prefix="/memory", tags=["Consolidation and pruning"])
 
@@ -75,48 +64,3 @@ def deep_consolidation(admin: MemoryAdmin, reason: Reason = "admin", history_uid
     """Prune long-term memory, then store the facts of the newest messages anew."""
     done = lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
     return CycleAnswer.model_validate(asdict(done))
-
-
-@router.post("/compact", responses=refusals())
-def compact(
-    admin: MemoryAdmin,
-    min_age_days: Annotated[int, Query(ge=1, le=36_500)] = 30,
-    batch: Annotated[int, Query(ge=2, le=200, description="Most items that become one.")] = 40,
-    dry_run: DryRun = False,
-) -> CompactedAnswer:
-    """Let old items of one tag become one, by a model; call it again until reason is nothing_to_compact."""
-    done = lifelong.compact(None, min_age_days, batch, dry_run=dry_run, model=admin.context.model, **admin.asking)
-    return CompactedAnswer.model_validate(asdict(done))
-
-
-@router.get("/runs", responses=refusals())
-def runs(admin: MemoryAdmin, limit: Limit = 50) -> RunsAnswer:
-    """Return the last runs of consolidation, deep consolidation and compaction, the newest first."""
-    rows = table_runs.read_newest(admin.call.db, admin.call.persona, limit)
-    return RunsAnswer(runs=[_build_run(row) for row in rows])
-
-
-@router.get("/health", responses=refusals())
-def health(
-    admin: MemoryAdmin,
-    index: Annotated[Literal["look", "skip"], Query(description="look: compare the search index too, which reads all "
-                                                    "texts: about a minute for a million messages.")] = "skip",
-) -> HealthAnswer:  # fmt: skip
-    """Return how the memory of the persona is doing, in numbers; nothing is changed."""
-    figures = lifelong.health(check_index=index == "look", **admin.asking)
-    return HealthAnswer.model_validate({**figures, **({} if index == "look" else {"index_differences": None})})
-
-
-def _build_run(row: Any) -> RunAnswer:
-    return RunAnswer(
-        id=row.id,
-        kind=row.kind,
-        reason=row.reason or "",
-        conversation=row.conversation_key or "",
-        window=row.window_size,
-        added=row.items_added,
-        pruned=row.items_pruned,
-        error=row.error or "",
-        started_at=iso_text(row.started_at),
-        finished_at=iso_text(row.finished_at),
-    )

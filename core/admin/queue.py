@@ -10,7 +10,7 @@ from .. import jobs
 from ..jobs import table_listing
 from ..jobs.rules import STATES
 from ..shapes import OperationState, WriteResult
-from .answers import ClearedAnswer, OperationChanged, OperationCounts, OperationsAnswer
+from .answers import OperationChanged, OperationsAnswer
 from .bodies import Admin, Limit, OperationBody, refusals
 from .context import AdminCall
 from .errors import Refused, refuse_bad_values
@@ -46,12 +46,6 @@ def list_operations(
     return OperationsAnswer.model_validate({"operations": operations[offset:], "total": total})
 
 
-@router.get("/counts", responses=refusals())
-def counts(admin: Admin) -> OperationCounts:
-    """Return how many operations of each type are in which state."""
-    return OperationCounts(counts=jobs.count_operations(**admin.asking))
-
-
 @router.post("/cancel", responses=refusals(404))
 def cancel(admin: Admin, body: OperationBody) -> OperationChanged:
     """Cancel an operation that has not ended; the result of a running one is dropped."""
@@ -64,12 +58,6 @@ def retry(admin: Admin, body: OperationBody) -> OperationChanged:
     """Put a failed operation back into the queue."""
     _check_operation(admin, body.id)
     return _build_changed(jobs.retry_operation(body.id, **admin.asking), body.id)
-
-
-@router.post("/clear", responses=refusals())
-def clear(admin: Admin) -> ClearedAnswer:
-    """Cancel every operation of the persona that has not ended."""
-    return ClearedAnswer(cancelled=jobs.clear_queue(**admin.asking))
 
 
 def _check_operation(admin: AdminCall, operation: int) -> None:

@@ -1,4 +1,4 @@
-"""The routes of relationships: one, the last ones, the history, and what an operator changes."""
+"""The routes of relationships: one, the last ones, and what an operator changes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from .. import relationships
-from ..relationships.rules import MOST_LISTED, MOST_POINTS
-from .answers import PointsAnswer, RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
+from ..relationships.rules import MOST_LISTED
+from .answers import RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
 from .bodies import Admin, RelationshipBody, refusals
 
 router: APIRouter = APIRouter(prefix="/relationship", tags=["Relationships"])
@@ -27,16 +27,6 @@ def list_recent(admin: Admin, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)]
     """Return the persona's relationships, the newest interaction first."""
     recent = relationships.list_recent(limit, **admin.asking)
     return RelationshipsAnswer.model_validate({"relationships": recent})
-
-
-@router.get("/history", responses=refusals())
-def history(
-    admin: Admin,
-    user_id: UserId,
-    limit: Annotated[int, Query(ge=1, le=MOST_POINTS)] = 500,
-) -> PointsAnswer:
-    """Return what a relationship was changed to and when, oldest first."""
-    return PointsAnswer.model_validate({"points": relationships.history(user_id, limit, **admin.asking)})
 
 
 @router.post("/update", responses=refusals())

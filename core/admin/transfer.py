@@ -1,14 +1,11 @@
-"""The routes of whole files: export as a stream, import of an upload, and how far it is."""
+"""The routes of whole files: export as a stream, import of an upload."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Path, Query, Request, UploadFile
+from fastapi import APIRouter, File, Query, UploadFile
 from starlette.responses import StreamingResponse
 
 from ..errors import TransferError
@@ -17,7 +14,7 @@ from ..scope import Scope
 from ..transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_items
 from ..transfer.items.pieces import MAX_BYTES, MAX_ITEMS, too_large
 from ..transfer.items.reader import Syntax
-from .answers import ImportAnswer, ImportProgress, StoppedAnswer
+from .answers import ImportAnswer
 from .bodies import DryRun, Kinds, MemoryAdmin, refusals, refusals_beside_text, split_commas
 from .errors import Refused, refuse_bad_values
 
@@ -25,13 +22,6 @@ router: APIRouter = APIRouter(prefix="/memory", tags=["Export and import"])
 
 CHUNK_CHARS = 65_536
 """What is sent at once: a piece of text an item would cost a change of threads each."""
-
-MOST_KEPT = 100
-"""Imports whose progress is known."""
-
-ImportId = Annotated[
-    str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="As POST /memory/import was given.")
-]
 
 _ITEMS = {
     "type": "object", "required": ["items"], "properties": {"items": {"type": "array", "items": {"type": "object"}}}
@@ -66,7 +56,7 @@ def export(
 
 
 def stream_export(exported: ItemExport, name: str) -> StreamingResponse:
-    """Return an export as an answer of which no more than a part is held at a time; the page's too."""
+    """Return an export as an answer of which no more than a part is held at a time."""
     parts = chunks(exported)
     first = next(parts, "")
 
@@ -96,113 +86,22 @@ def chunks(pieces: Iterable[str], most: int = CHUNK_CHARS) -> Iterator[str]:
 @router.post("/import", name="import", responses=refusals())
 def import_file(
     admin: MemoryAdmin,
-    request: Request,
     file: Annotated[UploadFile, File(description="JSON, YAML or JSON lines, also packed; at most 20 MB.")],
     history_uid: Annotated[str | None, Query(max_length=512, description="Conversation every item is of.")] = None,
     default_kind: Annotated[str, Query(max_length=64, description="Kind of items that name none.")] = DEFAULT_KIND,
     fmt: Annotated[Syntax | None, Query(description="Without it, found out.")] = None,
     dry_run: DryRun = False,
-    import_id: Annotated[
-        str, Query(max_length=64, pattern=r"^[A-Za-z0-9_-]*$", description="Chosen by you, to ask how far it is.")
-    ] = "",
 ) -> ImportAnswer:
     """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, others taken."""
-    progress = _imports(request).begin(admin.call.persona, import_id)
     asking = admin.asking
     if history_uid:
         asking["scope"] = Scope(admin.call.persona, history_uid)
-    answer: ImportAnswer | None = None
+    if (file.size or 0) > MAX_BYTES:
+        raise Refused(413, str(too_large(MAX_BYTES)))
     try:
-        if (file.size or 0) > MAX_BYTES:
-            raise too_large(MAX_BYTES)
-        done = import_items(
-            file.file,
-            default_kind=default_kind,
-            fmt=fmt,
-            dry_run=dry_run,
-            progress=progress.tell,
-            should_stop=progress.should_stop,
-            **asking,
-        )
-        answer = ImportAnswer.model_validate(done.as_dict())
+        done = import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
     except TransferError as error:
         if str(error) == str(too_large(MAX_BYTES)):
             raise Refused(413, str(error)) from None
         raise
-    finally:
-        progress.end(answer)
-    return answer
-
-
-@router.get("/import/{import_id}", name="progress", responses=refusals(404))
-def read_progress(admin: MemoryAdmin, request: Request, import_id: ImportId) -> ImportProgress:
-    """Return how far an import is, or what it came to; the last 100 of this process are known."""
-    return _find_import(request, admin.call.persona, import_id).progress
-
-
-@router.post("/import/{import_id}/stop", responses=refusals(404))
-def stop(admin: MemoryAdmin, request: Request, import_id: ImportId) -> StoppedAnswer:
-    """Let an import end after the 1,000 rows at hand; sent again, the file goes on where it was."""
-    known = _find_import(request, admin.call.persona, import_id)
-    known.stopping = known.progress.stage in ("looking", "storing")
-    return StoppedAnswer(stopping=known.stopping)
-
-
-def _imports(request: Request) -> Imports:
-    """Return the imports of this application."""
-    imports: Imports = request.app.state.imports
-    return imports
-
-
-def _find_import(request: Request, persona: str, import_id: str) -> Import:
-    known = _imports(request).find(persona, import_id)
-    if known is None:
-        raise Refused(404, "There is no import of this id here. The last 100 since the server began are known.")
-    return known
-
-
-# How far the imports at hand are: what `POST /memory/import` tells, and whoever asks meanwhile reads
-
-
-@dataclass(slots=True)
-class Import:
-    """One import that was given an id."""
-
-    progress: ImportProgress
-    stopping: bool = False
-
-    def tell(self, stage: str, rows_done: int, rows: int) -> None:
-        """Note how far it is; `transfer.items.Progress`."""
-        known: Literal["looking", "storing"] = "looking" if stage == "looking" else "storing"
-        self.progress = ImportProgress(import_id=self.progress.import_id, stage=known, rows_done=rows_done, rows=rows)
-
-    def end(self, answer: ImportAnswer | None) -> None:
-        """Note what it came to; None where it failed."""
-        changes = {"stage": "failed" if answer is None else "done", "answer": answer}
-        self.progress = self.progress.model_copy(update=changes)
-
-    def should_stop(self) -> bool:
-        """Return whether somebody asked it to end between two transactions."""
-        return self.stopping
-
-
-@dataclass(slots=True)
-class Imports:
-    """The last imports of one application, by persona and id."""
-
-    _held: OrderedDict[tuple[str, str], Import] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def begin(self, persona: str, import_id: str) -> Import:
-        """Return a new import; without an id nobody can ask for it."""
-        begun = Import(ImportProgress(import_id=import_id, stage="looking", rows_done=0, rows=0))
-        if import_id:
-            with self._lock:
-                self._held[persona, import_id] = begun
-                while len(self._held) > MOST_KEPT:
-                    self._held.popitem(last=False)
-        return begun
-
-    def find(self, persona: str, import_id: str) -> Import | None:
-        """Return an import of the persona, None where it is not known, or no more."""
-        return self._held.get((persona, import_id))
+    return ImportAnswer.model_validate(done.as_dict())

@@ -15,7 +15,7 @@ from core.scope import Scope
 from tests.browser import axe, stage
 from tests.browser.checks import look_at, tab_through
 from tests.browser.conftest import Site, Window
-from tests.browser.stage import LONG, OTHER, PEOPLE, PERSONA, SCRIPT
+from tests.browser.stage import LONG, OTHER, PERSONA, SCRIPT
 
 pytestmark = pytest.mark.slow  # a busy machine takes seconds for a handful of screens
 
@@ -30,18 +30,8 @@ SCREENS = {
     "conversation": f"conversations/one?{IRIS}&key=discord/4711",
     "people": f"people?{IRIS}",
     "person": f"people/one?{IRIS}&key=discord/jonas",
-    "relationships": f"relationships?{IRIS}",
-    "relationship": f"relationships/one?{IRIS}&user_id={PEOPLE[0]}",
-    "nobody": f"relationships/one?{IRIS}&user_id=discord/nobody",
-    "wishes": f"wishes?{IRIS}",
-    "diary": f"diary?{IRIS}",
-    "tags": f"tags?{IRIS}",
-    "personas": f"personas?{IRIS}",
-    "settings": f"settings?{IRIS}&q=limit",
     "no page": f"nothing/here?{IRIS}",
-    "transfer": f"transfer?{IRIS}",
-    "jobs": f"jobs?{IRIS}",
-    "health": f"health?{IRIS}&index=1",
+    "upkeep": f"upkeep?{IRIS}",
     "quarantine": f"quarantine?{IRIS}",
     "playground": f"playground?{IRIS}",
     "refused": f"memory?{IRIS}&min_importance=7",
@@ -108,7 +98,7 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
     page.click("[data-open=keys]")
     assert page.locator("#keys").is_visible()
     look_everywhere(page, "keys")
-    page.goto(site.at(f"jobs?{IRIS}"))
+    page.goto(site.at(f"upkeep?{IRIS}"))
     press(page, "Try pruning")
     look_everywhere(page, "pruning")
     page.goto(site.at(f"people/one?{IRIS}&key=discord/jonas"))
@@ -126,13 +116,9 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
 
 @pytest.mark.skipif(not axe.FILE.exists(), reason=axe.MISSING)
 def test_l35_parts_of_a_screen_have_their_own_size(window: Window, site: Site) -> None:
-    """The zero of a meter is a line, a state as wide as its word, a field as its column: none covers its neighbour."""
-    page = window()
-    page.goto(site.at(SCREENS["relationships"]))
-    zeros = page.locator(".meter .zero").evaluate_all("all => all.map((each) => each.getBoundingClientRect().width)")
-    assert zeros and max(zeros) < 3, zeros
+    """A state is as wide as its word, a field as its column: none covers its neighbour."""
     phone = window(viewport={"width": 390, "height": 844})
-    phone.goto(site.at(SCREENS["jobs"]))
+    phone.goto(site.at(SCREENS["upkeep"]))
     states = phone.locator("td .state").evaluate_all("all => all.map((each) => each.getBoundingClientRect().width)")
     assert states and max(states) < 120, states
     assert "The harbour" in phone.locator("td[data-label=About]").all_inner_texts()
@@ -263,8 +249,8 @@ def test_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site:
     page.wait_for_selector("html.js #toast >> text=Restored")
     assert texts(page) == ["Tom drinks coffee with oat milk."]
     page.keyboard.press("g")
-    page.keyboard.press("h")
-    page.wait_for_url("**/page/health*")
+    page.keyboard.press("u")
+    page.wait_for_url("**/page/upkeep*")
 
 
 def test_without_script_search_edit_delete_undo_and_sign_out(window: Window, site: Site) -> None:
@@ -393,80 +379,10 @@ def test_l34_a_form_of_another_log_in_changes_nothing(window: Window, site: Site
 # Other screens
 
 
-def test_relationships_show_live_values_a_plot_of_every_change_and_can_be_adjusted(window: Window, site: Site) -> None:
-    """A point for each row of the history; an operator's change is no interaction (L36)."""
-    page = window()
-    key, person = PEOPLE[0], asking(site)
-    before, points = relationships.get(key, **person), relationships.history(key, **person)
-    page.goto(site.at(f"relationships/one?{IRIS}&user_id={key}"))
-    assert page.locator(".plot circle.s0").count() == page.locator(".plot circle.s1").count() == len(points)
-    page.fill("#affinity_delta", "-5")
-    page.fill("#trust_delta", "2")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#toast >> text=Changed")
-    after = relationships.get(key, **person)
-    assert (after["affinity"], after["trust"]) == (before["affinity"] - 5, before["trust"] + 2)
-    assert after["interaction_count"] == before["interaction_count"]
-    assert page.locator(".plot circle.s0").count() == len(points) + 1
-    page.goto(site.at(f"relationships?{IRIS}"))
-    row = page.locator(f"tr[data-id='{key}']")
-    assert row.locator(".value").first.inner_text() == str(after["affinity"])
-    row.focus()
-    relationships.adjust(key, -7, touch=False, **person)
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    from playwright.sync_api import expect
-
-    expect(row.locator(".value").first).to_have_text(str(after["affinity"] - 7))
-    assert page.evaluate("document.activeElement.dataset.id") == key
-
-
-def test_an_import_is_tried_first_then_done_and_its_errors_are_listed(
-    window: Window, site: Site, tmp_path: Path
-) -> None:
-    """With the script the file stays chosen between trial and import; rows not taken are named."""
-    file = tmp_path / "items.json"
-    file.write_bytes(stage.export_file())
-    page = window()
-    page.goto(site.at(f"transfer?{IRIS}"))
-    page.set_input_files("#file", file)
-    press(page, "Try it, store nothing")
-    page.wait_for_selector("#result >> text=What would be imported")
-    assert page.locator("#result dd").all_inner_texts() == ["5", "0", "1", "2"]
-    assert "Did you mean" in page.inner_text("#result tbody") or "Nope" in page.inner_text("#result tbody")
-    assert lifelong.search_items("imported garden", operator=True, **asking(site))["total"] == 0
-    press(page, "Import")
-    page.wait_for_selector("#result >> text=What was imported")
-    assert lifelong.search_items("imported garden", operator=True, **asking(site))["total"] == 5
-    press(page, "Import")
-    page.wait_for_selector("#result div:has-text('There already') dd:text-is('5')")
-    file.write_text("[1")
-    page.set_input_files("#file", file)
-    press(page, "Try it, store nothing")
-    page.wait_for_selector("#result .problem")
-    plain = window(java_script_enabled=False)
-    plain.goto(site.at(f"transfer?{IRIS}"))
-    file.write_bytes(stage.export_file())
-    plain.set_input_files("#file", file)
-    press(plain, "Try it, store nothing")
-    assert plain.locator("#result dd").all_inner_texts() == ["0", "5", "1", "2"]
-
-
-def test_an_export_is_a_file_with_every_item(window: Window, site: Site) -> None:
-    """The download begins at once and holds one item a line."""
-    page = window()
-    page.goto(site.at(f"transfer?{IRIS}"))
-    page.select_option("#x-fmt", "jsonl")
-    with page.expect_download() as download:
-        press(page, "Download")
-    assert download.value.suggested_filename == "iris-memories.jsonl"
-    rows = [json.loads(line) for line in Path(download.value.path()).read_text(encoding="utf-8").splitlines()]
-    assert any(row["text"] == SCRIPT for row in rows) and len(rows) > 300
-
-
 def test_jobs_are_counted_cancelled_and_tried_again_and_pruning_is_tried_first(window: Window, site: Site) -> None:
     """What a button did is told in numbers; pruning lists before it takes."""
     page = window()
-    page.goto(site.at(f"jobs?{IRIS}"))
+    page.goto(site.at(f"upkeep?{IRIS}"))
     pending = int(page.locator(".states a", has_text="Pending").locator("b").inner_text())
     click(page, "td.buttons a >> nth=-1")
     assert page.locator("text=For good?").count() == 1
@@ -485,21 +401,6 @@ def test_jobs_are_counted_cancelled_and_tried_again_and_pruning_is_tried_first(w
     click(page, "text=Leave them")
     press(page, "Consolidate")
     assert "looked at" in page.inner_text("main")
-
-
-def test_l42_health_shows_figures_with_what_they_mean_and_their_plots(window: Window, site: Site) -> None:
-    """The bars of importance stand for every item that holds."""
-    page = window()
-    page.goto(site.at(f"health?{IRIS}&days=365"))
-    found = lifelong.health(check_index=False, **asking(site))
-    assert page.locator(".tiles dd").first.inner_text() == str(found["items"])
-    labels = page.locator("section[aria-labelledby=importance] .bar title").all_text_contents()
-    assert sum(int(label.split(": ")[1].split()[0].replace(",", "")) for label in labels) == found["items"]
-    copies = page.locator(".figures li", has_text="Exact copies")
-    assert copies.locator("b").inner_text() == str(found["exact_duplicates"]) == "2"
-    assert "Delete the newer ones" in copies.inner_text()
-    assert page.locator("section[aria-labelledby=growth] .line").count() >= 2
-    assert "heating" in page.inner_text("section[aria-labelledby=copied]")
 
 
 def test_f36_flagged_texts_are_listed_and_released(window: Window, site: Site) -> None:
@@ -551,8 +452,7 @@ def test_bad_values_are_told_in_words_and_lead_back(window: Window, site: Site) 
     for path, word in (
         (f"memory?{IRIS}&min_importance=x", "number"),
         (f"memory?{IRIS}&kind=KeyFact", "Did you mean 'KeyFacts'"),
-        (f"relationships/one?{IRIS}", "No person"),
-        (f"transfer/export?{IRIS}&limit=999999", "50000"),
+        (f"people/one?{IRIS}", "No person"),
     ):
         answer = page.goto(site.at(path))
         assert answer.status == 422, path

@@ -73,7 +73,7 @@ def routes_of(app: FastAPI) -> list[tuple[str, str]]:
     """Return method and path of every route, ids filled in; those of an included router too."""
     found = []
     for route in iter_route_contexts(app.routes):
-        path = str(route.path).replace("{id}", "1").replace("{import_id}", "i1")
+        path = str(route.path).replace("{id}", "1")
         assert "{" not in path, path
         found += [(method, path) for method in sorted(route.methods or ()) if method != "HEAD"]
     return found

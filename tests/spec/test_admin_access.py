@@ -25,7 +25,7 @@ from tests.spec.admin_world import BEARER, HOST, TOKEN, client_of, made, routes_
 from tests.store.world import NOW, Clock
 
 LISTED = "/admin/relationship/recent"
-CHANGING = "/admin/jobs/clear"
+CHANGING = "/admin/memory/prune_ltm"
 
 _days = itertools.count(1)
 

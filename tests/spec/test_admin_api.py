@@ -120,11 +120,10 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
         "ttl_sec is -1. It must be a whole number, 0 to 315360000.",
     ),
     ("POST", "/memory/prune_ltm", {"params": {"mode": "most"}}, "mode is 'most'. It must be 'any' or 'all'."),
-    ("POST", "/memory/compact", {"params": {"batch": 1}}, "batch is 1. It must be a whole number, 2 to 200."),
     ("POST", "/memory/prune_ltm", {"params": {"dryrun": "1"}}, "dryrun is not known here. Did you mean 'dry_run'?"),
     ("GET", "/memory/search", {"params": {"kind": "Mood"}}, "kind is not known here. Did you mean 'kinds'?"),
     ("GET", "/memory/export", {"params": {"persona": "iris"}}, "persona is not known here. Remove it"),
-    ("GET", "/jobs/counts", {"params": {"x": "1"}}, "x is not known here."),
+    ("GET", "/jobs", {"params": {"x": "1"}}, "x is not known here."),
     (
         "POST",
         "/memory/edit",
@@ -178,7 +177,7 @@ def test_l35_items_of_one_persona_are_not_there_for_another(operator: Operator, 
     job = jobs.enqueue_operation("RECAP", db=life.db, settings=Settings(), scope=life.stage.scope())
     for path in ("/jobs/cancel", "/jobs/retry"):
         assert "no operation" in other.post(path, {"id": job}, 404)["message"]
-    assert other.get("/jobs")["total"] == 0 and other.post("/jobs/clear") == {"cancelled": 0}
+    assert other.get("/jobs")["total"] == 0
     other.post("/relationship/update", {"user_id": "tg/ann", "affinity_delta": 9})
     assert operator.get("/relationship", user_id="tg/ann")["affinity"] == 0
     for pattern in ("%", life.persona[:-1] + "_", life.persona.upper(), life.persona + " ", "*"):
@@ -217,8 +216,6 @@ def test_l36_what_an_operator_changes_is_no_interaction(operator: Operator, life
     relationships.ensure_and_touch("tg/bob", "Bob", db=life.db, settings=Settings(), scope=life.stage.scope())
     recent = operator.get("/relationship/recent", limit=5)["relationships"]
     assert [each["user_id"] for each in recent] == ["tg/bob", "tg/ann"]
-    points = operator.get("/relationship/history", user_id="tg/ann")["points"]
-    assert [(p["affinity"], p["trust"]) for p in points] == [(5, 0), (5, 100)]
     privacy.set_privacy("tg/eve", "full", db=life.db, settings=Settings(), scope=life.stage.scope())
     kept = operator.post("/relationship/update", {"user_id": "tg/eve", "affinity_delta": 5})
     assert (kept["stored"], kept["reason"], kept["affinity"]) == (False, "privacy", 0)
@@ -244,25 +241,14 @@ def test_l32_consolidation_and_pruning_by_hand(operator: Operator, life: Life) -
     assert operator.post("/memory/prune_session_ttl", history_uid=HERE) == {"pruned": 1, "notes": []}
     short = operator.post("/memory/prune_session_ttl", ttl_sec=30)
     assert short["pruned"] == 1 and "60" in short["notes"][0]
-    runs = operator.get("/memory/runs")["runs"]
-    assert ("deep", "deeply") in {(run["kind"], run["reason"]) for run in runs} and runs[-1]["reason"] == "by the test"
     waiting = operator.post("/memory/consolidate", wait=False)
     assert waiting["queued"] and operator.get("/jobs")["total"] == 1
-    for n in range(3):
-        life.item(f"tofu {n}", days=60, tags=["tofu"], importance=0.9)
-    dry = operator.post("/memory/compact", dry_run=True)
-    assert (dry["tag"], len(dry["sources"]), dry["archived"]) == ("tofu", 3, 0)
-    failed = operator.post("/memory/compact")
-    assert (failed["archived"], bool(failed["reason"])) == (0, True)
-    health = operator.get("/memory/health")
-    assert (health["items"], health["index_differences"]) == (5, None) and health["kinds"]["KeyFacts"]["long_term"] == 4
-    assert operator.get("/memory/health", index="look")["index_differences"] == 0
 
 
 def test_l33_without_memory_or_database_the_answer_is_503(db: Database, life: Life) -> None:
     with client_of(made(db, Settings(enable_memories=False))) as client:
         asked = Operator(client, life.persona)
-        for path in ("/memory/search", "/memory/export", "/memory/runs", "/memory/1"):
+        for path in ("/memory/search", "/memory/export", "/memory/1"):
             assert asked.get(path, 503)["error"] == "disabled"
         assert asked.post("/memory/consolidate", None, 503)["message"].startswith("Memory is switched off")
         assert asked.get("/relationship/recent") == {"relationships": []}
@@ -285,13 +271,11 @@ def test_l32_operations_of_the_queue(operator: Operator, life: Life) -> None:
     page = operator.get("/jobs", limit=1, offset=1)
     assert ([each["id"] for each in page["operations"]], page["total"]) == ([str(ids[1])], 3)
     assert "canary" not in json.dumps(page) and operator.get("/jobs", conversation=HERE)["total"] is None
-    assert operator.get("/jobs/counts") == {"counts": {"RECAP": {"pending": 3}}}
     assert operator.post("/jobs/cancel", {"id": ids[0]})["changed"] is True
     again = operator.post("/jobs/cancel", {"id": ids[0]})
     assert (again["changed"], again["reason"]) == (False, "unchanged")
     assert operator.post("/jobs/retry", {"id": ids[0]})["changed"] is False
-    assert operator.post("/jobs/clear") == {"cancelled": 2}
-    assert operator.get("/jobs", states=["pending", "failed"]) == {"operations": [], "total": 0}
+    assert operator.get("/jobs", states=["pending", "failed"])["total"] == 2
 
 
 def test_f36_flagged_texts_are_listed_and_released(operator: Operator, other: Operator, life: Life) -> None:

@@ -35,7 +35,7 @@ def test_l33_without_memory_the_screens_of_items_are_503_too(db: Database, life:
     item = life.item("Tofu is a cat")
     with client_of(made(db, Settings(enable_memories=False))) as client:
         asked = Operator(client, life.persona)
-        for path in ("memory", f"memory/item?id={item}", "transfer", "transfer/export", "health"):
+        for path in ("memory", f"memory/item?id={item}"):
             page = asked.client.get(
                 f"/admin/page/{path}{'&' if '?' in path else '?'}conf_uid={asked.persona}", headers=BEARER
             )
@@ -43,12 +43,11 @@ def test_l33_without_memory_the_screens_of_items_are_503_too(db: Database, life:
         forms: list[tuple[str, dict[str, Any]]] = [
             ("memory/row", {"delete": item}), ("memory/bulk", {"ids": item, "action": "delete"}),
             ("memory/edit", {"id": item, "new_content": "x"}), ("memory/undo", {"ids": item}),
-            ("transfer/import", {}), ("jobs/run", {"action": "prune"}), ("jobs/run", {"action": "consolidate"}),
+            ("upkeep/run", {"action": "prune"}), ("upkeep/run", {"action": "consolidate"}),
         ]  # fmt: skip
         for path, form in forms:
             assert asked.ask("POST", f"/page/{path}", data=form).status_code == 503, path
-        assert asked.ask("POST", "/page/jobs/run", data={"action": "fade"}).status_code == 200
-        for path in ("relationships", "jobs", "quarantine", "playground"):
+        for path in ("upkeep", "quarantine", "playground"):
             assert asked.ask("GET", f"/page/{path}").status_code == 200, path
     assert life.get_item(item)["text"] == "Tofu is a cat"
 
@@ -69,23 +68,21 @@ def test_l35_whatever_is_stored_is_shown_as_text(operator: Operator, life: Life)
     """In every field of an item that takes a text, on every screen; in no header, in no address of another site."""
     rows = [{"text": SCRIPT, "tags": [SCRIPT[:40]], "author": SCRIPT[:30], "source": SCRIPT[:20],
              "metadata": {SCRIPT: SCRIPT}, "emotion": SCRIPT[:15]}, {"text": "b", "kind": SCRIPT}, 7]  # fmt: skip
-    file = {"file": (SCRIPT, json.dumps({"items": rows}).encode())}
-    taken = operator.ask("POST", "/page/transfer/import", files=file, data={"action": "import"})
+    taken = operator.ask("POST", "/memory/import", files={"file": (SCRIPT, json.dumps({"items": rows}).encode())})
+    assert taken.headers["content-type"] == "application/json" and "x-evil" not in taken.headers
     item = operator.get("/memory/search")["items"][0]["id"]
-    pages = [taken] + [
+    pages = [
         operator.ask("GET", f"/page/{path}", params=params)
         for path, params in (
             ("memory", {}), ("memory", {"q": SCRIPT, "tags": SCRIPT, "conversation": "a/" + SCRIPT[:30]}),
             ("memory", {"edit": item}), ("memory/item", {"id": item}), ("memory/item", {"id": item, "edit": 1}),
-            ("relationships/one", {"user_id": "a/" + SCRIPT[:30]}), ("jobs", {"state": SCRIPT}),
-            ("memory", {"conf_uid": SCRIPT[:60]}), ("playground", {}), ("quarantine", {}), ("health", {}),
+            ("people/one", {"key": "a/" + SCRIPT[:30]}), ("upkeep", {"state": SCRIPT}),
+            ("memory", {"conf_uid": SCRIPT[:60]}), ("playground", {}), ("quarantine", {}),
         )
     ]  # fmt: skip
     pages.append(operator.ask("POST", "/page/playground", data={"text": SCRIPT, "participant": SCRIPT}))
     for page in pages:
         assert "<script>alert" not in page.text and "<img src=x" not in page.text and "x-evil" not in page.headers
-    assert "&lt;script&gt;alert(1)" in pages[1].text and "&lt;script&gt;alert(1)" in pages[4].text
+    assert "&lt;script&gt;alert(1)" in pages[0].text and "&lt;script&gt;alert(1)" in pages[3].text
     back = operator.ask("POST", "/page/memory/row", data={"pin": item, "back": f"//evil.example&x={SCRIPT}"})
     assert back.headers["location"].startswith("/admin/page/memory?") and "x-evil" not in back.headers
-    named = Operator(operator.client, 'a"; filename="evil.exe\u202e').ask("GET", "/page/transfer/export")
-    assert named.headers["content-disposition"] == 'attachment; filename="a___filename__evil_exe_-memories.json"'

@@ -5,10 +5,7 @@
 | page | one request and its answer; the environment of the templates |
 | formats, plots, form_values | pure: how values are shown, what is drawn, how form values are read |
 | names | what people and conversations are called |
-| memory, conversations, people, relationships, transfer, jobs, health, quarantine, playground | one screen each, and
-  what its forms change |
-| notes | wishes, diary, tags |
-| overview | all personas; settings |
+| memory, conversations, people, playground, upkeep, quarantine | one screen each, and what its forms change |
 | forgetting | a person or a conversation forgotten, after a question |
 | templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
 
@@ -28,20 +25,7 @@ from starlette.responses import RedirectResponse, Response
 from ...audience import table_overview
 from .. import guard
 from ..context import AdminContext
-from . import (
-    conversations,
-    forgetting,
-    health,
-    jobs,
-    memory,
-    notes,
-    overview,
-    people,
-    playground,
-    quarantine,
-    relationships,
-    transfer,
-)
+from . import conversations, forgetting, memory, people, playground, quarantine, upkeep
 from .page import BASE, STATIC, Page, Pages, of_memory, render_missing
 
 __all__ = ["BASE", "FILES", "render_missing", "router"]
@@ -68,17 +52,7 @@ def router(context: AdminContext) -> APIRouter:
         ("/conversations/one", conversations.one),
         ("/people", people.listing),
         ("/people/one", of_memory(people.one)),
-        ("/relationships", relationships.listing),
-        ("/relationships/one", relationships.one),
-        ("/wishes", of_memory(notes.wishes)),
-        ("/diary", notes.diary),
-        ("/tags", notes.tags),
-        ("/personas", overview.personas),
-        ("/settings", overview.settings),
-        ("/transfer", of_memory(transfer.show)),
-        ("/transfer/export", of_memory(transfer.export)),
-        ("/jobs", jobs.listing),
-        ("/health", of_memory(health.show)),
+        ("/upkeep", upkeep.listing),
         ("/quarantine", quarantine.listing),
         ("/playground", playground.show),
     ):
@@ -91,13 +65,8 @@ def router(context: AdminContext) -> APIRouter:
         ("/memory/add", of_memory(memory.add)),
         ("/memory/classify", of_memory(memory.classify)),
         ("/memory/undo", of_memory(memory.undo)),
-        ("/wishes/change", of_memory(notes.change_wish)),
-        ("/diary/change", notes.change_diary),
-        ("/tags/change", notes.change_tags),
-        ("/relationships/adjust", relationships.adjust),
-        ("/transfer/import", of_memory(transfer.take_in)),
-        ("/jobs/change", jobs.change),
-        ("/jobs/run", jobs.run),
+        ("/upkeep/change", upkeep.change),
+        ("/upkeep/run", of_memory(upkeep.run)),
         ("/quarantine/release", quarantine.release),
         ("/playground", playground.ask),
     ):

@@ -181,20 +181,6 @@ def privacy_name(level: str) -> str:
     return PRIVACY_NAMES.get(level, level)
 
 
-SOURCE_NAMES: Mapping[str, str] = {
-    "default": "default",
-    "file": "config file",
-    "database": "database",
-    "environment": "environment",
-    "argument": "the application",
-}
-
-
-def source_name(source: str) -> str:
-    """Return where a setting's value comes from, as people say it."""
-    return SOURCE_NAMES.get(source, source)
-
-
 def as_json(value: object) -> str:
     """Return a value as JSON over several lines, letters as they are."""
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
@@ -233,7 +219,6 @@ def filters() -> dict[str, Any]:
         "former_sentence": former_sentence,
         "provenance_name": provenance_name,
         "privacy_name": privacy_name,
-        "source_name": source_name,
         "as_json": as_json,
         "words_of": words_of,
         "section_name": section_name,

@@ -37,28 +37,10 @@ BASE = "/page"
 GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
     (
         "What is remembered",
-        (
-            ("memory", "Memory", "m"),
-            ("conversations", "Conversations", "c"),
-            ("people", "People", "e"),
-            ("relationships", "Relationships", "r"),
-            ("wishes", "Wishes", "w"),
-            ("diary", "Diary", "d"),
-            ("tags", "Tags", "t"),
-        ),
+        (("memory", "Memory", "m"), ("conversations", "Conversations", "c"), ("people", "People", "e")),
     ),
-    ("What a model gets", (("playground", "Playground", "p"),)),
-    (
-        "Care",
-        (
-            ("jobs", "Jobs", "o"),
-            ("health", "Health", "h"),
-            ("quarantine", "Quarantine", "q"),
-            ("transfer", "Import and export", "i"),
-            ("personas", "Personas", "a"),
-            ("settings", "Settings", "s"),
-        ),
-    ),
+    ("What a model gets", (("playground", "Why", "w"),)),
+    ("Care", (("upkeep", "Upkeep", "u"), ("quarantine", "Quarantine", "q"))),
 )
 """Screens by group: path, title, and the letter that after `g` leads there."""
 

@@ -11,8 +11,6 @@ WIDTH, HEIGHT = 480, 210
 LEFT, RIGHT, TOP, BOTTOM = 48, 10, 12, 26
 INNER_WIDTH, INNER_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
-LEAST_HEIGHT = 0.8
-"""What is there is seen, however little it is beside the rest."""
 MOST_LARGE = 60
 """Points of a line that are drawn large."""
 
@@ -45,22 +43,10 @@ class Line(NamedTuple):
         return 3.2 if len(self.dots) <= MOST_LARGE else 1.3
 
 
-class Bar(NamedTuple):
-    """One part of a bar."""
-
-    series: int
-    x: float
-    y: float
-    width: float
-    height: float
-    label: str
-
-
 class Plot(NamedTuple):
     """What a template draws."""
 
     lines: list[Line]
-    bars: list[Bar]
     across: list[Tick]
     up: list[Tick]
     zero: float
@@ -106,7 +92,7 @@ def draw_lines(
     """Return lines over a common axis of time."""
     times = [at for _, points in series for at, _ in points]
     if not times:
-        return Plot([], [], [], [], TOP + INNER_HEIGHT)
+        return Plot([], [], [], TOP + INNER_HEIGHT)
     first, last = min(times), max(times)
     span = (last - first).total_seconds() or 1.0
     values = [value for _, points in series for _, value in points]
@@ -124,7 +110,7 @@ def draw_lines(
         ]
         path = _path(dots, steps)
         lines.append(Line(name, path, dots))
-    return Plot(lines, [], _dates(first, last), _up(marks, bottom, top), zero)
+    return Plot(lines, _dates(first, last), _up(marks, bottom, top), zero)
 
 
 def _path(dots: Sequence[Dot], steps: bool) -> str:
@@ -146,25 +132,3 @@ def _dates(first: datetime, last: datetime) -> list[Tick]:
         if not ticks or ticks[-1].label != label:
             ticks.append(Tick(round(LEFT + INNER_WIDTH * share, 1), label))
     return ticks
-
-
-def draw_bars(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]) -> Plot:
-    """Return bars, one for each label, made of one part for each series."""
-    totals = [sum(values[place] for _, values in series) for place in range(len(labels))]
-    bottom, top, marks = choose_scale(0, max(totals, default=0))
-    slot = INNER_WIDTH / max(len(labels), 1)
-    wide = round(min(slot * 0.72, 64), 1)
-    bars, across = [], []
-    for place, label in enumerate(labels):
-        middle = LEFT + slot * (place + 0.5)
-        across.append(Tick(round(middle, 1), label))
-        base = 0
-        for row, (name, values) in enumerate(series):
-            if not (value := values[place]):
-                continue
-            floor = _y(base, bottom, top)
-            height = max(round(floor - _y(base + value, bottom, top), 1), LEAST_HEIGHT)
-            y = round(floor - height, 1)
-            bars.append(Bar(row, round(middle - wide / 2, 1), y, wide, height, f"{label}: {value:,} {name}"))
-            base += value
-    return Plot([], bars, across, _up(marks, bottom, top), _y(0, bottom, top))

@@ -178,36 +178,6 @@
     document.addEventListener("visibilitychange", again);
   });
 
-  // An import is tried and then done with the same file: the form stays as it is while the answer is shown.
-  // (`form.action` would be its buttons of that name.)
-  one("[data-import]")?.addEventListener("submit", async (event) => {
-    const form = event.target;
-    event.preventDefault();
-    const body = new FormData(form);
-    const action = event.submitter?.value ?? "try";
-    body.set("action", action);
-    const buttons = all("button", form);
-    for (const button of buttons) button.disabled = true;
-    const result = one("#result");
-    try {
-      const answer = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { Accept: "text/html" } });
-      const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const fresh = one("#result", parsed) ?? one(".problem", parsed);
-      if (!fresh) throw new Error("no answer");
-      const nodes = fresh.id === "result" ? [...fresh.childNodes] : [fresh];
-      result.replaceChildren(...nodes.map((node) => document.importNode(node, true)));
-    } catch {
-      const told = document.createElement("p");
-      told.className = "problem";
-      told.textContent = "The file could not be sent. Look whether the server runs, then try again.";
-      result.replaceChildren(told);
-    }
-    result.hidden = false;
-    for (const button of buttons) button.disabled = false;
-    result.scrollIntoView({ block: "nearest" });
-    (one("h2", result) ?? event.submitter)?.focus({ preventScroll: true });
-  });
-
   for (const button of all("[data-copy]")) {
     button.addEventListener("click", async () => {
       const text = one(`#${button.dataset.copy}`)?.textContent ?? "";

@@ -1,25 +1,29 @@
-"""Work in the background: what waits, runs and failed, what the last runs did; and what is started by hand."""
+"""Upkeep: how the memory has grown, what waits, runs and failed in the background, and what is started by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, time, timedelta
 from typing import NamedTuple
 
 from starlette.responses import Response
 
 from ... import jobs as door
-from ... import lifelong, relationships
+from ... import lifelong
 from ...jobs.rules import OPEN, STATES
 from ...lifelong import CycleResult, Pruned, table_runs
 from ...memories import table_figures
-from . import form_values
-from .formats import plural
+from ...memories.table_figures import Growth
+from . import form_values, plots
+from .formats import TIER_NAMES, plural
 from .names import name_items
 from .page import Page, PageError
+from .plots import Plot
 
 MOST_LISTED = 100
 MOST_RUNS = 20
 REASON = "by hand, admin page"
+GROWTH_DAYS = 90
 MOST_SHOWN = 50
 """Pruned items that are shown with their texts."""
 
@@ -38,9 +42,9 @@ def listing(page: Page) -> Response:
     counts = [Count(each, sum(states.get(each, 0) for states in counted.values())) for each in STATES]
     listed = door.list_operations(state or STATES, limit=MOST_LISTED, **page.asking())
     return page.render(
-        "jobs.html.j2",
-        title="Jobs",
-        screen="jobs",
+        "upkeep.html.j2",
+        title="Upkeep",
+        screen="upkeep",
         state=state,
         asked=(form_values.parse_ids([page.query("ask")]) or [0])[0],
         counts=counts,
@@ -49,6 +53,8 @@ def listing(page: Page) -> Response:
         names=name_items(page.db, page.persona, listed),
         most=MOST_LISTED,
         open_states=OPEN,
+        growth=draw_growth(table_figures.growth(page.db, page.persona, GROWTH_DAYS), page.db.clock()),
+        days=GROWTH_DAYS,
         runs=table_runs.read_newest(page.db, page.persona, MOST_RUNS),
         settings=page.settings,
         flash=_SAID.get(page.query("note")),
@@ -69,15 +75,33 @@ def change(page: Page) -> Response:
     back = {"state": page.field("state")}
     if chosen := form_values.parse_ids([page.field("cancel")]):
         done = door.cancel(chosen[0], **page.asking())
-        return page.redirect(page.url("jobs", note="cancelled" if done.stored else "ended", **back))
+        return page.redirect(page.url("upkeep", note="cancelled" if done.stored else "ended", **back))
     if chosen := form_values.parse_ids([page.field("retry")]):
         done = door.retry_operation(chosen[0], **page.asking())
         note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
-        return page.redirect(page.url("jobs", note=note, **back))
+        return page.redirect(page.url("upkeep", note=note, **back))
     raise PageError("No operation was named. Press a button beside one.")
 
 
-# What is started by hand: consolidation, pruning, fading
+def draw_growth(grown: Sequence[Growth], now: datetime) -> Plot:
+    """Return how many items there were of each tier, a point for each day that brought some, and the ends."""
+    today = datetime.combine(now.date(), time(), UTC)
+    first = today - timedelta(days=GROWTH_DAYS - 1)
+    series = []
+    for tier in grown:
+        total = tier.before
+        points: list[tuple[datetime, float]] = [(first, total)]
+        for day, items in tier.days:
+            total += items
+            points.append((datetime.combine(day, time(), UTC), total))
+        points.append((max(today, points[-1][0]), total))
+        series.append((TIER_NAMES.get(tier.tier, tier.tier or "no tier"), points))
+    if not any(value for _, points in series for _, value in points):
+        return plots.draw_lines([])
+    return plots.draw_lines(series, unit=" items")
+
+
+# What is started by hand: consolidation, pruning
 
 
 class Outcome(NamedTuple):
@@ -98,13 +122,17 @@ def run(page: Page) -> Response:
     action = _ACTIONS.get(page.field("action"))
     if action is None:
         raise PageError("The form named no action. Press one of its buttons.")
-    if action is not _fade:  # relationships are kept without memory
-        page.check_memory()
     outcome = action(page)
     ids = [row_id for row_id, _ in outcome.items[:MOST_SHOWN]]
     texts = table_figures.texts(page.db, page.persona, ids)
     return page.render(
-        "outcome.html.j2", title=outcome.title, screen="jobs", outcome=outcome, texts=texts, most=MOST_SHOWN, flash=None
+        "outcome.html.j2",
+        title=outcome.title,
+        screen="upkeep",
+        outcome=outcome,
+        texts=texts,
+        most=MOST_SHOWN,
+        flash=None,
     )
 
 
@@ -170,11 +198,6 @@ def _describe_rule(page: Page) -> list[str]:
     return [f"{rule} {kept} What was archived can be restored from the archive."]
 
 
-def _fade(page: Page) -> Outcome:
-    done = relationships.decay_all(**page.asking())
-    return Outcome("Fading of affinity", [f"{plural(done, 'relationship')} brought up to today."])
-
-
 _ACTIONS: Mapping[str, Callable[[Page], Outcome]] = {
     "consolidate": _consolidate,
     "try_deep": _try_deep,
@@ -182,5 +205,4 @@ _ACTIONS: Mapping[str, Callable[[Page], Outcome]] = {
     "prune_session": _prune_session,
     "try_pruning": _try_pruning,
     "prune": _prune,
-    "fade": _fade,
 }
