@@ -488,7 +488,3 @@ def _show_line(line: Line) -> ChatLine:
     if line.metadata is not None:
         made["metadata"] = line.metadata
     return made
-
-
-ORIGINAL_LOADS = (load_chat_history, load_global_chat_history)
-"""What stands here while no host has put something else in its place; noted at once, before anybody can."""

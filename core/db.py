@@ -16,10 +16,10 @@ from .database.engine import Database
 from .errors import MessageError
 from .index import repair as search_repair
 from .index.entries import Progress
-from .memories import capture, table_sources
 from .memories import new_item as memory_input
 from .memories import rules_retention as retention
 from .memories import table as memories
+from .memories import table_sources
 from .scope import Scope
 from .text.hints import hint_name
 from .upkeep import check, migration
@@ -169,7 +169,7 @@ def insert_memory(
     )
     if memory is None:
         raise MessageError("content is blank. A memory needs a text.", fields=("content",))
-    flagged, _ = screening.is_flagged(memory.content, "memory", settings=call.settings)
+    flagged, _ = screening.is_flagged(memory.content, "memory")
     memory = replace(memory, quarantined=int(flagged or memory.quarantined))
     if memory.tier == "session" and memory.expires_at is None:
         memory = replace(memory, expires_at=retention.expires_at(memory.at, call.settings.session_ttl_sec))
@@ -182,9 +182,6 @@ def insert_memory(
     return result.id
 
 
-_OWN_INSERT = insert_memory
-"""What stands here while no host has put something else in its place."""
-capture.look_up_by(lambda: None if insert_memory is _OWN_INSERT else insert_memory)
 _MORE: tuple[str, ...] = ("response_text", "tier", "kind", "provenance", "importance", "pinned", "local_only")
 _MORE += ("quarantined", "source_message_ids", "expires_at", "metadata")
 

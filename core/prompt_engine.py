@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .base import logs
-from .base.hooks import set_hook
 from .config import Settings
+from .hooks import set_hook
 from .prompt import messages
 from .prompt.messages import Messages
 from .prompt.report import Report

@@ -187,21 +187,6 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryContribution:
-    """Items a host hook adds to a list of the prompt."""
-
-    name: str
-    entries: tuple[Any, ...]
-    """Texts or mappings like live messages."""
-    priority: int = 0
-    enabled_var: str | None = None
-    """Flag that switches it, None for always."""
-    max_items: int | None = None
-    target: str | None = None
-    """Context key: history_recent by default, thoughts for the name `thoughts`."""
-
-
-@dataclass(frozen=True, slots=True)
 class DiaryEntry:
     """A row of ai_diary as it is read."""
 

@@ -229,7 +229,3 @@ def free_memory_search(
         scope=scope,
     )
     return [hit["snippet"] for hit in hits]
-
-
-ORIGINAL_SEARCH = search_memories
-"""What stands here while no host has put something else in its place; noted at once, before anybody can."""

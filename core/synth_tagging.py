@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
 
 from .base import logs
 from .calls.defaults import handle, scope_for, settings_for
@@ -263,7 +263,3 @@ def list_tags(
         {"tag": tag, "uses": uses, "aliases": aliases.get(tag, []), "links": dict(sorted(known.links.get(tag, ())))}
         for tag, uses in sorted(known.tags.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
-
-
-ORIGINALS: dict[str, Callable[..., Any]] = {"extract_tags": extract_tags, "expand_tags": expand_tags}
-"""What stands here while no host has put something else in its place; noted at once, before anybody can."""

@@ -96,9 +96,7 @@ def add_diary_entry(
     moment = now if timestamp is None else read_time(timestamp)[0]
     if moment is None:
         notes.append("timestamp cannot be read; now is used")
-    flagged, flags = screening.is_flagged(
-        "\n".join(filter(None, (said, *texts.values()))), "diary", settings=call.settings, screen=screen
-    )
+    flagged, flags = screening.is_flagged("\n".join(filter(None, (said, *texts.values()))), "diary", screen=screen)
     entry = table.NewEntry(
         content=said,
         at=moment or now,
@@ -322,7 +320,7 @@ def edit_diary_entry(
     if not text.strip():
         return WriteResult(False, None, "empty")
     call = open_call(db, settings, scope)
-    flagged, notes = screening.is_flagged(text, "diary", settings=call.settings)
+    flagged, notes = screening.is_flagged(text, "diary")
     done = table.edit_entry(call.db, look_around(call).viewer, read_id(id), text, quarantined=flagged)
     return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
-from typing import Any
 
-from ..context.contributions import THOUGHTS, ContributedText, arrange
 from ..context.lines import stamp
-from ..context.merge import entry_id
 from ..shapes import DiaryEntry, LeftOut
 from ..text.folding import collapsed, one_line
 
@@ -75,19 +72,16 @@ def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tupl
 
 def thought_lines(
     entries: Iterable[DiaryEntry],
-    contributions: Any,
     limit: int,
     zone: tzinfo,
     *,
-    flags: Mapping[str, object] | None = None,
     shown: Iterable[str] = (),
 ) -> tuple[list[str], list[LeftOut]]:
     """Return the last thoughts as lines, oldest first, and what was left out."""
-    arranged = arrange(contributions, flags or {})
-    left_out = [item for item in arranged.left_out if item.section == THOUGHTS]
-    told: list[tuple[tuple[datetime, int, int], str, str, str]] = [
+    left_out: list[LeftOut] = []
+    told = [
         (
-            (entry.timestamp or _OLDEST, 1, entry.id),
+            (entry.timestamp or _OLDEST, entry.id),
             _thought(entry.personal_thought, entry.timestamp, zone),
             str(entry.id),
             entry.personal_thought,
@@ -95,22 +89,16 @@ def thought_lines(
         for entry in entries
         if _told(entry.personal_thought)
     ]
-    for item in arranged.entries.get(THOUGHTS, []):
-        text = one_line(item.text) if isinstance(item, ContributedText) else _thought(item.text, item.time, zone)
-        if _told(item.text):
-            told.append(((item.time or _OLDEST, 2, item.order), text, entry_id(item), item.text))
-        else:
-            left_out.append(LeftOut(THOUGHTS, "blank", entry_id(item)))
     lines: list[str] = []
     seen: set[str] = set()
     diary = [collapsed(line) for line in shown]
     for _, line, name, said in sorted(told, reverse=True):
         key, words = collapsed(line), collapsed(said)
         if any(holds_words(each, words) for each in diary):
-            left_out.append(LeftOut(THOUGHTS, "visible", name))
+            left_out.append(LeftOut("thoughts", "visible", name))
             continue
         if key in seen or len(lines) >= limit:
-            left_out.append(LeftOut(THOUGHTS, "duplicate" if key in seen else "limit", name))
+            left_out.append(LeftOut("thoughts", "duplicate" if key in seen else "limit", name))
             continue
         seen.add(key)
         lines.append(line)

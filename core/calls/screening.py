@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..base import hooks, logs
-from ..config import Settings
+from .. import hooks
+from ..base import logs
 
 Screen = Callable[..., Any]
 """`screen(text, kind) -> flags`; kind is memory, diary, recap, summary or short_term; anything true, such as a list of
@@ -41,18 +41,13 @@ def set_screen(function: Screen | None) -> None:
     _registered[:] = [] if function is None else [function]
 
 
-def is_flagged(
-    text: str, kind: str, *, settings: Settings, screen: Screen | None = None
-) -> tuple[bool, tuple[str, ...]]:
+def is_flagged(text: str, kind: str, *, screen: Screen | None = None) -> tuple[bool, tuple[str, ...]]:
     """Return whether the text is to be kept from prompts, and a note where it is."""
     function = screen or (_registered[0] if _registered else None)
     if function is None:
         return False, ()
     try:
-        flags = hooks.call(
-            function, {"text": text, "kind": kind}, timeout_seconds=settings.hook_timeout_seconds, name="screen"
-        )
-        flagged = bool(flags)
+        flagged = bool(hooks.call(function, {"text": text, "kind": kind}))
     except Exception as error:  # noqa: BLE001 - whatever the host's function raises
         logs.warning("screen_failed", kind=kind, error=type(error).__name__)
         return True, (f"screen failed ({type(error).__name__}); the text is quarantined",)

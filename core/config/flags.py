@@ -337,9 +337,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     db_timeout_seconds: float = flag(
         10.0, "Longest wait for the database in one call.", unit="seconds", low=0.1, high=600, group="Running"
     )
-    hook_timeout_seconds: float = flag(
-        5.0, "Longest wait for a hook of the host.", unit="seconds", low=0.1, high=600, group="Running"
-    )
     templates_dir: Path | None = flag(
         None,
         "Folder whose files stand in place of files of the same name in prompts/.",

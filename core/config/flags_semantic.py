@@ -58,7 +58,7 @@ class SemanticFlags(FlagValues):
     )
     embedder_timeout_seconds: float = flag(
         30.0,
-        "Longest wait for one answer of that server; a search waits no longer than HOOK_TIMEOUT_SECONDS.",
+        "Longest wait for one answer of that server; a search waits at most 5 seconds.",
         unit="seconds",
         low=0.1,
         high=600,

@@ -26,8 +26,6 @@ CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("relationship", "filled"),
     ("message_recaps", "filled"),
     ("running_recap", "filled"),
-    ("recon", "filled"),
-    ("recon_instructions", "filled"),
 )
 """The keys of `context` in their order, and when each is there.
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 
 from ..shapes import HistoryEntry, IncomingMessage, LeftOut
-from ..text.folding import one_line
 from .context import Caps
-from .contributions import THOUGHTS, Arranged, ContributedText, arrange
 from .lines import ChatLine, body, origin, turn_of
 from .live import LiveHistory
 from .merge import (
     STORED,
     SeenMessages,
-    added_places,
     chronological,
     entry_id,
     first_ones,
@@ -77,8 +74,6 @@ class HistoryLists:
     """What the message takes the place of."""
     replaced: list[HistoryEntry] = field(default_factory=list)
     """Messages that the message takes the place of, which memories leave out too."""
-    extra: dict[str, list[str]] = field(default_factory=dict)
-    """Context keys of contributions with a target of their own."""
     whole: frozenset[str] = frozenset()
     """Conversations of which every stored message is shown."""
     full: frozenset[str] = frozenset()
@@ -121,8 +116,6 @@ class _Account:
 
     def body(self, entry: HistoryEntry) -> str:
         """Return the line without the mark of its conversation: what copies of a message have in common."""
-        if isinstance(entry, ContributedText):
-            return one_line(entry.text)
         known = self._bodies.get(id(entry))
         if known is None:
             known = self._bodies[id(entry)] = body(entry, **self.look)
@@ -130,23 +123,12 @@ class _Account:
 
     def line(self, entry: HistoryEntry) -> str:
         """Return the line as it is shown; only those of other conversations name theirs."""
-        if isinstance(entry, ContributedText) or entry.conversation in ("", self.own):
+        if entry.conversation in ("", self.own):
             return self.body(entry)
         if not entry.title and entry.conversation in self.titles:
             titled = replace(entry, title=self.titles[entry.conversation])
             return f"{origin(titled)}{self.body(entry)}"
         return f"{origin(entry)}{self.body(entry)}"
-
-    def visible_only(self, section: str, entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
-        """Return the contributed messages without those of conversations that may not be seen."""
-        kept = []
-        for entry in entries:
-            reason = "" if entry.conversation in ("", self.own) else self.may_see(entry.conversation)
-            if reason:
-                self.leave(section, reason, entry)
-            else:
-                kept.append(entry)
-        return kept
 
     def choose(
         self,
@@ -154,7 +136,6 @@ class _Account:
         most: int,
         stored: Sequence[HistoryEntry],
         live: Sequence[HistoryEntry],
-        added: Sequence[HistoryEntry] = (),
     ) -> list[HistoryEntry]:
         """Return the newest messages that are shown, each once, oldest first."""
         seen = SeenMessages(self.body)
@@ -167,7 +148,7 @@ class _Account:
             seen.add_unseen(entry)
             self.leave(section, reason, entry)
         kept: list[HistoryEntry] = []
-        for place, entry in reversed(chronological([*rows, *live_places(live), *added_places(added)])):
+        for place, entry in reversed(chronological([*rows, *live_places(live)])):
             is_row = place[2] == STORED
             reason = ("" if is_row else self.why_not(entry)) or ("limit" if len(kept) >= most else "")
             if not reason and not is_row and not seen.take(entry):
@@ -178,20 +159,6 @@ class _Account:
             kept.append(entry)
         return kept[::-1]
 
-    def lines_by_key(self, arranged: Arranged) -> dict[str, list[str]]:
-        """Return the lines of contributions that have a context key of their own."""
-        made: dict[str, list[str]] = {}
-        for target, entries in arranged.entries.items():
-            if target in (RECENT, THOUGHTS):
-                continue
-            for entry in self.visible_only(target, entries):
-                reason = why_not_shown(entry, self.options.noise_prefixes)
-                if reason:
-                    self.leave(target, reason, entry)
-                else:
-                    made.setdefault(target, []).append(self.line(entry))
-        return made
-
 
 def build_lists(
     *,
@@ -201,23 +168,17 @@ def build_lists(
     stored_recent: Iterable[HistoryEntry],
     plan: HistoryPlan,
     caps: Caps,
-    contributions: Any,
     options: HistoryOptions,
     may_see: MaySee,
-    flags: Mapping[str, object] | None = None,
 ) -> HistoryLists:
     """Return the two history lists and the account of every message found."""
     rows, others = list(stored_current), list(stored_recent)
     account = _Account(message, options, may_see)
     account.titles = {entry.conversation: entry.title for entry in others if entry.title}
     chosen = current_and_recent(message, live, rows, others, plan, may_see)
-    arranged = arrange(contributions, flags or {})
     account.left_out.extend(chosen.left_out)
-    elsewhere = (THOUGHTS,) if plan.recent else (THOUGHTS, RECENT)
-    account.left_out.extend(item for item in arranged.left_out if item.section not in elsewhere)
     current = account.choose(CURRENT, caps.history, chosen.current_stored, chosen.current_live)
-    added = account.visible_only(RECENT, arranged.entries.get(RECENT, [])) if plan.recent else []
-    recent = account.choose(RECENT, caps.recent, chosen.recent_stored, chosen.recent_live, added)
+    recent = account.choose(RECENT, caps.recent, chosen.recent_stored, chosen.recent_live)
     full = [
         section
         for section, lines, most in ((CURRENT, current, caps.history), (RECENT, recent, caps.recent))
@@ -227,12 +188,11 @@ def build_lists(
     lists = HistoryLists(
         current=[ChatLine(account.line(entry), turn_of(entry, options.reply_quote_chars)) for entry in current],
         left_out=account.left_out,
-        found=_found(chosen, arranged, plan),
-        notes=[note for note in (*live.notes, *arranged.notes) if note],
+        found=_found(chosen),
+        notes=[note for note in live.notes if note],
         echoes=[entry for entry in (*rows, *own_live) if account.is_echo(entry)],
         replacing=options.replaced,
         replaced=[entry for entry in (*rows, *own_live) if account.is_replaced(entry)],
-        extra=account.lines_by_key(arranged),
         full=frozenset(full),
     )
     lists.visible.extend(current)
@@ -240,17 +200,12 @@ def build_lists(
     return _without_history(lists) if skips_history(live.metadata) else lists
 
 
-def _found(chosen: Candidates, arranged: Arranged, plan: HistoryPlan) -> dict[str, int]:
-    """Return how many messages there were for each section; those of a list that is switched off are none."""
+def _found(chosen: Candidates) -> dict[str, int]:
+    """Return how many messages there were for each list; those of a list that is switched off are none."""
     unseen = [item.section for item in chosen.left_out]
-    found = {section: count for section, count in arranged.found.items() if section not in (RECENT, THOUGHTS)}
     return {
         CURRENT: len(chosen.current_stored) + len(chosen.current_live) + unseen.count(CURRENT),
-        RECENT: len(chosen.recent_stored)
-        + len(chosen.recent_live)
-        + unseen.count(RECENT)
-        + (arranged.found.get(RECENT, 0) if plan.recent else 0),
-        **found,
+        RECENT: len(chosen.recent_stored) + len(chosen.recent_live) + unseen.count(RECENT),
     }
 
 

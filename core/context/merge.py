@@ -22,7 +22,7 @@ Place = tuple[int, datetime, int, int, int]
 
 Placed = tuple[Place, HistoryEntry]
 
-STORED, LIVE, ADDED = 0, 1, 2
+STORED, LIVE = 0, 1
 """Where a message comes from, in the order they stand at equal times."""
 
 
@@ -141,11 +141,6 @@ def live_places(entries: Iterable[HistoryEntry]) -> list[Placed]:
             time = entry.time or time
             placed.append(((2 if time is None else 1, time or _EPOCH, LIVE, 0, entry.order), entry))
     return placed
-
-
-def added_places(entries: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return contributed messages with their places: by time, after all others of it; without a time first."""
-    return [((-1 if e.time is None else 1, e.time or _EPOCH, ADDED, 0, e.order), e) for e in entries]
 
 
 def chronological(placed: Iterable[Placed]) -> list[Placed]:

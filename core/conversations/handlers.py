@@ -30,7 +30,7 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
     except ModelError as error:
         if error.reason != "auth" and operation.tries < MODEL_TRIES:
             raise
-        text = summaries.screen_summary(call.settings, lines, build_substitute(lines))
+        text = summaries.screen_summary(lines, build_substitute(lines))
 
     def effect(connection: Connection) -> None:
         summaries.store_summary(connection, call, end, lines, text)

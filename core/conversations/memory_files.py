@@ -236,7 +236,7 @@ class _SavedFile:
         most = settings.saved_memory_chars
         if len(item.text) > most:
             return f"too_long, it has {len(item.text)} of at most {most} characters"
-        flagged, notes = screening.is_flagged(item.text, "memory", settings=settings)
+        flagged, notes = screening.is_flagged(item.text, "memory")
         memory = table_saved.build_memory(item.text, now=at, source=table_saved.BY_FILE, provenance="import")
         memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
         stored = table_saved.insert_memory(db, self._call.scope, memory, privacy_default=settings.privacy_default)

@@ -87,7 +87,7 @@ def save_memory(
     fact = _read_fact(call.settings, text, said)
     if isinstance(fact, WriteResult):
         return fact
-    flagged, notes = screening.is_flagged(fact, "memory", settings=call.settings, screen=screen)
+    flagged, notes = screening.is_flagged(fact, "memory", screen=screen)
     sources = table_sources.find_sources(call.db, call.scope, message_id)
     memory = table_saved.build_memory(fact, now=call.db.clock(), source_message_ids=sources)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
@@ -176,7 +176,7 @@ def update_saved_memory(
         if rewrite is None:
             break
         texts = [text for _, text in rewrite.replaced] + list(rewrite.added)
-        if any(screening.is_flagged(text, "memory", settings=call.settings)[0] for text in texts):
+        if any(screening.is_flagged(text, "memory")[0] for text in texts):
             note = "a text of the model was flagged; the statement is saved by itself"
             break
         # 4. all of it, if the list is still the one the model saw

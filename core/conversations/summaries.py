@@ -134,7 +134,7 @@ def choose_model(call: Call, model: Any) -> Any:
 def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: bool = False) -> Summary:
     """Return title and summary: of the model, else what stands in for its answer, without a model an extract."""
     if model is None:
-        return screen_summary(settings, lines, rules_summaries.extract_summary(lines))
+        return screen_summary(lines, rules_summaries.extract_summary(lines))
     renderer = Renderer(settings.templates_dir)
     shown = [json.dumps({"from": line.who or ("persona" if line.is_persona else "person"), "text": line.text},
                         ensure_ascii=False) for line in lines]  # fmt: skip
@@ -144,16 +144,16 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, or_ra
         if or_raise:
             raise
         logs.warning("conversation_summary_without_model", reason=error.reason, error=error.error)
-        return screen_summary(settings, lines, rules_summaries.build_substitute(lines))
+        return screen_summary(lines, rules_summaries.build_substitute(lines))
     summary = rules_summaries.read_reply(reply, lines, patterns=refused_patterns(settings.templates_dir))
-    return screen_summary(settings, lines, summary)
+    return screen_summary(lines, summary)
 
 
-def screen_summary(settings: Settings, lines: Sequence[Line], summary: Summary) -> Summary:
+def screen_summary(lines: Sequence[Line], summary: Summary) -> Summary:
     """Return title and summary; what the host's screen flags gives way to an extract of the other lines."""
 
     def is_open(*texts: str) -> bool:
-        return not screening.is_flagged("\n".join(texts), "summary", settings=settings)[0]
+        return not screening.is_flagged("\n".join(texts), "summary")[0]
 
     if is_open(summary.title, summary.text):
         return summary
@@ -175,6 +175,6 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
     if not allowed:
         return WriteResult(False, None, "privacy")
     if len(allowed) < len(lines):
-        summary = screen_summary(settings, allowed, rules_summaries.extract_summary(allowed))
+        summary = screen_summary(allowed, rules_summaries.extract_summary(allowed))
     new = table_summaries.NewSummary(end.id, key, summary.title, summary.text, end.at, end.last, summary.provenance)
     return table_summaries.enlist_summary(connection, db, persona, new, place, most=settings.max_recent_conversations)

@@ -61,7 +61,7 @@ def edit_item(
     seen = find_seen(call, operator)
     row_id = read_id(id)
     text = _read_content(new_content)
-    flagged, notes = screening.is_flagged(text, "memory", settings=call.settings)
+    flagged, notes = screening.is_flagged(text, "memory")
     done = item_changes.edit(
         call.db,
         seen,

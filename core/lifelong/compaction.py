@@ -115,7 +115,7 @@ def _ask(settings: Settings, model: Any, chosen: Chosen) -> Summed | str:
 
 
 def _store(call: Call, chosen: Chosen, summed: Summed, model: Any) -> Compacted:
-    flagged, _ = screening.is_flagged(summed.summary, "memory", settings=call.settings)
+    flagged, _ = screening.is_flagged(summed.summary, "memory")
     if flagged:
         return Compacted(sources=summed.sources, reason="flagged")
     named = call.settings.llm_model or type(model).__name__

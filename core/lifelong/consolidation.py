@@ -187,7 +187,7 @@ def new_items(call: Call, work: Work) -> list[tuple[int, str | None, NewMemory]]
             expires_at=expires_at(now, settings.session_ttl_sec) if fact.tier == "session" else None,
         )
         if item is not None:
-            flagged, _ = screening.is_flagged(item.content, "memory", settings=settings)
+            flagged, _ = screening.is_flagged(item.content, "memory")
             items.append((fact.participant, replace(item, quarantined=int(flagged))))
     return [(row_id, who, item) for row_id, (who, item) in zip(call.db.ids.take(len(items)), items, strict=True)]
 

@@ -145,7 +145,7 @@ def _read_item(call: Call, given: object, kind: str, screen: Screen | None) -> N
         return None
     if item.tier == "session" and item.expires_at is None:
         item = replace(item, expires_at=retention.expires_at(item.at, call.settings.session_ttl_sec))
-    flagged, notes = screening.is_flagged(item.content, "memory", settings=call.settings, screen=screen)
+    flagged, notes = screening.is_flagged(item.content, "memory", screen=screen)
     return replace(item, quarantined=int(flagged or item.quarantined), notes=(*item.notes, *notes))
 
 

@@ -20,12 +20,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from ..base import hooks, logs
+from ..base import logs
 from ..calls import defaults
 from ..config import Settings
 from ..errors import ModelError
 from ..text.folding import clean
 from .client import AUTH_STATUSES, ChatClient, close
+from .timed import AbortedError, call_timed
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]
 
@@ -71,7 +72,8 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
     """Return the model's answer: a text that is not blank."""
     failed: ModelError
     try:
-        answer = _call(model, [dict(message) for message in messages], settings.llm_timeout_seconds, options)
+        arguments = {"messages": [dict(message) for message in messages], **options}
+        answer = call_timed(function_of(model), "messages", arguments, settings.llm_timeout_seconds)
         if isinstance(answer, str):
             text = clean(str(answer))
             if text.strip():
@@ -88,20 +90,10 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
     raise failed
 
 
-def _call(model: Model, messages: list[dict[str, Any]], timeout_seconds: float, options: Mapping[str, Any]) -> Any:
-    function = function_of(model)
-    positional, keywords = hooks.choose_arguments(function, {"messages": messages, **options})
-    if not positional and "messages" not in keywords:  # `def f(history=())` means the messages all the same
-        positional = [messages]
-    return hooks.call(
-        lambda: function(*positional, **keywords), {}, timeout_seconds=timeout_seconds, name="model", group="model"
-    )
-
-
 def _judged(error: Exception) -> ModelError:
     """Return what a foreign exception means; its text is left where it is."""
-    name = error.error if isinstance(error, hooks.HookAborted) else type(error).__name__
-    if isinstance(error, (hooks.HookTimeout, TimeoutError)):
+    name = error.error if isinstance(error, AbortedError) else type(error).__name__
+    if isinstance(error, TimeoutError):
         return ModelError("timeout", error=name)
     status = getattr(error, "__dict__", {}).get("status_code")  # as the clients of model makers name it
     if not isinstance(status, int) or isinstance(status, bool):

@@ -2,7 +2,7 @@
 
 | who | for | waits at most |
 |---|---|---|
-| `search.meaning` | the text of a search | HOOK_TIMEOUT_SECONDS |
+| `search.meaning` | the text of a search | EMBEDDER_TIMEOUT_SECONDS |
 | `semantic.batches` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
 What it raises becomes an `EmbedderError` that names the class of the error and none of its text. What the flag
@@ -16,7 +16,6 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from ..base import hooks
 from ..base.vectors import MOST_DIMENSIONS
 from ..calls import defaults
 from ..config import Settings
@@ -24,6 +23,7 @@ from ..errors import ConfigError
 from .embedder_errors import EmbedderError
 from .embedder_http import Endpoint, EndpointEmbedder
 from .embedder_static import StaticEmbedder
+from .timed import AbortedError, call_timed
 
 __all__ = ["Embedder", "EmbedderError", "ask", "check", "is_local", "resolve"]
 
@@ -94,18 +94,15 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
     """Return one vector for each text."""
     failed: EmbedderError
     try:
-        made = hooks.call(
-            embedder.embed, {"texts": list(texts)}, timeout_seconds=timeout_seconds, name="embedder", group="embedder"
-        )
+        made = call_timed(embedder.embed, "texts", {"texts": list(texts)}, timeout_seconds)
         return _read(made, len(texts))
     except EmbedderError as error:
         failed = error
     except ConfigError as error:  # of a flag, which says what to do
         failed = EmbedderError("config", told=str(error))
     except Exception as error:  # noqa: BLE001 - an embedder is foreign code and raises what it likes
-        name = error.error if isinstance(error, hooks.HookAborted) else type(error).__name__
-        slow = isinstance(error, (hooks.HookTimeout, TimeoutError))
-        failed = EmbedderError("timeout" if slow else "error", error=name)
+        name = error.error if isinstance(error, AbortedError) else type(error).__name__
+        failed = EmbedderError("timeout" if isinstance(error, TimeoutError) else "error", error=name)
     # Raised out here, so that the foreign exception and its text do not hang on to this one.
     raise failed
 

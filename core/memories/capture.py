@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..base import hooks
+from .. import hooks
 from ..calls import screening
 from ..calls.call import Call, GivenSettings, open_call
 from ..calls.defaults import handle, settings_for
@@ -126,12 +126,12 @@ def silently_record_memory(
     if memory.source.strip().lower() in NOT_SAID:
         return WriteResult(False, None, "refused", notes=("the host marked the text as not said",))
     # 3. whether it may be read
-    flagged, notes = screening.is_flagged(memory.content, "memory", settings=call.settings, screen=screen)
+    flagged, notes = screening.is_flagged(memory.content, "memory", screen=screen)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
-    # 4. store it, by the host's own function where it has put one in the place of `insert_memory`
-    stand_in = _find_stand_in()
-    if stand_in is not None:
-        return _ask_stand_in(stand_in, call, memory, message_id)
+    # 4. store it, by the hook `save` where a host has set one
+    function = hooks.get_hook("save")
+    if function is not None:
+        return _ask_hook(function, call, memory, message_id)
     return table.capture(
         call.db,
         call.scope,
@@ -142,21 +142,8 @@ def silently_record_memory(
     )
 
 
-_lookups: list[Callable[[], Callable[..., Any] | None]] = []
-"""How what a host has put in the place of `db.insert_memory` is found: `db` stands above this module."""
-
-
-def look_up_by(lookup: Callable[[], Callable[..., Any] | None]) -> None:
-    """Let the function that saves be looked up at each call; `lookup` gives None while it is the package's own."""
-    _lookups[:] = [lookup]
-
-
-def _find_stand_in() -> Callable[..., Any] | None:
-    return next((found for lookup in _lookups if (found := lookup()) is not None), None)
-
-
-def _ask_stand_in(function: Callable[..., Any], call: Call, memory: NewMemory, message_id: object) -> WriteResult:
-    """Save by the host's function, which gets the arguments its signature accepts; what it raises arrives unchanged."""
+def _ask_hook(function: Callable[..., Any], call: Call, memory: NewMemory, message_id: object) -> WriteResult:
+    """Save by the hook `save`; what it raises arrives unchanged."""
     arguments = {
         "content": memory.content,
         "author": memory.author,
@@ -173,9 +160,7 @@ def _ask_stand_in(function: Callable[..., Any], call: Call, memory: NewMemory, m
         "db": call.db,
         "settings": call.settings,
     }
-    given = hooks.call(
-        function, arguments, timeout_seconds=float(call.settings.hook_timeout_seconds), name="insert_memory"
-    )
+    given = hooks.call(function, arguments)
     row_id = given if isinstance(given, int) and not isinstance(given, bool) else None
     return WriteResult(True, row_id, notes=memory.notes)
 

@@ -118,8 +118,8 @@ class PromptCall:
         """Return what keeps one connection for all reading of the call."""
         return self.db.one_call() if isinstance(self.db, Database) else nullcontext()
 
-    def ask_stand_in(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Return what a host's stand-in for one of our functions gives."""
+    def ask_hook(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Return what a hook gives that takes the place of one of our functions."""
         common = {"db": self.db, "settings": self.settings, "scope": self.scope}
         return self.guard.call(function, {**arguments, **common})
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from ..base import hooks, logs
+from .. import hooks
+from ..base import logs
 from ..calls import defaults
 from ..database.engine import Database
 from ..errors import StoreError
@@ -28,9 +29,8 @@ def is_down(error: StoreError) -> bool:
 class Guard:
     """Runs the stages of one call, and lets no failure of theirs pass."""
 
-    def __init__(self, report: Report, hook_seconds: float = 5.0) -> None:
+    def __init__(self, report: Report) -> None:
         self.report = report
-        self.hook_seconds = hook_seconds
         self._db: Database | None = None
         self.down: bool = False
         """The database did not answer: nothing stored is asked for again in this call."""
@@ -76,10 +76,10 @@ class Guard:
         function = hooks.get_hook(name)
         if function is None:
             return otherwise
-        return self(name, name, lambda: read(self.call(function, arguments, name)), otherwise)
+        return self(name, name, lambda: read(self.call(function, arguments)), otherwise)
 
-    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any], name: str = "") -> Any:
-        """Return what a host's function gives, within its time."""
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Return what a host's function gives; it may open a connection of its own meanwhile."""
         if isinstance(self._db, Database):
             self._db.let_go()
-        return hooks.call(function, arguments, timeout_seconds=self.hook_seconds, name=name)
+        return hooks.call(function, arguments)

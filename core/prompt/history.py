@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any
@@ -83,7 +83,7 @@ class HistoryEngine:
             if isinstance(message, IncomingMessage)
             else read_message(message, context_memory=context_memory, interface_name=interface_name, now=clock())
         )
-        guard = Guard(Report(), float(known.hook_timeout_seconds))
+        guard = Guard(Report())
         where = defaults.scope_of(read, scope, known)
         arguments = {
             "message": message,
@@ -111,23 +111,9 @@ def _read_and_compose(call: PromptCall, memories: Sequence[Hit]) -> dict[str, An
         sections = Asked(call.settings, seen.viewer, call.message, call.db.clock())
         brought = reading.read_stored(call, seen.viewer, None, wanted, plan_sections(call.guard, sections))
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
-    given = ask_contributions(call)
-    lists = fill_lists(call, seeing, lines, given, build_history(call, seeing, lines, given))
+    lists = fill_lists(call, seeing, lines, build_history(call, seeing, lines))
     built = BuiltSections() if sections is None else build_sections(call.guard, sections, brought.sections, lists)
-    return compose(call, Material(lists, lines, given, built, memories)).context
-
-
-def ask_contributions(call: PromptCall) -> Any:
-    """Return what the hook `history_contributions` gives, None when there is none or it fails."""
-    arguments = {**call.hook_arguments, "limit": call.caps.recent}
-    # An iterator is used up by its first reader, and there are several.
-    return call.guard.hook("history_contributions", arguments, as_list, None)
-
-
-def as_list(given: Any) -> Any:
-    """Return what an iterator gives as a list; anything else as it is."""
-    is_plain = given is None or isinstance(given, (list, tuple, Mapping))
-    return given if is_plain or not hasattr(given, "__next__") else list(given)
+    return compose(call, Material(lists, lines, built, memories)).context
 
 
 def zone_of(settings: Settings) -> tzinfo:
@@ -149,7 +135,7 @@ def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
     )
 
 
-def build_history(call: PromptCall, seeing: Sight, lines: StoredLines, contributions: Any) -> HistoryLists:
+def build_history(call: PromptCall, seeing: Sight, lines: StoredLines) -> HistoryLists:
     """Return the two history lists and the account of every line found."""
     return build_lists(
         message=call.message,
@@ -158,16 +144,12 @@ def build_history(call: PromptCall, seeing: Sight, lines: StoredLines, contribut
         stored_recent=lines.recent,
         plan=call.plan,
         caps=call.caps,
-        contributions=contributions,
         options=_options(call, lines.replacing),
         may_see=may_see(call, seeing),
-        flags=call.flags,
     )
 
 
-def fill_lists(
-    call: PromptCall, seeing: Sight, lines: StoredLines, contributions: Any, lists: HistoryLists
-) -> HistoryLists:
+def fill_lists(call: PromptCall, seeing: Sight, lines: StoredLines, lists: HistoryLists) -> HistoryLists:
     """Return the lists, with older rows read as long as they are needed to fill them."""
     for _ in range(ROUNDS):
         if call.db is None or seeing.viewer is None or call.is_down:
@@ -176,7 +158,7 @@ def fill_lists(
         if further is None:
             break
         lines = further
-        lists = build_history(call, seeing, lines, contributions)
+        lists = build_history(call, seeing, lines)
     return replace(lists, whole=_shown_whole(call, lines, lists))
 
 
@@ -208,8 +190,6 @@ class Material:
 
     lists: HistoryLists
     lines: StoredLines
-    contributions: Any
-    """What the hook `history_contributions` gave."""
     sections: BuiltSections
     memories: Sequence[Hit]
     """Of these as many are shown as `Caps` says."""
@@ -217,7 +197,7 @@ class Material:
 
 def compose(call: PromptCall, material: Material) -> Composed:
     """Return the context from lists, diary, sections and memories."""
-    s, caps, tz, lists, flags = call.settings, call.caps, zone_of(call.settings), material.lists, call.flags
+    s, caps, tz, lists = call.settings, call.caps, zone_of(call.settings), material.lists
     parts: dict[str, Any] = {"history_current_chat": lists.current, "history_recent": lists.recent}
     left_out = list(lists.left_out)
     entries = material.lines.diary if s.enable_ai_diary else []
@@ -227,7 +207,7 @@ def compose(call: PromptCall, material: Material) -> Composed:
         diary, lost = diary_lines(entries, s.diary_chars, tz)
         left_out += lost
     if s.enable_thoughts and not call.skips_history:
-        thoughts, lost = thought_lines(entries, material.contributions, caps.thoughts, tz, flags=flags, shown=diary)
+        thoughts, lost = thought_lines(entries, caps.thoughts, tz, shown=diary)
         left_out += lost
     parts["thoughts"] = thoughts
     kept, beyond = list(material.memories[: caps.memories]), material.memories[caps.memories :]
@@ -238,11 +218,7 @@ def compose(call: PromptCall, material: Material) -> Composed:
         parts["tags_placeholder"] = []
     if s.enable_ai_diary and s.ai_diary_full:
         parts["ai_diary"] = diary
-    parts |= {**material.sections.values, **lists.extra}
+    parts |= material.sections.values
     left_out += material.sections.left_out
     ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **material.sections.ids}
     return Composed(context_rules.order_context(parts), tuple(left_out), ids)
-
-
-ORIGINAL_BUILD: Callable[..., dict[str, Any]] = HistoryEngine.build_context
-"""What stands here while no host has put something else in its place; noted at once, before anybody can."""

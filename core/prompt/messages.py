@@ -27,8 +27,6 @@ VOLATILE: Final = (
     "short_term",
     "relationship",
     "message_recaps",
-    "recon",
-    "recon_instructions",
 )
 LEFT_OUT: Final = ("tags_placeholder",)
 """Keys that hold nothing for the model to read."""

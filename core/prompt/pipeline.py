@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..base import hooks, logs
+from .. import hooks
+from ..base import logs
 from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls import defaults
 from ..calls.call import Call
@@ -22,26 +23,23 @@ from ..errors import PromptTooLargeError
 from ..memories import table_recalls
 from ..memories.rules_modes import MODES
 from ..search.reading.last_statement import Brought
-from ..shapes import Hit, IncomingMessage, LeftOut
+from ..shapes import IncomingMessage
 from ..templates.render import Renderer
 from ..text.counters import resolve_counter
 from ..text.hits import content_digest
 from ..text.sizes import size
-from . import history as history_engine
 from . import own_words, reading, sight
 from .call import MOST_ASKED_CHARS, PromptCall, Sight
-from .contributions import append_memories, merge_injections, recon_parts
+from .contributions import merge_host_context
 from .guard import Guard
-from .history import Composed, Material, ask_contributions, build_history, compose, fill_lists
+from .history import Composed, Material, build_history, compose, fill_lists
 from .reading import StoredLines
 from .report import Report
 from .request import PromptRequest
 from .rules_reduction import Reduction, fit
-from .search import Recalled, ask_stand_in_search, finish_search, plan_rows, start_search
+from .search import Recalled, ask_search_hook, finish_search, plan_rows, start_search
 from .sections import BuiltSections, build_sections, plan_sections
 from .structure import Contents, assemble
-
-_OWN_BUILD = history_engine.ORIGINAL_BUILD
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +48,6 @@ class _Built:
 
     context: dict[str, Any]
     persona: str
-    recon: Mapping[str, Any]
-    recon_instructions: Sequence[str]
     recalled: Recalled
     ids: Mapping[str, list[str]] = field(default_factory=dict)
     """Section to the ids of its items."""
@@ -73,7 +69,7 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
             call.db.settle()
         if _is_hopeless(call, limit_chars):
             call.report.note("text alone is over the limit; nothing was searched or read for it")
-            built = _Built(order_context({}), "", {}, (), Recalled())
+            built = _Built(order_context({}), "", Recalled())
         else:
             call, seeing = _look(request, call)
             built = _build_context(call, seeing)
@@ -130,7 +126,7 @@ def _make_call(request: PromptRequest, settings: Settings, message: IncomingMess
     report.note(*message.notes, *live.notes)
     if live.skipped:
         report.note(f"context_memory: {live.skipped} things are no message and are left out")
-    guard = Guard(report, float(settings.hook_timeout_seconds))
+    guard = Guard(report)
     return PromptCall(
         message=message,
         live=live,
@@ -211,15 +207,13 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
         parts = [*plan_sections(guard, sections), *own_words.plan(call, seeing)]
         brought = reading.read_stored(call, seeing.viewer, rows, wanted, parts)
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
-    # what the host adds to the lists, or puts in their place
-    contributions = ask_contributions(call)
-    lines = reading.find_replaced(call, reading.ask_stand_ins(call, lines))
+    lines = reading.find_replaced(call, reading.ask_history_hook(call, lines))
     # the lists, then the memories that are not in them
-    lists = guard("history", "history", lambda: build_history(call, seeing, lines, contributions), HistoryLists())
-    lists = guard("history", "history", lambda: fill_lists(call, seeing, lines, contributions, lists), lists)
+    lists = guard("history", "history", lambda: build_history(call, seeing, lines), HistoryLists())
+    lists = guard("history", "history", lambda: fill_lists(call, seeing, lines, lists), lists)
     built = BuiltSections() if sections is None else build_sections(guard, sections, brought.sections, lists)
     if search is None:
-        recalled = ask_stand_in_search(call, seeing, lists)
+        recalled = ask_search_hook(call, seeing, lists)
     else:
         recalled = finish_search(
             call,
@@ -229,43 +223,24 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
             lists,
             [*built.ids.get("standing_wishes", ()), *built.ids.get("saved_memories", ())],
         )
-    # what the host recalls itself
-    nothing: tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]] = ([], {}, [], ())
-    recon_memories, recon, recon_lines, notes = guard.hook("recon", call.hook_arguments, recon_parts, nothing)
     hits = guard(
         "search", "own_words", lambda: own_words.choose(call, seeing, brought.sections, lists, recalled), recalled.hits
     )
-    memories, dropped = append_memories(hits, recon_memories)
-    report.note(*notes, *lists.notes, *built.notes)
-    report.leave_out_all([LeftOut("memories", "duplicate", "recon")] * dropped)
+    report.note(*lists.notes, *built.notes)
     # the context
-    material = Material(lists, lines, contributions, built, memories)
-    composed = _compose(call, material)
+    composed = guard(
+        "context",
+        "history_engine",
+        lambda: compose(call, Material(lists, lines, built, hits)),
+        Composed(order_context({}), (), {}),
+    )
     report.leave_out_all(composed.left_out)
     without: tuple[dict[str, Any], str, tuple[str, ...]] = (composed.context, "", ())
     context, persona, notes = guard.hook(
-        "static_injections", call.hook_arguments, lambda given: merge_injections(composed.context, given), without
+        "context", call.hook_arguments, lambda given: merge_host_context(composed.context, given), without
     )
     report.note(*notes)
-    return _Built(context, persona, recon, recon_lines, recalled, composed.ids)
-
-
-def _compose(call: PromptCall, material: Material) -> Composed:
-    """Return the context, by the host's own HistoryEngine where one was set."""
-    function = history_engine.HistoryEngine.build_context
-    empty = Composed(order_context({}), (), {})
-    if function is _OWN_BUILD:
-        return call.guard("context", "history_engine", lambda: compose(call, material), empty)
-    arguments = {**call.hook_arguments, "memories": material.memories}
-    engine = history_engine.HistoryEngine()
-
-    def work() -> Composed:
-        made = call.ask_stand_in(engine.build_context, arguments)
-        if not isinstance(made, Mapping):
-            raise TypeError(f"build_context gave {type(made).__name__}. It must give a dict.")
-        return Composed(order_context(made), (), {})
-
-    return call.guard("context", "build_context", work, empty)
+    return _Built(context, persona, recalled, composed.ids)
 
 
 # 3. The prompt's structure
@@ -298,8 +273,6 @@ def _assemble(
         message=call.message,
         context=built.context,
         persona=built.persona,
-        recon=built.recon,
-        recon_instructions=built.recon_instructions,
         actions=actions,
         image_data=request.image_data,
         attachments=request.attachments,

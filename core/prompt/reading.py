@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from .. import chat_history_cache
+from .. import hooks
 from ..audience.view import Recent, Viewer
 from ..context.history import HistoryLists
 from ..context.live import read_message
@@ -31,7 +31,6 @@ DEEPER = 4
 """How many times as much a further reading asks for."""
 MOST_CHATS = 50
 """Most other conversations read at once."""
-_OWN_LOAD, _OWN_LOAD_GLOBAL = chat_history_cache.ORIGINAL_LOADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class StoredLines:
     replacing: Replaced | None = None
     """The message that the call's message takes the place of."""
     replaced: frozenset[str] = frozenset()
-    """Lists whose stored lines a host's stand-in gave; nothing further is read for them."""
+    """Lists whose stored lines the hook `history` gave; nothing further is read for them."""
 
 
 def count_recent(call: PromptCall) -> int:
@@ -195,27 +194,23 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
     return replace(lines, replacing=found)
 
 
-# What a host puts in the place of reading
+# What a host's own history gives
 
 
-def ask_stand_ins(call: PromptCall, lines: StoredLines) -> StoredLines:
-    """Return the lines with those a host's own `load_chat_history` and `load_global_chat_history` give."""
-    path, count = call.message.interface_path, call.caps.history + MARGIN
-    load, load_global = chat_history_cache.load_chat_history, chat_history_cache.load_global_chat_history
+def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
+    """Return the lines with those of the hook `history` in place of the database's, where it is set."""
+    function, path = hooks.get_hook("history"), call.message.interface_path
+    if function is None:
+        return lines
+    arguments = {"interface_path": path, "limit": call.caps.history + 2 * call.caps.recent + MARGIN}
     none: list[HistoryEntry] = []
-    if load is not _OWN_LOAD and path is not None and call.plan.current:
-        arguments = {"interface_path": path, "limit": count}
-        given = call.guard(
-            "history", "load_chat_history", lambda: _entries(call.ask_stand_in(load, arguments), path), none
-        )
-        lines = replace(lines, current=given, replaced=lines.replaced | {CURRENT})
-    if load_global is not _OWN_LOAD_GLOBAL and call.plan.recent_stored:
-        wide = {"limit": 2 * (call.caps.recent + MARGIN)}
-        given = call.guard(
-            "history", "load_global_chat_history", lambda: _entries(call.ask_stand_in(load_global, wide), ""), none
-        )
-        lines = replace(lines, recent=[e for e in given if e.conversation != path], replaced=lines.replaced | {RECENT})
-    return lines
+    given = call.guard("history", "history", lambda: _entries(call.ask_hook(function, arguments), path or ""), none)
+    return replace(
+        lines,
+        current=[entry for entry in given if entry.conversation == path],
+        recent=[entry for entry in given if entry.conversation != path],
+        replaced=frozenset({CURRENT, RECENT}),
+    )
 
 
 def _entries(rows: Any, path: str) -> list[HistoryEntry]:

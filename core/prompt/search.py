@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .. import hooks, synth_core_memory
 from .. import search as searching
-from .. import synth_core_memory
 from ..context.context import drop_visible, read_hits, visible_rows
 from ..context.history import HistoryLists
 from ..context.shown import echo_check
@@ -21,8 +21,6 @@ from ..shapes import HistoryEntry, Hit
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
 from .call import PromptCall, Sight
-
-_OWN_SEARCH = synth_core_memory.ORIGINAL_SEARCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
     tags, words = list(sight.tags.expanded), list(sight.keywords)
     if not s.enable_memories or db is None or viewer is None or not (tags or words):
         return None
-    if synth_core_memory.search_memories is not _OWN_SEARCH:
+    if hooks.get_hook("search") is not None:
         return None
 
     def gather() -> searching.Round:
@@ -95,11 +93,11 @@ def finish_search(
     return Recalled([one.hit for one in result.chosen], result.chosen)
 
 
-def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> Recalled:
-    """Return what a host's own `search_memories` gives, held to the same rules; nothing where there is none."""
-    function, s = synth_core_memory.search_memories, call.settings
+def ask_search_hook(call: PromptCall, sight: Sight, lists: HistoryLists) -> Recalled:
+    """Return what the hook `search` gives, held to the same rules; nothing where there is none."""
+    function, s = hooks.get_hook("search"), call.settings
     tags, words = list(sight.tags.expanded), list(sight.keywords)
-    if function is _OWN_SEARCH or not s.enable_memories or not (tags or words):
+    if function is None or not s.enable_memories or not (tags or words):
         return Recalled()
     shown = visible_rows(lists.visible)
     arguments = {
@@ -112,13 +110,13 @@ def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> 
     }
 
     def work() -> list[Hit]:
-        hits, refused = read_hits(call.ask_stand_in(function, arguments))
+        hits, refused = read_hits(call.ask_hook(function, arguments))
         if refused:
-            call.report.note(f"search_memories: {refused} things are no hit and are left out")
+            call.report.note(f"hook search: {refused} things are no hit and are left out")
         return hits
 
     nothing: list[Hit] = []
-    hits = call.guard("search", "search_memories", work, nothing)
+    hits = call.guard("search", "search", work, nothing)
     texts = {entry_digest(e) for e in lists.visible}
     kept, left_out = drop_visible(hits, shown, texts, lambda hit: content_digest(hit["snippet"]))
     rows = {e.row_id for e in lists.replaced if e.row_id is not None}

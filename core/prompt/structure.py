@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..config.flags import AnswerFormat
@@ -25,10 +25,6 @@ INSTRUCTIONS = {"actions": "instructions.txt.j2", "text": "instructions_text.txt
 """Template of the line that says how to answer, by the form of the answer."""
 
 ACTION_KEYS = ("schema", "brief", "source")
-
-_LABEL_CHARS = 200
-"""A language or tone is a label, not a text; a longer one is cut."""
-
 
 Note = Callable[[str], None]
 
@@ -55,25 +51,15 @@ def shape_actions(actions: Any, lite: bool, note: Note = _nothing) -> dict[str, 
     return shaped
 
 
-def instructions_text(persona: str, line: str, language: str, tone: str, recon_texts: Sequence[str]) -> str:
-    """Return persona, how to answer, then language, tone and recon lines, with one empty line between them."""
-    parts = (persona.strip("\r\n"), line, language, tone, *recon_texts)
-    return "\n\n".join(part for part in parts if part.strip())
-
-
 @dataclass(frozen=True, slots=True)
 class Contents:
     """What a prompt is assembled from."""
 
     message: IncomingMessage
     context: Mapping[str, Any]
-    """What the history engine and `merge_injections` made."""
+    """What the history engine and `merge_host_context` made."""
     persona: str = ""
-    """Text of the injection `persona`."""
-    recon: Mapping[str, Any] = field(default_factory=dict)
-    """Second part of `recon_parts`."""
-    recon_instructions: Sequence[str] = ()
-    """Third part of `recon_parts`."""
+    """Text that the hook `context` gave as `persona`."""
     actions: Any = None
     """What the hook gave, unshaped."""
     image_data: Any = None
@@ -95,11 +81,10 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
     `contents`.
     """
     actions = contents.actions
-    recon = {"recon": dict(contents.recon), "recon_instructions": list(contents.recon_instructions)}
     shaped, more = make_strict(shape_actions(actions, contents.lite, note))
     answer = choose_answer_format(contents.answer_format, shaped or contents.expects_actions)
     parts: dict[str, Any] = {
-        "context": order_context({**contents.context, **recon}),
+        "context": order_context(contents.context),
         "input": _input(contents, renderer, note),
         "instructions": _instructions(contents, renderer, INSTRUCTIONS[answer]),
     }
@@ -170,17 +155,9 @@ def choose_answer_format(asked: AnswerFormat, actions: object) -> Literal["actio
 
 
 def _instructions(contents: Contents, renderer: Renderer, template: str) -> str:
-    """Return `instructions` with each of its lines rendered and set in one line."""
-    label = {k: _squeeze(str(v))[:_LABEL_CHARS] for k, v in contents.recon.items() if isinstance(v, str)}
-    language, tones = label.get("language"), {key: label.get(key, "") for key in ("message_tone", "conversation_tone")}
-    line = renderer.text(template, interface=contents.message.interface, lite=contents.lite)
-    return instructions_text(
-        contents.persona,
-        _squeeze(line),
-        _squeeze(renderer.text("lines/language.txt.j2", language=language)) if language else "",
-        _squeeze(renderer.text("lines/tone.txt.j2", **tones)) if any(tones.values()) else "",
-        [_squeeze(text) for text in contents.recon_instructions],
-    )
+    """Return the persona's text, then the one line that says how to answer."""
+    line = _squeeze(renderer.text(template, interface=contents.message.interface, lite=contents.lite))
+    return "\n\n".join(part for part in (contents.persona.strip("\r\n"), line) if part.strip())
 
 
 def _squeeze(text: str) -> str:

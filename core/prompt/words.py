@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .. import synth_tagging
+from .. import hooks
 from ..audience.view import Request, Viewer
 from ..database import sources
 from ..search.language import spoken_in, with_languages_of
@@ -31,7 +30,7 @@ _WORD = re.compile(r"[^\W_]+")
 def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
     """Return the tags of the message; what fails leaves none, or those before expansion."""
     text, s = call.asked_text, call.settings
-    own, other = replacement("extract_tags"), replacement("expand_tags")
+    own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
 
     def extracted() -> list[str]:
         if own is None and not (vocabulary.tags or vocabulary.aliases):
@@ -40,12 +39,12 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
             return tag_rules.extract(
                 text, vocabulary=vocabulary, limit=s.tags_limit, languages=s.languages, fuzzy_score=s.tag_fuzzy_score
             )
-        return _texts(call.ask_stand_in(own, {"text": text, "vocabulary": vocabulary}))
+        return _texts(call.ask_hook(own, {"text": text, "vocabulary": vocabulary}))
 
     def expanded() -> list[str]:
         if other is None:
             return tag_rules.expand(said, vocabulary, s.expanded_tags_limit)
-        return _texts(call.ask_stand_in(other, {"tags": said, "vocabulary": vocabulary}))
+        return _texts(call.ask_hook(other, {"tags": said, "vocabulary": vocabulary}))
 
     none: list[str] = []
     said = call.guard("tags", "extract_tags", extracted, none)
@@ -53,24 +52,10 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
 
 
 def _texts(given: Any) -> list[str]:
-    """Return the texts of what a stand-in gave for a list of tags."""
+    """Return the texts of what a hook gave as a list of tags."""
     if given is not None and not isinstance(given, (list, tuple, set, frozenset)):
         raise TypeError(f"A list of tags was expected, {type(given).__name__} came.")
     return [str(tag) for tag in given or () if isinstance(tag, (str, int))]
-
-
-_OWN = synth_tagging.ORIGINALS
-_PROMPT_ENGINE = synth_tagging.__name__.replace("synth_tagging", "prompt_engine")
-"""The door that offers them too, if it is loaded: it stands above this module."""
-
-
-def replacement(name: str) -> Callable[..., Any] | None:
-    """Return a host's stand-in for a tagging function, set in a module that offers it; None when there is none."""
-    for module in (sys.modules.get(_PROMPT_ENGINE), synth_tagging):
-        function: Callable[..., Any] = getattr(module, name, _OWN[name])
-        if function is not _OWN[name]:
-            return function
-    return None
 
 
 def _chat_rows(viewer: Viewer, words: Sequence[str], languages: Sequence[str]) -> dict[str, int]:

@@ -20,6 +20,8 @@ from .ranking.meaning import BEFORE
 from .ranking.ranking import Candidate
 from .terms import Search
 
+SEARCH_SECONDS = 5.0
+"""Longest wait of a search for the vector of its text."""
 MOST_ADDED = 24
 """Rows that become candidates by their meaning alone."""
 ASKED_AT_ONCE = 96
@@ -130,7 +132,7 @@ def compare_rows(
         return None, candidates
     if before is None:
         db.let_go()  # an embedder may take its time
-        asked = ask_vector(embedder, search.query.text, settings.hook_timeout_seconds)
+        asked = ask_vector(embedder, search.query.text, min(settings.embedder_timeout_seconds, SEARCH_SECONDS))
     else:
         asked = before.asked
     if asked is None:

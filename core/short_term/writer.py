@@ -168,13 +168,13 @@ def _build_entry(turn: Turn, scope: Scope, settings: Settings, *, now: datetime,
             answers=places.build_person_key(item.answers, turn, own, "") if item.answers else "",
         )
         for item in lines
-        if _is_open(item.content, settings)
+        if _is_open(item.content)
     )
     return NewEntry(replace(place, lineage=lineage), own, items, at) if items else None
 
 
-def _is_open(text: str, settings: Settings) -> bool:
-    return not screening.is_flagged(text, "short_term", settings=settings)[0]
+def _is_open(text: str) -> bool:
+    return not screening.is_flagged(text, "short_term")[0]
 
 
 def _write_entries(call: Call, entries: Sequence[NewEntry]) -> list[Kept]:
@@ -322,7 +322,7 @@ def update_short_term_memory(
     # 2. whether it is one
     if _is_explicit(said, known):
         return WriteResult(False, None, "explicit")
-    if not _is_open(text, known):
+    if not _is_open(text):
         return WriteResult(False, None, "refused", notes=("screen flagged the text",))
     notes = [f"cut {cut}"] if cut else []
     patterns = refused_patterns(known.templates_dir)

@@ -86,7 +86,7 @@ def reason_against(tools: Tools, text: str, current: str) -> str:
         patterns=refused_patterns(tools.settings.templates_dir),
         min_ratio=tools.settings.recap_min_ratio,
     )
-    return why or (FLAGGED if screening.is_flagged(text, "recap", settings=tools.settings)[0] else "")
+    return why or (FLAGGED if screening.is_flagged(text, "recap")[0] else "")
 
 
 def keep_refused(

@@ -355,7 +355,7 @@ class Change:
             if not text.strip():
                 made.append(None)
                 continue
-            flagged, _ = screening.is_flagged(text, "memory", settings=call.settings)
+            flagged, _ = screening.is_flagged(text, "memory")
             item = NewMemory(
                 text,
                 self.now,

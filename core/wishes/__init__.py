@@ -232,7 +232,7 @@ def restore_wish(
 
 def _build_wish(call: Call, wish: Wish, sources: Sources = None) -> tuple[table.NewWish, tuple[str, ...]]:
     """Return a wish handed in by the host, ready to be stored, and notes where the screening hook flags it."""
-    flagged, notes = screening.is_flagged(wish.text, "memory", settings=call.settings)
+    flagged, notes = screening.is_flagged(wish.text, "memory")
     return table.build_wish(wish, at=call.db.clock(), source=table.BY_HAND, quarantined=flagged, sources=sources), notes
 
 

@@ -77,4 +77,4 @@ def read_wishes(
     except (OSError, ValueError) as error:
         logs.warning("wishes_unread", error=type(error).__name__)
         return ()
-    return tuple((wish, screening.is_flagged(wish.text, "memory", settings=settings)[0]) for wish in wishes)
+    return tuple((wish, screening.is_flagged(wish.text, "memory")[0]) for wish in wishes)

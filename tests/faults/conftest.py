@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.base import hooks
+from core import hooks
 from core.database.engine import Database
 from tests.spec.stage import Stage
 from tests.store.world import open_db

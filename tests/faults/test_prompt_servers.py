@@ -124,7 +124,7 @@ def test_f52_a_connection_killed_while_a_hook_runs_is_not_noticed(own: Stage) ->
         return {"weather": "rain"}
 
     undisturbed = own.prompt(ASKED)
-    set_hook("static_injections", kill_all)
+    set_hook("context", kill_all)
     for _ in range(2):
         prompt, report = own.explain(ASKED)
         assert failed(report) == []

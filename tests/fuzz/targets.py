@@ -24,7 +24,7 @@ from core.config import file as config_file
 from core.config import flag_types, load
 from core.config.flags import FLAGS
 from core.config.levels import known_flag
-from core.context import attachments, context, contributions, incoming, lines, live
+from core.context import attachments, context, incoming, lines, live
 from core.conversations import memory_tool
 from core.conversations import (
     rules_markdown as markdown_files,
@@ -361,7 +361,6 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("exclusions", arguments.read_exclude, _ARGUMENT),
     Target("times", _any_time),
     Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
-    Target("contributions", contributions.read_contributions),
     Target("hits of a host", context.read_hits),
     Target("recap values", _recap_keys, _ARGUMENT),
     Target("running recap data", lambda value: running_parts.read_story(value, "x")),

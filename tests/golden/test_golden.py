@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from core.base import hooks
+from core import hooks
 from core.config import Settings
 from core.database.engine import Database
 from core.prompt_engine import explain_json_prompt, set_hook

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.base import hooks
+from core import hooks
 from core.database.engine import Database
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import Stage

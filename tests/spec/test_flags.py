@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from core.config import FLAGS, Settings
 from core.database.engine import Database
 from core.errors import PromptTooLargeError
 from core.memories.capture import should_remember
-from core.prompt_engine import set_hook
 from tests.spec import (  # noqa: F401 - they register
     probes_admin,
     probes_api,
@@ -229,12 +227,6 @@ def _database_url(stage: Stage, value: Any) -> object:
 @probe(10, 3)
 def _db_timeout_seconds(stage: Stage, value: Any) -> object:
     return defaults.open_bare("sqlite://", settings=Settings(db_timeout_seconds=value)).timeout_seconds
-
-
-@probe(5, 0.1)
-def _hook_timeout_seconds(stage: Stage, value: Any) -> object:
-    set_hook("static_injections", lambda: time.sleep(0.4) or {"late": 1})
-    return "late" in stage.context("hi", HOOK_TIMEOUT_SECONDS=value)
 
 
 @probe(None, "templates")

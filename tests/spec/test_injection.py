@@ -84,7 +84,7 @@ def prompt_of(stage: Stage, text: str) -> dict[str, Any]:
     """Return the prompt of a persona in which a text stands everywhere."""
     one = Stage(stage.db)
     plant(one, text)
-    set_hook("static_injections", lambda: {"mood": text})
+    set_hook("context", lambda: {"mood": text})
     return built(one, text)[0]
 
 

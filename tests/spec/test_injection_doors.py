@@ -133,7 +133,7 @@ def test_f30_every_argument_of_every_door(db: Any, tmp_path: Path, capsys: pytes
     assert counts(db, other.persona) == before
     db.read(select(func.count()).select_from(metadata.tables["memories"]), source="memories")
     assert verify_index(db) == []
-    set_hook("static_injections", lambda: {"mood": ALL_AT_ONCE})
+    set_hook("context", lambda: {"mood": ALL_AT_ONCE})
     last = Stage(db, stage.persona)
     prompt = last.prompt(f"tofu {ALL_AT_ONCE}"[:5000], settings=Settings(**FLAGS))
     json.dumps(prompt, allow_nan=False)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
-import threading
-import time
 from datetime import UTC, date, datetime
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from core import chat_history_cache, prompt_engine, synth_core_memory, synth_tagging
+from core import synth_tagging
 from core.config import Settings
 from core.errors import MessageError
-from core.history_engine import HistoryEngine
 from core.prompt_engine import build_json_prompt, explain_json_prompt, set_hook
 from core.scope import Scope, use_scope
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, reasons, said, same, snippets
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, same, snippets
 
 
 def fill(stage: Stage) -> None:
@@ -114,17 +108,11 @@ def _raise(*_: Any, **__: Any) -> Any:
     raise RuntimeError("canary-text")
 
 
-HOOK_SOURCES = {
-    "recon": {"recon", "recon_instructions"},
-    "static_injections": {"weather"},
-    "history_contributions": {"news"},
-}
+HOOK_SOURCES = {"context": {"weather"}}
 
 
 def _hooks() -> None:
-    set_hook("recon", lambda: [{"type": "snippet", "text": "s"}, {"type": "instruction", "text": "be kind"}])
-    set_hook("static_injections", lambda: {"weather": "rain"})
-    set_hook("history_contributions", lambda: [{"name": "n", "entries": ["paper"], "target": "news"}])
+    set_hook("context", lambda: {"weather": "rain"})
     set_hook("actions", lambda: {"wave": {"brief": "Wave."}})
 
 
@@ -142,38 +130,31 @@ def test_p3_a_hook_that_raises_costs_its_own_section_alone(stage: Stage, name: s
     assert prompt["context"] == {k: v for k, v in undisturbed["context"].items() if k not in gone}
     assert prompt["actions"] == ({} if name == "actions" else undisturbed["actions"])
     assert prompt["input"] == undisturbed["input"]
-    if name != "recon":
-        assert prompt["instructions"] == undisturbed["instructions"]
+    assert prompt["instructions"] == undisturbed["instructions"]
 
 
-STAND_INS = {
-    "extract_tags": (synth_tagging, "extract_tags", set()),
-    "expand_tags": (synth_tagging, "expand_tags", set()),
-    "search_memories": (synth_core_memory, "search_memories", {"memories"}),
-    "load_chat_history": (chat_history_cache, "load_chat_history", {"history_current_chat"}),
-    "load_global_chat_history": (chat_history_cache, "load_global_chat_history", {"history_recent"}),
-    "build_context": (HistoryEngine, "build_context", None),
+EMPTIED = {
+    "extract_tags": set(),
+    "expand_tags": set(),
+    "search": {"memories"},
+    "history": {"history_current_chat", "history_recent"},
 }
+"""Hooks that take the place of a stage, and what is empty when they raise."""
 
 
-@pytest.mark.parametrize("name", STAND_INS)
-def test_p3_a_stage_that_raises_is_named_and_leaves_the_others(
-    stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", EMPTIED)
+def test_p3_a_stage_that_raises_is_named_and_leaves_the_others(stage: Stage, name: str) -> None:
     fill(stage)
     undisturbed = stage.prompt("tell me of pizza please")
-    place, attribute, emptied = STAND_INS[name]
-    monkeypatch.setattr(place, attribute, _raise)
+    emptied = EMPTIED[name]
+    set_hook(name, _raise)
     prompt, report = stage.explain("tell me of pizza please")
     assert failed(report) == [name]
     assert prompt["input"] == undisturbed["input"]
     assert prompt["instructions"] == undisturbed["instructions"]
-    if emptied is None:
-        assert list(prompt) == list(undisturbed)
-        return
     assert {k for k, v in prompt["context"].items() if v == []} >= emptied
-    kept = {k: v for k, v in undisturbed["context"].items() if k not in emptied}
-    assert {k: v for k, v in prompt["context"].items() if k not in emptied} == kept
+    untouched = {k: v for k, v in undisturbed["context"].items() if k not in {*emptied, "memories"}}
+    assert {k: v for k, v in prompt["context"].items() if k not in {*emptied, "memories"}} == untouched
 
 
 def test_p3_an_object_that_breaks_while_it_is_read_is_a_failing_hook(stage: Stage) -> None:
@@ -185,10 +166,10 @@ def test_p3_an_object_that_breaks_while_it_is_read_is_a_failing_hook(stage: Stag
 
     fill(stage)
     undisturbed = stage.prompt("pizza")
-    for name in ("static_injections", "actions"):
+    for name in ("context", "actions"):
         set_hook(name, lambda: Broken(a=1))
     prompt, report = stage.explain("pizza")
-    assert failed(report) == ["static_injections", "actions"]
+    assert failed(report) == ["context", "actions"]
     assert same(prompt, undisturbed)
 
 
@@ -211,23 +192,21 @@ def test_p3_reduction_that_fails_gives_the_whole_prompt_where_it_fits(
 # P4
 
 
-def _counting(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def _counting() -> list[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
 
-    def stand_in(**arguments: Any) -> list[Any]:
+    def search(**arguments: Any) -> list[Any]:
         calls.append(arguments)
         return []
 
-    monkeypatch.setattr(synth_core_memory, "search_memories", stand_in)
+    set_hook("search", search)
     return calls
 
 
-def test_p4_the_search_gets_expanded_tags_salient_words_and_the_text(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_p4_the_search_gets_expanded_tags_salient_words_and_the_text(stage: Stage) -> None:
     stage.remember("x", ["cat", "pet"])
     synth_tagging.link_tags("cat", "pet", db=stage.db, scope=stage.scope())
-    calls = _counting(monkeypatch)
+    calls = _counting()
     stage.prompt("the cat likes recipes", CONTEXT_VERBOSITY=10)
     assert len(calls) == 1
     (call,) = calls
@@ -239,150 +218,68 @@ def test_p4_the_search_gets_expanded_tags_salient_words_and_the_text(
 
 
 @pytest.mark.parametrize(("verbosity", "limit"), [(0, 1), (10, 10)])
-def test_p4_the_limit_is_the_verbosity_and_at_least_one(
-    stage: Stage, verbosity: int, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = _counting(monkeypatch)
+def test_p4_the_limit_is_the_verbosity_and_at_least_one(stage: Stage, verbosity: int, limit: int) -> None:
+    calls = _counting()
     stage.prompt("retrodeck", CONTEXT_VERBOSITY=verbosity)
     assert [call["limit"] for call in calls] == [limit]
 
 
-def test_p4_nothing_to_look_for_or_no_memories_is_no_call(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = _counting(monkeypatch)
+def test_p4_nothing_to_look_for_or_no_memories_is_no_call(stage: Stage) -> None:
+    calls = _counting()
     stage.prompt("ok")
     stage.prompt("retrodeck", ENABLE_MEMORIES=0)
     assert calls == []
 
 
-# P5, P6
+# P5
 
 
 def test_p5_hooks_get_what_the_table_says(stage: Stage) -> None:
     seen: dict[str, dict[str, Any]] = {}
-    for name in ("static_injections", "recon", "history_contributions", "actions", "engine_limit"):
+    for name in ("context", "actions", "engine_limit"):
         set_hook(name, lambda name=name, **given: seen.update({name: given}))  # type: ignore[misc]
     memory = {"tg/42": []}
-    stage.prompt("hi there", memory, "tg", CONTEXT_VERBOSITY=7)
-    assert {"message", "context_memory"} <= set(seen["static_injections"])
-    assert seen["recon"]["text"] == "hi there"
-    given = seen["history_contributions"]
-    assert (given["interface_name"], given["text"], given["limit"]) == ("tg", "hi there", 7)
+    stage.prompt("hi there", memory, "tg")
+    given = seen["context"]
+    assert (given["interface_name"], given["text"]) == ("tg", "hi there")
     assert given["context_memory"] is memory
+    assert "message" in given
     assert seen["actions"] == {"interface_name": "tg"}
     assert seen["engine_limit"] == {}
-
-
-def test_p6_recon_memories_follow_the_hits_and_equal_texts_are_dropped(stage: Stage) -> None:
-    stage.remember("Ann cooks pizza on fridays", ["pizza"])
-    set_hook(
-        "recon",
-        lambda: [
-            {"type": "memory", "text": "ann  COOKS pizza on fridays"},
-            {"type": "memory", "text": "pizza is round"},
-            {"type": "snippet", "text": "s"},
-            {"type": "language", "text": "it"},
-            {"type": "instruction", "text": "Be kind."},
-        ],
-    )
-    prompt, report = stage.explain("pizza")
-    assert snippets(prompt["context"]) == ["Ann cooks pizza on fridays", "pizza is round"]
-    assert prompt["context"]["recon"] == {"snippets": ["s"], "language": "it"}
-    assert prompt["context"]["recon_instructions"] == ["Be kind."]
-    assert reasons(report, "memories") == ["duplicate"]
 
 
 # G2, G3
 
 
-def test_g2_what_a_host_replaces_acts_on_the_next_prompt(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_g2_a_hook_acts_on_the_next_prompt(stage: Stage) -> None:
     fill(stage)
     hit = {"source": "memories", "id": 1, "timestamp": "", "snippet": "mine", "tags": []}
-    monkeypatch.setattr(synth_core_memory, "search_memories", lambda tags, keywords: [hit])
+    set_hook("search", lambda tags, keywords: [hit])
     assert snippets(stage.context("pizza")) == ["mine"]
-
-    async def extract(text: str) -> list[str]:
-        return [text.upper()]
-
-    monkeypatch.setattr(prompt_engine, "extract_tags", extract, raising=False)
+    set_hook("extract_tags", lambda text: [text.upper()])
     assert stage.explain("pizza")[1]["tags"] == ["PIZZA"]
-    line = {"sender_name": "Zoe", "text": "from the host", "timestamp": NOW.isoformat(), "interface_path": HERE}
-    monkeypatch.setattr(chat_history_cache, "load_chat_history", lambda interface_path: [line])
-    assert said(stage.context("pizza")["history_current_chat"]) == ["from the host"]
-    monkeypatch.setattr(
-        HistoryEngine, "build_context", lambda self, memories: {"memories": memories, "thoughts": ["t"]}
-    )
-    assert list(stage.context("pizza")) == ["history_current_chat", "history_recent", "thoughts", "memories"]
-
-
-def test_g3_a_stand_in_gets_the_arguments_it_takes_and_is_given_up_when_it_hangs(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(synth_tagging, "extract_tags", lambda text: ["cat"])
-    assert stage.explain("anything at all")[1]["tags"] == ["cat"]
-    gate = threading.Event()
-    set_hook("static_injections", lambda: gate.wait(60) and {"late": 1})
-    started = time.monotonic()
-    prompt, report = stage.explain("hi", HOOK_TIMEOUT_SECONDS=0.2)
-    gate.set()
-    assert time.monotonic() - started < 30
-    assert "late" not in prompt["context"]
-    assert failed(report) == ["static_injections"]
-
-
-_REPLACED = """
-from core import chat_history_cache, prompt_engine, synth_core_memory, synth_tagging
-from core.db import open_database
-from core.history_engine import HistoryEngine
-
-called = set()
-
-
-def replace(place, name, answer):
-    def stand_in(*arguments, **more):
-        called.add(name)
-        return answer
-
-    setattr(place, name, stand_in)
-
-
-names = {"extract_tags": synth_tagging, "expand_tags": synth_tagging, "search_memories": synth_core_memory}
-names |= dict.fromkeys(("load_chat_history", "load_global_chat_history"), chat_history_cache)
-for name, place in names.items():
-    replace(place, name, [])
-message = {"message_id": "1", "date": 0, "text": "my cat", "interface_path": "tg/1", "from_user": {"id": "ann"}}
-prompt_engine.build_json_prompt(message, db=open_database("sqlite://"))
-print(*sorted(set(names) - called))
-"""
-
-
-_ENGINE = "replace(HistoryEngine, 'build_context', {})\nnames = {'build_context': None}\n"
-
-
-@pytest.mark.parametrize("first", ["", _ENGINE], ids=["parts", "engine"])
-def test_g2_what_a_host_replaced_before_its_first_prompt_counts(first: str) -> None:
-    """At its start nothing of a prompt is loaded yet; what stands there then must not be taken for our own."""
-    program = _REPLACED.replace("message = {", first + "message = {", 1)
-    root = Path(__file__).resolve().parents[2]
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
-    assert ran.stdout == "\n", f"not asked: {ran.stdout}"
+    line = {"sender_name": "Zoe", "text": "from the host", "timestamp": NOW.isoformat()}
+    there = {**line, "text": "elsewhere", "interface_path": ELSEWHERE}
+    set_hook("history", lambda interface_path: [there, {**line, "interface_path": interface_path}])
+    context = stage.context("pizza")
+    assert said(context["history_current_chat"]) == ["from the host"]
+    assert said(context["history_recent"]) == ["elsewhere"]
 
 
 @pytest.mark.parametrize(
     "rubbish", [True, "text", b"x", [1, None, "x"], {"a": object()}, object(), [[[]]], float("nan"), {3: 4}]
 )
-def test_f57_rubbish_from_every_hook_leaves_a_prompt(
-    stage: Stage, rubbish: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f57_rubbish_from_every_hook_leaves_a_prompt(stage: Stage, rubbish: Any) -> None:
     fill(stage)
     undisturbed = stage.prompt("pizza")
-    for name in ("static_injections", "recon", "history_contributions", "actions", "engine_limit"):
+    for name in ("context", "actions", "engine_limit"):
         set_hook(name, lambda: rubbish)
     prompt, _ = stage.explain("pizza")
     for key in ("history_current_chat", "thoughts", "memories", "ai_diary"):
         assert prompt["context"][key] == undisturbed["context"][key]
     json.dumps(prompt, allow_nan=False)
-    monkeypatch.setattr(synth_core_memory, "search_memories", lambda: rubbish)
-    monkeypatch.setattr(synth_tagging, "extract_tags", lambda: rubbish)
+    set_hook("search", lambda: rubbish)
+    set_hook("extract_tags", lambda: rubbish)
     context = stage.context("pizza")
     assert context["memories"] == []
     assert context["history_current_chat"] == undisturbed["context"]["history_current_chat"]
@@ -438,7 +335,7 @@ def test_g24_the_report_names_the_counter_and_the_limit_holds(stage: Stage) -> N
 
 
 def test_p18_what_is_no_json_is_made_so_and_noted(stage: Stage) -> None:
-    set_hook("static_injections", lambda: {"x": float("nan"), "d": date(2026, 3, 10), "s": {2, 1}, "o": object()})
+    set_hook("context", lambda: {"x": float("nan"), "d": date(2026, 3, 10), "s": {2, 1}, "o": object()})
     prompt, report = stage.explain("hi")
     context = prompt["context"]
     assert (context["x"], context["d"], context["s"], context["o"]) == (None, "2026-03-10", [1, 2], "object")

@@ -6,9 +6,7 @@ import itertools
 
 import pytest
 
-from core.prompt_engine import set_hook
-from core.shapes import HistoryContribution
-from tests.spec.stage import NOW, Stage, reasons, snippets
+from tests.spec.stage import Stage, reasons, snippets
 
 
 def test_p38_the_diary_is_shown_oldest_first_within_its_days(stage: Stage) -> None:
@@ -69,8 +67,6 @@ def test_p39_the_last_thoughts_stay_in_order(stage: Stage) -> None:
     assert shown[0].startswith("[10/03/26:1022] ")
     assert reasons(report, "thoughts") == ["limit", "limit"]
     assert stage.context("what", ENABLE_THOUGHTS=0)["thoughts"] == []
-    set_hook("history_contributions", lambda: [HistoryContribution("thoughts", ({"text": "given", "date": NOW},))])
-    assert stage.context("what", THOUGHTS_LIMIT=1)["thoughts"] == ["[10/03/26:1200] given"]
 
 
 @pytest.mark.parametrize(("verbosity", "lite", "count"), [(10, 0, 10), (3, 0, 3), (0, 0, 0), (10, 1, 2), (1, 1, 1)])

@@ -10,9 +10,7 @@ import pytest
 
 from core.config import Settings
 from core.history_engine import HistoryEngine
-from core.prompt_engine import set_hook
-from core.shapes import HistoryContribution
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, reasons, said, snippets
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
 
 
 def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[str, Any]:
@@ -267,63 +265,6 @@ def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> No
     assert context["history_current_chat"] == context["history_recent"] == context["thoughts"] == []
     lists = {"history_current_chat", "history_recent", "thoughts"}
     assert {k: v for k, v in context.items() if k not in lists} == {k: v for k, v in whole.items() if k not in lists}
-
-
-def test_p37_contributions_go_where_they_belong(stage: Stage) -> None:
-    stage.say("there", ELSEWHERE, "Bob", minutes=30)
-
-    def give() -> Any:
-        yield HistoryContribution(
-            "low", ({"text": "timed", "sender_name": "Zoe", "timestamp": NOW - timedelta(minutes=60)},)
-        )
-        yield HistoryContribution("high", ("first",), priority=5)
-        yield HistoryContribution("thoughts", ("I wonder",))
-        yield HistoryContribution("news", ("a", "b", "c"), max_items=2, target="news")
-        yield HistoryContribution("off", ("never",), enabled_var="ENABLE_AI_DIARY")
-        yield HistoryContribution("own", ("x",), target="memories")
-
-    set_hook("history_contributions", give)
-    context = stage.context("what", ENABLE_AI_DIARY=0)
-    assert context["history_recent"][0] == "first"
-    assert recent({"history_recent": context["history_recent"][1:]}) == ["timed", "there"]
-    assert context["thoughts"] == ["I wonder"]
-    assert context["news"] == ["b", "c"]
-    assert context["memories"] == []
-    assert stage.context("what", CONTEXT_VERBOSITY=0)["history_recent"] == []
-
-
-def test_p37_three_contributions_of_which_one_raises(stage: Stage) -> None:
-    class Breaks:
-        name, priority, enabled_var, max_items, target = "b", 0, None, None, None
-
-        @property
-        def entries(self) -> Any:
-            raise RuntimeError("secret")
-
-    set_hook(
-        "history_contributions",
-        lambda: [HistoryContribution("a", ("one",)), Breaks(), HistoryContribution("c", ("two",))],
-    )
-    prompt, report = stage.explain("what")
-    assert prompt["context"]["history_recent"] == ["one", "two"]
-    assert any("contribution" in note for note in report["notes"])
-
-
-def test_p37_a_hook_that_raises_anything_is_reported(stage: Stage) -> None:
-    stage.say("here", minutes=20)
-
-    def wrong() -> Any:
-        raise ValueError("secret words")
-
-    def broken_off() -> Any:
-        yield HistoryContribution("a", ("one",))
-        raise ValueError("secret words")
-
-    for hook in (wrong, broken_off):
-        set_hook("history_contributions", hook)
-        prompt, report = stage.explain("what")
-        assert current(prompt["context"]) == ["here"]
-        assert failed(report) == ["history_contributions"]
 
 
 def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(stage: Stage) -> None:

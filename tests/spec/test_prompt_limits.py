@@ -206,7 +206,7 @@ def test_p60_the_report_says_what_happened_without_a_text(crowded: Stage) -> Non
 
 @pytest.mark.slow
 def test_p61_fifty_turns_begin_with_the_same_message(stage: Stage) -> None:
-    set_hook("static_injections", lambda: {"persona": "You are Iris.\nBe brief.", "house": "red"})
+    set_hook("context", lambda: {"persona": "You are Iris.\nBe brief.", "house": "red"})
     set_hook("actions", lambda: {"wave": {"brief": "Wave.", "source": "core"}})
     first: Any = None
     for turn in range(50):

@@ -19,8 +19,7 @@ def test_p7_a_bare_message_gives_five_keys_in_order(stage: Stage) -> None:
 def test_p8_the_context_keys_stand_in_their_order(stage: Stage) -> None:
     stage.remember("pizza on fridays", ["pizza"])
     stage.diary("quiet", personal_thought="hm")
-    set_hook("static_injections", lambda: {"weather": "rain", "memories": ["x"], "thoughts": ["y"]})
-    set_hook("recon", lambda: [{"type": "snippet", "text": "s"}, {"type": "instruction", "text": "i"}])
+    set_hook("context", lambda: {"weather": "rain", "memories": ["x"], "thoughts": ["y"]})
     prompt, report = stage.explain("pizza")
     assert list(prompt["context"]) == [
         "history_current_chat",
@@ -29,13 +28,11 @@ def test_p8_the_context_keys_stand_in_their_order(stage: Stage) -> None:
         "memories",
         "tags_placeholder",
         "ai_diary",
-        "recon",
-        "recon_instructions",
         "weather",
     ]
     assert prompt["context"]["tags_placeholder"] == []
-    assert "injection 'memories' has the name of a section and is left out" in report["notes"]
-    assert "injection 'thoughts' has the name of a section and is left out" in report["notes"]
+    assert "hook context: 'memories' has the name of a section and is left out" in report["notes"]
+    assert "hook context: 'thoughts' has the name of a section and is left out" in report["notes"]
 
 
 def test_p8_memories_are_there_when_empty_and_gone_when_off(stage: Stage) -> None:
@@ -124,13 +121,11 @@ def test_p13_the_instructions_are_one_short_line(stage: Stage) -> None:
 
 def test_p15_the_persona_stands_first_in_the_instructions(stage: Stage) -> None:
     five = ("latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history")
-    set_hook("static_injections", lambda: {"persona": "You are Iris.\nBe brief.", **{key: ["x"] for key in five}})
-    set_hook("recon", lambda: [{"type": "language", "text": "it"}])
+    set_hook("context", lambda: {"persona": "You are Iris.\nBe brief.", **{key: ["x"] for key in five}})
     plain = stage.prompt("hi")
     lines = plain["instructions"].split("\n\n")
     assert plain["instructions"].startswith("You are Iris.\nBe brief.\n\n")
-    assert len(lines) == 3
-    assert "it" in lines[2]
+    assert len(lines) == 2
     assert not {"persona", *five} & set(plain["context"])
 
 
@@ -168,7 +163,7 @@ def test_p19_no_text_changes_the_structure(stage: Stage, hostile: str) -> None:
         # The entry is longer than DIARY_CHARS: its thought alone is shown.
         one.diary("long day " * 5000, 100, personal_thought=f"other thought of tofu {text}")
         live = {HERE: [{"sender_name": f"Ann {text}", "text": f"live {text}"}]}
-        set_hook("static_injections", lambda: {"mood": text})
+        set_hook("context", lambda: {"mood": text})
         return one.prompt(
             f"tofu {text}",
             live,

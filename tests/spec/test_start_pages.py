@@ -20,9 +20,9 @@ pytest.importorskip("mcp", reason="needs the extra `mcp`")
 pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 import core.cli
-from core.base.hooks import clear_hooks
 from core.calls import defaults
 from core.db import configure
+from core.hooks import clear_hooks
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.imports import import_file

@@ -286,7 +286,7 @@ def test_f57_a_failing_embedder_changes_nothing_but_a_note(db: Database, failure
                 hang.wait(20)
             return [] if failure == "count" else [[float("nan")] * 256 for _ in texts]
 
-    settings = Settings(hook_timeout_seconds=0.2, context_reach=0)
+    settings = Settings(embedder_timeout_seconds=0.2, context_reach=0)
     asked = asking(scope)
     hits, report = explain_search(query="dog?", embedder=Bad(), db=db, settings=settings, scope=asked)
     hang.set()

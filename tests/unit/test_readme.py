@@ -62,7 +62,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
 
 def test_the_examples_for_hosts_run(own_defaults: None) -> None:
     """One after the other, as a reader would paste them."""
-    from core.base.hooks import clear_hooks
+    from core.hooks import clear_hooks
 
     text = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

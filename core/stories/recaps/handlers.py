@@ -152,7 +152,7 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
         chosen = build_extract([source.text], speakers=named, most_sentences=1, most_chars=300)
         if not chosen.strip():
             return None
-        if screening.is_flagged(chosen, "recap", settings=tools.settings)[0]:
+        if screening.is_flagged(chosen, "recap")[0]:
             _refuse(operation, tools, source.found.row_id, chosen, FLAGGED)
             return None
         return _Made(chosen, "extract")

@@ -149,9 +149,7 @@ class Importing:
         return f"All items up to row {self.row} are stored; run the same import again to go on."
 
     def _screen_memory(self, memory: NewMemory) -> NewMemory:
-        flagged, notes = screening.is_flagged(
-            memory.content, "memory", settings=self._call.settings, screen=self._screen
-        )
+        flagged, notes = screening.is_flagged(memory.content, "memory", screen=self._screen)
         self._notes.update((*memory.notes, *notes))
         return replace(memory, quarantined=1) if flagged and not memory.quarantined else memory
 

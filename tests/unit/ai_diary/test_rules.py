@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.ai_diary.rules import diary_lines, thought_lines
-from core.shapes import DiaryEntry, HistoryContribution, LeftOut
+from core.shapes import DiaryEntry, LeftOut
 from core.text.folding import clean
 
 AT = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -46,32 +46,15 @@ def test_p38_the_newest_whole_entries_stay_until_the_first_that_does_not_fit() -
 
 def test_p39_of_seven_thoughts_five_stay_in_order() -> None:
     entries = [entry(n, n, personal_thought=f"t{n}") for n in range(7)]
-    lines, left_out = thought_lines(reversed(entries), None, 5, UTC)
+    lines, left_out = thought_lines(reversed(entries), 5, UTC)
     assert lines == [f"[10/03/26:120{n}] t{n}" for n in range(2, 7)]
     assert [item.reason for item in left_out] == ["limit", "limit"]
-    assert thought_lines(entries, None, 0, UTC)[0] == []
-
-
-def test_p39_thoughts_of_hooks_are_sorted_in_and_those_without_a_time_stand_first() -> None:
-    given_items = HistoryContribution(
-        "thoughts", ("free\nfloating", {"text": "timed", "timestamp": "2026-03-10T12:01:30Z"}, {"text": " "}, 5)
-    )
-    other = HistoryContribution("mood", ("elsewhere",))
-    entries = [entry(1, 1, personal_thought="first"), entry(2, 2, personal_thought="last"), entry(3, 3)]
-    lines, left_out = thought_lines(entries, [given_items, other], 5, UTC)
-    assert lines == ["free floating", "[10/03/26:1201] first", "[10/03/26:1201] timed", "[10/03/26:1202] last"]
-    assert sorted(item.reason for item in left_out) == ["blank", "invalid"]
-
-
-def test_p37_thoughts_of_a_hook_that_is_switched_off_are_not_there() -> None:
-    hook = HistoryContribution("thoughts", ("x",), enabled_var="ENABLE_X")
-    assert thought_lines([], [hook], 5, UTC, flags={"ENABLE_X": 0}) == ([], [])
-    assert thought_lines([], [hook], 5, UTC, flags={"ENABLE_X": 1})[0] == ["x"]
+    assert thought_lines(entries, 0, UTC)[0] == []
 
 
 def test_g11_a_thought_of_nothing_visible_is_none() -> None:
     nul = DiaryEntry(1, None, "\x00", personal_thought="\x00", interaction_summary="\x00 ")
-    assert thought_lines([nul], None, 5, UTC) == ([], [])
+    assert thought_lines([nul], 5, UTC) == ([], [])
     assert diary_lines([nul], 100, UTC) == ([], [LeftOut("ai_diary", "blank", "1")])
 
 
@@ -90,7 +73,7 @@ def test_p60_what_is_shown_and_left_out_is_all_there_was(
     lines, left_out = diary_lines(entries, chars, UTC)
     assert len(lines) + len(left_out) == len(entries)
     assert sum(map(len, lines)) <= chars
-    thoughts, dropped = thought_lines(entries, None, limit, UTC)
+    thoughts, dropped = thought_lines(entries, limit, UTC)
     assert len(thoughts) + len(dropped) == sum(1 for item in entries if clean(item.personal_thought).strip())
     assert len(thoughts) <= limit
     assert all(len(line.splitlines()) == 1 for line in (*lines, *thoughts))

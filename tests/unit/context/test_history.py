@@ -15,7 +15,7 @@ from core.context.context import caps
 from core.context.history import HistoryLists, HistoryOptions, build_lists, newest
 from core.context.live import LiveHistory, read_context_memory
 from core.context.plan import history_plan
-from core.shapes import HistoryContribution, HistoryEntry, IncomingMessage, LeftOut, Sender
+from core.shapes import HistoryEntry, IncomingMessage, LeftOut, Sender
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MESSAGE = IncomingMessage("99", NOW, "the question", "tg", "tg/1", Sender("7", "Ann", "ann"))
@@ -54,10 +54,8 @@ def build(
         "stored_recent": recent or [],
         "plan": history_plan(flags or {}),
         "caps": caps(count, 5, False),
-        "contributions": None,
         "options": OPTIONS,
         "may_see": lambda key: "",
-        "flags": flags,
         **given_values,
     }
     made = build_lists(**values)
@@ -67,7 +65,7 @@ def build(
 
 def check_account(made: HistoryLists) -> None:
     left_out = Counter(item.section for item in made.left_out)
-    lines = {PARTS[0]: made.current, PARTS[1]: made.recent, **made.extra}
+    lines = {PARTS[0]: made.current, PARTS[1]: made.recent}
     assert set(left_out) | set(lines) >= set(made.found)
     for section, found in made.found.items():
         assert len(lines.get(section, [])) + left_out[section] == found, section
@@ -116,8 +114,7 @@ def test_p26_a_list_is_empty_exactly_when_its_own_switch_is_off(values: tuple[in
     names = ("ENABLE_HISTORY_CURRENT_CHAT", "ENABLE_HISTORY_RECENT", "UNIFIED_HISTORY")
     flags: dict[str, object] = dict(zip(names, values, strict=True))
     host = live(row(4), row(5, chat="tg/2"))
-    hook = HistoryContribution("news", ("hello",))
-    made = build([row(1)], [row(2, chat="web/2")], host, flags=flags, contributions=[hook])
+    made = build([row(1)], [row(2, chat="web/2")], host, flags=flags)
     assert (bool(made.current), bool(made.recent)) == (bool(values[0]), bool(values[1]))
 
 
@@ -163,36 +160,6 @@ def test_p36_skip_history_empties_the_lists_and_leaves_what_memories_need() -> N
     assert made.found == {PARTS[0]: 0, PARTS[1]: 0}
 
 
-def test_p37_contributions_are_sorted_in_by_time_and_those_without_stand_first() -> None:
-    timed = {"text": "between", "timestamp": "2026-03-10T10:01:30Z", "sender_name": "Eve", "interface_path": "x/1"}
-    hook = HistoryContribution("news", ("headline\nof the day", timed, {"text": " "}))
-    rows = [row(1, chat="tg/2"), row(2, chat="tg/2")]
-    made = build(recent=rows, contributions=[hook])
-    assert made.recent == [
-        "headline of the day",
-        '[from tg/2] [10/03/26:1001] Bob: "m1"',
-        '[from x/1] [10/03/26:1001] Eve: "between"',
-        '[from tg/2] [10/03/26:1002] Bob: "m2"',
-    ]
-    assert said(build(recent=rows, contributions=[hook], count=2).recent) == ["between", "m2"]
-    assert build(recent=rows, contributions=[hook], count=0).recent == []
-
-
-def test_p37_a_target_of_its_own_is_a_key_of_its_own() -> None:
-    hook = HistoryContribution("weather", ("rain", " ", 5), target="weather")
-    thought = HistoryContribution("thoughts", ("hm",))
-    made = build(contributions=[hook, thought])
-    assert made.extra == {"weather": ["rain"]}
-    assert sorted(item.reason for item in made.left_out) == ["blank", "invalid"]
-
-
-def test_p37_contributed_messages_are_held_to_visibility() -> None:
-    hook = HistoryContribution("news", ({"text": "secret", "interface_path": "tg/bob"},))
-    made = build(contributions=[hook], may_see=lambda key: "private")
-    assert made.recent == []
-    assert [item.reason for item in made.left_out] == ["private"]
-
-
 def test_p30_a_live_message_shows_the_title_its_stored_neighbours_have() -> None:
     made = build(recent=[row(1, chat="tg/2", title="Club")], host=live(row(2, chat="tg/2")))
     assert [line.split("]")[0] for line in made.recent] == ["[from Club", "[from Club"]
@@ -224,7 +191,6 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
     stored: list[HistoryEntry], host: list[HistoryEntry], count: int, unified: bool
 ) -> None:
     options = dataclasses.replace(OPTIONS, noise_prefixes=("[beat]",))
-    hook = HistoryContribution("news", ("flash", {"text": "x", "timestamp": "2026-03-10T10:30:00Z"}))
     made = build(
         [entry for entry in stored if entry.conversation == "tg/1"],
         [entry for entry in stored if entry.conversation != "tg/1"],
@@ -232,7 +198,6 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         flags={"UNIFIED_HISTORY": unified},
         count=count,
         options=options,
-        contributions=[hook],
         may_see=lambda key: "private" if key == "web/1" else "",
     )
     assert len(made.recent) <= count
@@ -258,7 +223,6 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         flags={"UNIFIED_HISTORY": unified},
         count=count,
         options=options,
-        contributions=[hook],
         may_see=lambda key: "private" if key == "web/1" else "",
     )
     assert again == made

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -16,7 +15,6 @@ from typing import Any
 import pytest
 
 from core import llm
-from core.base import hooks
 from core.calls import defaults
 from core.config import Settings
 from core.db import configure
@@ -155,18 +153,6 @@ def test_g21_no_answer_in_time_is_a_failure() -> None:
             llm.ask(model, ASKED, Settings(llm_timeout_seconds=0.1))
         assert raised.value.reason == "timeout"
     assert time.perf_counter() - began < 2.5
-
-
-def test_f56_models_that_hang_leave_the_hooks_their_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A prompt asks no model, so none may hold it up."""
-    monkeypatch.setattr(hooks, "_workers", {})
-    monkeypatch.setattr(hooks, "MAX_WORKERS", 2)
-    go_on = threading.Event()
-    for _ in range(3):
-        with pytest.raises(ModelError):
-            llm.ask(lambda messages: go_on.wait(5), ASKED, Settings(llm_timeout_seconds=0.1))
-    assert hooks.call(lambda text: text, {"text": "hi"}, timeout_seconds=1) == "hi"
-    go_on.set()
 
 
 def test_g25_a_model_error_carries_the_facts() -> None:

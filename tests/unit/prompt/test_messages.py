@@ -39,8 +39,6 @@ def full(text: str = "tofu", turn: int = 0) -> dict[str, Any]:
             "relationship": {"affinity": 0, "trust": 0, "interactions": turn},
             "message_recaps": text,
             "running_recap": text,
-            "recon": {"snippets": [text]},
-            "recon_instructions": [text],
             "weather": text,
         },
         "input": {"type": "message", "payload": {"text": text, "timestamp": str(turn)}},
@@ -61,7 +59,7 @@ def test_p61_the_parts_stand_in_their_order() -> None:
         ["history_current_chat", "history_recent"],
         [
             *("thoughts", "memories", "ai_diary", "short_term"),
-            *("relationship", "message_recaps", "recon", "recon_instructions"),
+            *("relationship", "message_recaps"),
         ],
         ["input"],
     ]

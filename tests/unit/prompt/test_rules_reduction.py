@@ -554,7 +554,7 @@ def random_prompt(rng: random.Random) -> dict[str, Any]:
         "memories": [hit(n) for n in range(rng.randint(0, 50))],
         "tags_placeholder": [],
     }
-    for name in rng.sample(["ai_diary", "short_term", "saved_memories", "recon_instructions"], rng.randint(0, 4)):
+    for name in rng.sample(["ai_diary", "short_term", "saved_memories", "notes"], rng.randint(0, 4)):
         context[name] = [line(100) for _ in range(rng.randint(1, 60))]
     if rng.random() < 0.3:
         context["running_recap"] = line(4000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 from datetime import UTC, date, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,9 +14,8 @@ from hypothesis import strategies as st
 from core.context.context import OWN_KEYS
 from core.context.incoming import read_message
 from core.prompt import structure as module
-from core.prompt.contributions import DROPPED_INJECTIONS, append_memories, merge_injections, recon_parts
-from core.prompt.structure import Contents, assemble, instructions_text, shape_actions
-from core.shapes import Hit
+from core.prompt.contributions import DROPPED_KEYS, merge_host_context
+from core.prompt.structure import Contents, assemble, shape_actions
 from core.templates.render import Renderer
 from core.text.sizes import size
 
@@ -39,59 +37,50 @@ def test_p7_keys_of_a_bare_message() -> None:
     assert list(make(actions=DISCORD)) == BARE
 
 
-def test_p8_context_keeps_its_order_and_recon_stands_before_the_host_s_keys() -> None:
-    merged, _, _ = merge_injections({**EMPTY, "memories": []}, {"weather": "rain"})
-    made = make(context=merged, recon={"snippets": ["s"]}, recon_instructions=["Be kind."])
-    assert list(made["context"]) == [*EMPTY, "memories", "recon", "recon_instructions", "weather"]
+def test_p8_context_keeps_its_order() -> None:
+    merged, _, _ = merge_host_context({**EMPTY, "memories": []}, {"weather": "rain"})
     assert list(make(context=merged)["context"]) == [*EMPTY, "memories", "weather"]
 
 
 @pytest.mark.parametrize("name", sorted(OWN_KEYS))
 def test_p8_a_host_key_with_the_name_of_a_section_is_not_taken_and_reported(name: str) -> None:
-    merged, persona, notes = merge_injections({"thoughts": ["t"]}, {name: "canary"})
+    merged, persona, notes = merge_host_context({"thoughts": ["t"]}, {name: "canary"})
     assert (merged, persona) == ({"thoughts": ["t"]}, "")
     assert len(notes) == 1
     assert name in notes[0]
     assert "canary" not in notes[0]
 
 
-@pytest.mark.parametrize("name", sorted(DROPPED_INJECTIONS))
+@pytest.mark.parametrize("name", sorted(DROPPED_KEYS))
 def test_p15_the_five_keys_are_dropped(name: str) -> None:
-    assert merge_injections({}, {name: ["x"]})[0] == {}
+    assert merge_host_context({}, {name: ["x"]})[0] == {}
 
 
 def test_p8_empty_injections_are_left_out_zero_and_false_are_something() -> None:
     given: dict[str, Any] = {"a": "", "b": [], "c": {}, "d": None, "e": 0, "f": False}
-    assert merge_injections({}, given) == ({"e": 0, "f": False}, "", ())
-    assert merge_injections({}, None) == ({}, "", ())
-    assert merge_injections({}, "x")[2] == ("injections are of type str and are left out",)
-    assert merge_injections({"mood": 1}, {"mood": 2}) == (
-        {"mood": 1}, "", ("injection 'mood' is there already and is left out",)
+    assert merge_host_context({}, given) == ({"e": 0, "f": False}, "", ())
+    assert merge_host_context({}, None) == ({}, "", ())
+    assert merge_host_context({}, "x")[2] == ("hook context: str is no dict and is left out",)
+    assert merge_host_context({"mood": 1}, {"mood": 2}) == (
+        {"mood": 1}, "", ("hook context: 'mood' is there already and is left out",)
     )  # fmt: skip
 
 
 def test_p15_persona_begins_the_instructions_and_is_in_no_context_key() -> None:
-    context, persona, notes = merge_injections(EMPTY, {"persona": "You are Iris.\nBe brief.", "diary": ["x"]})
-    _, recon, texts, _ = recon_parts(
-        [{"type": "language", "text": "it"}, {"type": "instruction", "text": "No\nemoji."}]
-    )
-    made = make(context=context, persona=persona, recon=recon, recon_instructions=texts)
+    context, persona, notes = merge_host_context(EMPTY, {"persona": "You are Iris.\nBe brief.", "diary": ["x"]})
+    made = make(context=context, persona=persona)
     parts = made["instructions"].split("\n\n")
     assert made["instructions"].startswith('You are Iris.\nBe brief.\n\nAnswer "input" as the persona')
-    assert parts[2:] == ["Answer in this language: it.", "No emoji."]
+    assert len(parts) == 2
     assert "persona" not in made["context"]
-    assert not DROPPED_INJECTIONS & set(made["context"])
+    assert not DROPPED_KEYS & set(made["context"])
     assert len(notes) == 1
 
 
-def test_p15_a_tone_has_its_line_and_a_persona_of_another_type_is_noted() -> None:
-    made = make(recon={"message_tone": "warm", "conversation_tone": "calm"})
-    last = made["instructions"].split("\n\n")[-1]
-    assert last == "The tone of the message: warm. The tone of the conversation: calm. Let your answer fit it."
-    assert merge_injections({}, {"persona": {"name": "Iris"}})[1:] == (
-        "", ("injection 'persona' is of type dict and is left out",)
+def test_p15_a_persona_of_another_type_is_noted() -> None:
+    assert merge_host_context({}, {"persona": {"name": "Iris"}})[1:] == (
+        "", ("hook context: 'persona' is of type dict and is left out",)
     )  # fmt: skip
-    assert instructions_text("", "line", "", "", ["", " "]) == "line"
 
 
 def test_p13_the_instructions_are_one_short_line() -> None:
@@ -200,47 +189,6 @@ def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
     notes: list[str] = []
     assert make({**moment, "time_zone": "Mars/Base"}, note=notes.append)["input"]["payload"]["local_time"] == "03:15"
     assert notes == ["time zone 'Mars/Base' is unknown, UTC is used"]
-
-
-def test_p6_recon_items_go_to_their_places() -> None:
-    memory = {"type": "memory", "text": "Ann likes tea", "id": 5, "source": "ai_diary", "tags": ["tea", 3]}
-    memories, recon, texts, notes = recon_parts(
-        [
-            memory,
-            {"type": "memory", "memory": "ann  likes TEA"},
-            SimpleNamespace(type="snippet", text="s"),
-            {"type": "language", "language": "it"},
-            {"type": "tone", "text": "warm"},
-            {"type": "tone", "text": "calm", "of": "conversation"},
-            {"type": "instruction", "text": "Be kind."},
-            {"type": "contribution", "text": "c"},
-            {"type": "noise", "text": "x"},
-            {"type": "snippet", "text": " "},
-            "text",
-        ]
-    )
-    assert memories == [
-        {"source": "ai_diary", "id": 5, "timestamp": "", "snippet": "Ann likes tea", "tags": ["tea"]}
-    ]  # fmt: skip
-    assert recon == {
-        "contributions": ["c"], "snippets": ["s"], "language": "it", "message_tone": "warm",
-        "conversation_tone": "calm",
-    }  # fmt: skip
-    assert list(recon) == ["contributions", "snippets", "language", "message_tone", "conversation_tone"]
-    assert texts == ["Be kind."]
-    assert notes == ("recon: 3 of 11 items have no text or no known type",)
-
-
-def test_p6_the_examples() -> None:
-    assert recon_parts([{"type": "snippet", "text": "s"}, {"type": "language", "text": "it"}])[1] == {
-        "snippets": ["s"],
-        "language": "it",
-    }
-    hit: Hit = {"source": "memories", "id": 7, "timestamp": "", "snippet": "Ann likes  tea", "tags": []}
-    memories = recon_parts([{"type": "memory", "text": "ann likes tea"}])[0]
-    assert append_memories([hit], memories) == ([hit], 1)
-    assert recon_parts(None) == ([], {}, [], ())
-    assert recon_parts("x")[3] == ("recon contributions are of type str and are left out",)
 
 
 def shape(value: Any) -> Any:

@@ -1,0 +1,97 @@
+"""Every place where a host's own function takes part, on one page.
+
+`set_hook(name, function)` registers a function. It is called in the caller's thread with those of the arguments below
+that it accepts as keywords. If it raises, its section is empty and the report of the prompt names it.
+
+| hook | arguments | returns |
+|---|---|---|
+| context | message, context_memory, interface_name, text | {key: list or text}; `persona` goes to the instructions |
+| actions | interface_name | {name: {schema, brief, source}} |
+| engine_limit | | characters the active model takes, or None |
+| search | tags, keywords, query, limit, include_chat, exclude, db, settings, scope | hits, in place of the search |
+| extract_tags | text, vocabulary, db, settings, scope | tags of the message |
+| expand_tags | tags, vocabulary, db, settings, scope | these tags and those linked to them |
+| history | interface_path, limit, db, settings, scope | stored messages, oldest first, in place of the database's |
+| save | what `db.insert_memory` takes, and message_id | row id, in place of storing a memory |
+
+Elsewhere: `privacy.set_screen` screens what is stored; `db.configure` takes the
+model that writes summaries and the embedder that makes vectors.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .text.hints import hint_name
+
+__all__ = ["HOOK_NAMES", "call", "clear_hooks", "get_hook", "set_hook"]
+
+HOOK_NAMES = ("context", "actions", "engine_limit", "search", "extract_tags", "expand_tags", "history", "save")
+"""The names that `set_hook` accepts."""
+
+_hooks: dict[str, Callable[..., Any]] = {}
+
+
+def set_hook(name: str, function: Callable[..., Any] | None) -> None:
+    """Register the host's function under a name, in place of the one before; None removes it.
+
+    Args:
+        name: one of `HOOK_NAMES`; `core/hooks.py` says what each gets and returns.
+        function: a plain function; it gets only the keyword arguments its signature accepts.
+
+    Raises:
+        ValueError: unknown name; the nearest known one is named.
+        TypeError: the function cannot be called, or is async.
+
+    >>> set_hook("engine_limit", lambda: 30000)
+    >>> get_hook("engine_limit")()
+    30000
+    >>> clear_hooks()
+    >>> get_hook("engine_limit") is None
+    True
+    """
+    _check_name(name)
+    if function is None:
+        _hooks.pop(name, None)
+        return
+    if not callable(function) or inspect.iscoroutinefunction(function):
+        kind = "async" if callable(function) else f"of type {type(function).__name__}"
+        raise TypeError(f"The hook {name} is {kind}. Pass a plain function, or None to remove it.")
+    _hooks[name] = function
+
+
+def get_hook(name: str) -> Callable[..., Any] | None:
+    """Return the function registered under a name, None where there is none."""
+    _check_name(name)
+    return _hooks.get(name)
+
+
+def clear_hooks() -> None:
+    """Remove all hooks."""
+    _hooks.clear()
+
+
+def _check_name(name: str) -> None:
+    if name not in HOOK_NAMES:
+        raise ValueError(
+            f"{str(name)[:80]!r} is no hook. The hooks are {', '.join(HOOK_NAMES)}.{hint_name(name, HOOK_NAMES)}"
+        )
+
+
+def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Return what the function gives for those of the arguments that it accepts as keywords."""
+    return function(**accepted_keywords(function, arguments))
+
+
+def accepted_keywords(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the arguments that the function accepts by name; none where its signature cannot be read."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):
+        return {}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return dict(arguments)
+    by_name = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return {name: value for name, value in arguments.items() if name in by_name}
