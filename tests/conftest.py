@@ -22,13 +22,18 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from sqlalchemy import delete
 
+from core.audience import table_participants
 from core.database.engine import Database
+from core.database.schema import privacy_levels
+from core.errors import StoreError
 from tests.databases import Handed
 from tests.servers import SERVERS, Server, ServerError
 from tests.servers.session import SQLITE, Session
@@ -179,6 +184,22 @@ def server_name(request: pytest.FixtureRequest) -> str:
 
 
 # Databases
+
+
+@pytest.fixture(autouse=True)
+def _forget_levels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Privacy levels hold for all personas: those of one test would hold in the next one of its database."""
+    set_level, asked = table_participants.set_level, []
+
+    def noted(connection: Any, db: Database, *args: Any) -> None:
+        asked.append(db)
+        set_level(connection, db, *args)
+
+    monkeypatch.setattr(table_participants, "set_level", noted)
+    yield
+    for db in set(asked):
+        with suppress(StoreError):
+            db.transaction(lambda connection: connection.execute(delete(privacy_levels)), source="privacy_levels")
 
 
 def _database(config: pytest.Config, engine: str, label: str, folder: Path) -> Iterator[str]:

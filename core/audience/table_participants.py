@@ -6,18 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, func, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, select, update
 
 from ..database.bulk import chunks
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
-from ..database.schema import participants
+from ..database.schema import participants, privacy_levels
 from ..scope import KEY_BYTES, key_text
 
 LEVELS = ("none", "partial", "full")
 """none: everything is kept. partial: nothing for the long term. full: nothing."""
-NOT_CHOSEN = ""
-"""Stored level of a person who has not chosen one: PRIVACY_DEFAULT holds."""
 NAME_CHARS = 255
 
 _P = participants.c
@@ -34,10 +32,8 @@ class Known:
 
 
 def rank_of(other: Any) -> Any:
-    """Return a stored level as a number that grows with strictness, 0 for not chosen."""
-    return case(
-        (other.privacy == LEVELS[2], 3), (other.privacy == LEVELS[1], 2), (other.privacy == LEVELS[0], 1), else_=0
-    )
+    """Return a stored level as a number that grows with strictness, 0 for none stored."""
+    return case((other.level == LEVELS[2], 3), (other.level == LEVELS[1], 2), (other.level == LEVELS[0], 1), else_=0)
 
 
 def level_of(rank: int | None, default: str) -> str:
@@ -46,24 +42,52 @@ def level_of(rank: int | None, default: str) -> str:
 
 
 _MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
-_KNOWN = (
-    select(_MINE.c.participant_key, _MINE.c.display_name, func.max(rank_of(_LINKED.c)).label("rank_found"))
-    .select_from(
-        _MINE.join(_LINKED, (_LINKED.c.persona_id == _MINE.c.persona_id) & (_LINKED.c.person_key == _MINE.c.person_key))
-    )
-    .where(_MINE.c.persona_id == bindparam("persona"), _MINE.c.participant_key.in_(bindparam("keys", expanding=True)))
-    .group_by(_MINE.c.participant_key, _MINE.c.display_name)
+_IDENTITIES = _MINE.join(
+    _LINKED, (_LINKED.c.persona_id == _MINE.c.persona_id) & (_LINKED.c.person_key == _MINE.c.person_key)
+).join(privacy_levels, privacy_levels.c.participant_key == _LINKED.c.participant_key)
+"""A participant, the identities that any persona knows them by, and what may be kept of each."""
+
+_RANKS = (
+    select(_MINE.c.participant_key, func.max(rank_of(privacy_levels.c)).label("strictest"))
+    .select_from(_IDENTITIES)
+    .where(_MINE.c.participant_key.in_(bindparam("keys", expanding=True)))
+    .group_by(_MINE.c.participant_key)
 )
+_NAMES = select(_P.participant_key, _P.display_name).where(
+    _P.persona_id == bindparam("persona"), _P.participant_key.in_(bindparam("keys", expanding=True))
+)
+
+
+def strictest_rank(key: Any) -> Any:
+    """Return, as a subquery, the rank of the strictest level of a participant's identities; NULL for none stored."""
+    ranks = select(func.max(rank_of(privacy_levels.c))).select_from(_IDENTITIES)
+    return ranks.where(_MINE.c.participant_key == key).scalar_subquery()
 
 
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
     """Return level and name of every key asked for, read now, in the caller's transaction."""
     wanted = sorted(set(keys))
-    found = dict.fromkeys(wanted, Known(default, None))
+    ranks: dict[str, int] = {}
+    names: dict[str, str] = {}
     for part in chunks(wanted, 500):
-        for row in connection.execute(_KNOWN, {"persona": persona, "keys": part}):
-            found[row.participant_key] = Known(level_of(row.rank_found, default), row.display_name)
-    return found
+        ranks.update({row[0]: row[1] for row in connection.execute(_RANKS, {"keys": part})})
+        names.update({row[0]: row[1] for row in connection.execute(_NAMES, {"persona": persona, "keys": part})})
+    return {key: Known(level_of(ranks.get(key), default), names.get(key)) for key in wanted}
+
+
+def set_level(connection: Connection, db: Database, key: str, level: str) -> None:
+    """Store what may be kept of a participant, for all personas."""
+    values = {"level": level, "updated_at": db.clock()}
+    connection.execute(insert_ignore(privacy_levels, db.family), {"participant_key": key, **values})
+    connection.execute(update(privacy_levels).where(privacy_levels.c.participant_key == key).values(values))
+
+
+def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
+    """Delete the levels of participants whom no persona knows any more, and return how many there were."""
+    v = privacy_levels.c
+    nobody = ~select(_P.participant_key).where(_P.participant_key == v.participant_key).exists()
+    gone = delete(privacy_levels).where(v.participant_key.in_(sorted(keys)), nobody)
+    return int(connection.execute(gone).rowcount)
 
 
 def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
@@ -97,7 +121,6 @@ def _row(persona: str, key: str, shown: str, now: Any) -> dict[str, Any]:
         "participant_key": key,
         "person_key": key,
         "display_name": shown[:NAME_CHARS],
-        "privacy": NOT_CHOSEN,
         "created_at": now,
         "updated_at": now,
     }

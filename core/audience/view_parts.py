@@ -150,7 +150,7 @@ def always(bare: bool, family: str) -> tuple[Part, ...]:
         n=[c.audience_id, c.is_private, c.local_only, c.id],
         k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
     )
-    person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key), _raw(p.privacy)])
+    person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key)])
     keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
     audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
     if not bare:  # with its rows in one branch: servers work `seen` out anew for each that reads it

@@ -47,6 +47,7 @@ REGISTRY: tuple[Registered, ...] = (
         conversation=("conversation_key",),
     ),
     Registered("participants", "persona", texts=("display_name",), participant=("participant_key", "person_key")),
+    Registered("privacy_levels", "none", participant=("participant_key",)),
     Registered(
         "chat_history_cache",
         "persona",

@@ -61,12 +61,22 @@ participants: Table = table(
     key("participant_key", 255),
     key("person_key", 255),
     Column("display_name", name_type(255), nullable=False, server_default=text("''")),
-    key("privacy", 8),
     Column("created_at", Time(), nullable=True),
     Column("updated_at", Time(), nullable=True),
     PrimaryKeyConstraint("persona_id", "participant_key"),
     # all identities of a person
     Index("ix_participants_person", "persona_id", "person_key"),
+    # a participant over all personas: what may be kept of them
+    Index("ix_participants_key", "participant_key"),
+    clustered=True,
+)
+
+privacy_levels: Table = table(
+    "privacy_levels",
+    key("participant_key", 255),
+    key("level", 8),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("participant_key"),
     clustered=True,
 )
 

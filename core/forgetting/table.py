@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, or_, select
 
-from ..audience import table_conversations
+from ..audience import table_conversations, table_participants
 from ..audience.rules import split_key
 from ..database.bulk import chunks
 from ..database.engine import Database, UndoError
@@ -205,6 +205,7 @@ def _forget_participant(removal: Removal, participant: str) -> tuple[frozenset[s
     removal.delete_in(user_relationships, user_relationships.c.user_id, keys)
     removal.delete_in(access_tokens, access_tokens.c.participant_key, keys)
     removal.delete_in(participants, participants.c.participant_key, keys)
+    removal.counts["privacy_levels"] += table_participants.delete_levels(connection, keys)
     _delete_empty_audiences(removal, rooms | table_targets.find_audiences(connection, persona, "conversation", direct))
     return person.keys, frozenset(direct)
 

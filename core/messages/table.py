@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
+from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 
 from ..audience import forgotten_late, table_conversations, table_participants
 from ..database import rows
@@ -147,14 +147,6 @@ def _look() -> Any:
     c = conversations_table.c
     persona: Any = bindparam("persona")
 
-    def level(name: str) -> Any:
-        person = select(people.c.person_key).where(
-            people.c.persona_id == persona, people.c.participant_key == bindparam(name)
-        )
-        linked = people.alias()
-        rank = func.max(table_participants.rank_of(linked.c))
-        return select(rank).where(linked.c.persona_id == persona, linked.c.person_key == person.scalar_subquery())
-
     shown = select(people.c.display_name).where(
         people.c.persona_id == persona, people.c.participant_key == bindparam("participant")
     )
@@ -177,8 +169,8 @@ def _look() -> Any:
         c.is_private,
         c.local_only,
         c.direct_person_key,
-        level("participant").scalar_subquery().label("level"),
-        level("triggered_by").scalar_subquery().label("trigger_level"),
+        table_participants.strictest_rank(bindparam("participant")).label("level"),
+        table_participants.strictest_rank(bindparam("triggered_by")).label("trigger_level"),
         shown.scalar_subquery().label("display_name"),
         same_id.scalar_subquery().label("same_id"),
         same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery().label("same_text"),

@@ -23,14 +23,13 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
     keys = _read_identities(db, persona, table_participants.checked_key(participant))
     found: dict[str, list[dict[str, Any]]] = {}
     for entry in REGISTRY:
-        if not entry.participant or entry.derived or entry.persona != "persona_id":
+        if not entry.participant or entry.derived:
             continue
         table = metadata.tables[entry.table]
-        theirs = or_(*(table.c[name].in_(keys) for name in entry.participant))
-        rows = db.read(
-            select(table).where(table.c.persona_id == persona, theirs).order_by(*table.primary_key.columns),
-            source=entry.table,
-        )
+        theirs = select(table).where(or_(*(table.c[name].in_(keys) for name in entry.participant)))
+        if entry.persona:
+            theirs = theirs.where(table.c[entry.persona] == persona)
+        rows = db.read(theirs.order_by(*table.primary_key.columns), source=entry.table)
         if rows:
             found[entry.table] = [_build_row(row._mapping.items()) for row in rows]
     return found

@@ -41,15 +41,20 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
 
     def work(connection: Connection) -> dict[str, Any]:
         group = hold(connection, db, persona, [key])
-        values = {"privacy": level, "updated_at": db.clock()}
-        one = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
-        connection.execute(one.values(values))
+        stored = select(_P.persona_id, _P.participant_key).where(_P.participant_key.in_(sorted(group)))
+        keys_of: dict[str, list[str]] = {}
+        for name, known_key in connection.execute(stored.order_by(_P.persona_id)):
+            keys_of.setdefault(name, []).append(known_key)
+        groups = {name: set(hold(connection, db, name, keys)) for name, keys in keys_of.items()}
+        table_participants.set_level(connection, db, key, level)
         strictest = table_participants.known(connection, persona, [key], level)[key].level
         removed: dict[str, int] = {}
         if strictest == "full":  # key and level are all that is kept
-            nameless = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(group)))
-            connection.execute(nameless.values(display_name=""))
-            gone, _ = remove_person(connection, persona, group)
+            gone = 0
+            for name, keys in groups.items():
+                nameless = update(participants).where(_P.persona_id == name, _P.participant_key.in_(sorted(keys)))
+                connection.execute(nameless.values(display_name=""))
+                gone += remove_person(connection, name, keys)[0]
             removed = {"short_term_memories": gone} if gone else {}
         return {
             "level": strictest,

@@ -8,14 +8,14 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, case, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Integer, bindparam, case, exists, func, insert, or_, select, update
 from sqlalchemy.types import Date
 
 from ..audience import forgotten_late as forgetting_late
 from ..audience import table_participants as people
 from ..database.dialects import Key, Time, upsert, whole_days
 from ..database.engine import Database
-from ..database.schema import participants
+from ..database.schema import participants, privacy_levels
 from ..database.schema_lifelong import relationship_log, user_relationships
 from ..database.statements import Part
 from ..shapes import WriteReason
@@ -156,13 +156,12 @@ _COUNT = (
         _U.affinity_base == 0,
         _U.username == bindparam("new_username", type_=_U.username.type),
         ~exists().where(
-            _SELF.c.persona_id == PERSONA,
             _SELF.c.participant_key == USER,
-            _LINKED.c.persona_id == PERSONA,
+            _LINKED.c.persona_id == _SELF.c.persona_id,
             _LINKED.c.person_key == _SELF.c.person_key,
-            # A list would be written into the statement anew for every message.
-            or_(_LINKED.c.participant_key != USER, and_(_LINKED.c.privacy != "", _LINKED.c.privacy != "none")),
+            _LINKED.c.participant_key != USER,
         ),
+        ~exists().where(privacy_levels.c.participant_key == USER, privacy_levels.c.level != "none"),
     )
     .values(
         base_days=0,

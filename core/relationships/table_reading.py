@@ -153,8 +153,7 @@ OTHERS = OWN.numbered(FIRST + 41)
 @lru_cache(maxsize=4)
 def _part(shape: Shape[StoredRelationship], family: str) -> Part:
     p = participants.c
-    mine = (_MINE.c.persona_id == PERSONA) & (_MINE.c.person_key == bindparam("person", type_=Key(255)))
-    strictest = select(func.max(people.rank_of(_MINE.c))).where(mine).scalar_subquery()
+    strictest = people.strictest_rank(USER)
     row = shape.columns(
         id=_U.interaction_count,
         affinity_base=_U.affinity_base,

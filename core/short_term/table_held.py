@@ -14,7 +14,7 @@ from ..audience import table_conversations, table_participants
 from ..audience.rules import parent_key
 from ..audience.view import ConversationFacts
 from ..database.engine import Database
-from ..database.schema import conversations, participants
+from ..database.schema import conversations, participants, privacy_levels
 from ..database.schema_recent import short_term_memories
 from ..scope import Scope
 from .shapes import Item, OwnerKind, Place
@@ -56,14 +56,17 @@ class Held:
 def _held_statement(server: bool, summary: bool) -> Any:
     c = conversations.c
     mine, linked = participants.alias("mine"), participants.alias("linked")
-    joined: Any = conversations.outerjoin(
-        mine, and_(mine.c.persona_id == c.persona_id, mine.c.participant_key.in_(bindparam("people", expanding=True)))
-    ).outerjoin(linked, and_(linked.c.persona_id == mine.c.persona_id, linked.c.person_key == mine.c.person_key))
+    joined: Any = (
+        conversations.outerjoin(mine, mine.c.participant_key.in_(bindparam("people", expanding=True)))
+        .outerjoin(linked, and_(linked.c.persona_id == mine.c.persona_id, linked.c.person_key == mine.c.person_key))
+        .outerjoin(privacy_levels, privacy_levels.c.participant_key == linked.c.participant_key)
+    )
     columns = [
         *(c[name] for name in ("id", "conversation_key", "audience_id", "server_id", "is_private", "local_only")),
         c.direct_person_key,
         mine.c.participant_key.label("who"),
-        table_participants.rank_of(linked.c).label("level"),
+        mine.c.persona_id.label("known_to"),
+        table_participants.rank_of(privacy_levels.c).label("level"),
     ]
     for kind in ("user", "server") if server else ("user",):
         e = short_term_memories.alias(f"of_{kind}")
@@ -111,7 +114,7 @@ def hold_entries(
             connection, db, scope, sender=scope.participant, title=place.channel_name, server_name=place.server_name
         )
         rows = connection.execute(statement, values).all()
-    known = {row.who for row in rows}
+    known = {row.who for row in rows if row.known_to == scope.persona}
     missing = {key: place.names.get(key, "") for key in people if key not in known}
     if missing and default != "full":
         # Only a row that is there can be held, so that who turns private meanwhile waits for this turn.

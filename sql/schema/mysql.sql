@@ -52,13 +52,22 @@ CREATE TABLE IF NOT EXISTS participants (
     participant_key VARBINARY(255) NOT NULL DEFAULT '',
     person_key VARBINARY(255) NOT NULL DEFAULT '',
     display_name VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
-    privacy VARBINARY(8) NOT NULL DEFAULT '',
     created_at DATETIME(6),
     updated_at DATETIME(6),
     -- the row (319 bytes)
     PRIMARY KEY (persona_id, participant_key),
+    -- a participant over all personas: what may be kept of them (255 bytes)
+    KEY ix_participants_key (participant_key),
     -- all identities of a person (319 bytes)
     KEY ix_participants_person (persona_id, person_key)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS privacy_levels (
+    participant_key VARBINARY(255) NOT NULL DEFAULT '',
+    level VARBINARY(8) NOT NULL DEFAULT '',
+    updated_at DATETIME(6),
+    -- the row (255 bytes)
+    PRIMARY KEY (participant_key)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS chat_history_cache (

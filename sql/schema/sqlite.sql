@@ -53,14 +53,23 @@ CREATE TABLE IF NOT EXISTS participants (
     participant_key TEXT DEFAULT '' NOT NULL,
     person_key TEXT DEFAULT '' NOT NULL,
     display_name VARCHAR(255) DEFAULT '' NOT NULL,
-    privacy TEXT DEFAULT '' NOT NULL,
     created_at TEXT,
     updated_at TEXT,
     -- the row (319 bytes)
     PRIMARY KEY (persona_id, participant_key)
 ) WITHOUT ROWID;
+-- a participant over all personas: what may be kept of them (255 bytes)
+CREATE INDEX IF NOT EXISTS ix_participants_key ON participants (participant_key);
 -- all identities of a person (319 bytes)
 CREATE INDEX IF NOT EXISTS ix_participants_person ON participants (persona_id, person_key);
+
+CREATE TABLE IF NOT EXISTS privacy_levels (
+    participant_key TEXT DEFAULT '' NOT NULL,
+    level TEXT DEFAULT '' NOT NULL,
+    updated_at TEXT,
+    -- the row (255 bytes)
+    PRIMARY KEY (participant_key)
+) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS chat_history_cache (
     id INTEGER NOT NULL,

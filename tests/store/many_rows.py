@@ -53,7 +53,6 @@ def fill(db: Database) -> None:
         },
         "participants": {
             "persona_id": persona, "participant_key": text("'tg/u'", "n"), "person_key": text("'tg/u'", "n"),
-            "privacy": "''",
         },
         "chat_history_cache": {
             "id": "n", "persona_id": persona, "audience_id": audience, "interface_path": place, "timestamp": moment,

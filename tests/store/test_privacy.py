@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from core import short_term
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import chat_history_cache, conversations, participants
+from core.database.schema import chat_history_cache, conversations, participants, privacy_levels
 from core.database.schema import memories as memory_table
 from core.errors import MessageError
 from core.memories import new_item as memory_input
@@ -70,11 +72,38 @@ def test_f20_each_writer_at_each_level(db: Database, to: str, line: bool, answer
     assert count(db, chat_history_cache, scope.persona) == before + line + answer
     assert silently_record_memory("I like tea", "ok", scope=scope, db=db, settings=DEFAULTS).stored == memory
     assert count(db, memory_table, scope.persona) == memory
-    assert save(db, own_scope(participant="tg/7"), "another persona's business").stored
     assert save(db, replace(scope, participant=None), "somebody else's", "8").stored
     row = next(r for r in rows_of(db, participants, scope.persona) if r.participant_key == "tg/7")
-    assert (row.privacy, row.display_name) == (to, "" if to == "full" else "Ann")
+    assert row.display_name == ("" if to == "full" else "Ann")
+    levels = db.read(select(privacy_levels.c.participant_key, privacy_levels.c.level), source="privacy_levels")
+    assert [tuple(each) for each in levels] == [("tg/7", to)]
     assert index_differences(db, scope.persona) == []
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None:
+    """Who asks not to be remembered asks it of all personas, those they have not met yet included."""
+    here, met, new = own_scope(participant="tg/7"), own_scope(participant="tg/7"), own_scope(participant="tg/7")
+    assert save(db, met, "a line of before").stored
+    turn = {"user": "tg/7", "channel": "tg/1", "messages": [{"text": "my secret", "sender_id": "7"}]}
+    say: Any = {"db": db, "settings": DEFAULTS, "scope": here}
+    given = turn | {"responses": [{"persona_id": met.persona, "text": "an answer"}]}
+    assert short_term.write_turn({}, {}, **given, **say).stored
+    if linked:
+        link_participants("tg/7", "discord/ann", db=db, settings=DEFAULTS, scope=here)
+    assert level(db, here, "discord/ann" if linked else "tg/7", "full")["level"] == "full"
+    assert short_term.get_for_user("tg/7", db=db, scope=met) == []
+    for scope in (met, new):
+        assert save(db, scope, "a line of theirs").reason == "privacy"
+        assert save(db, scope, "the answer", "self", triggered_by="tg/7").reason == "privacy"
+        made = [messages.read_message(scope, "tg/1", "of a batch", now=NOW, sender_id=7)]
+        done = chat_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
+        assert [each.reason for each in done] == ["privacy"]
+        assert silently_record_memory("I like tea", "ok", scope=scope, db=db, settings=DEFAULTS).reason == "privacy"
+        answers = {"responses": [{"persona_id": scope.persona, "text": "an answer"}]}
+        assert short_term.write_turn({}, {}, **(turn | answers), **say) == (0, "privacy")
+    assert [row.message_text for row in rows_of(db, chat_history_cache, met.persona)] == ["a line of before"]
+    assert count(db, chat_history_cache, new.persona) == count(db, memory_table, new.persona) == 0
 
 
 def test_f20_nothing_at_all_is_left_of_a_refused_line(db: Database, scope: Scope) -> None:

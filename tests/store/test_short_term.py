@@ -19,7 +19,6 @@ from core.chat_history_cache import delete_chat_message, edit_chat_message, load
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import audiences, conversations
-from core.database.schema import participants as people
 from core.database.schema_recent import short_term_memories
 from core.errors import MessageError, StoreWriteError
 from core.privacy import link_participants, set_conversation_privacy, set_privacy
@@ -560,27 +559,27 @@ def test_m27_clearing_counts_what_is_gone(world: World) -> None:
 
 def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
     """Two user entries, and a server entry with 4 of their lines among 10 and a summary."""
-    world.turn("tg/ann", "tg/c2", "DM")
-    world.turn("tg/ann", "tg/c1")
-    who = ["ann", "bob"] * 4 + ["bob"]
+    world.turn("tg/anna", "tg/c2", "DM")
+    world.turn("tg/anna", "tg/c1")
+    who = ["anna", "bob"] * 4 + ["bob"]
     lines = [{"content": f"{name} {n}", "sender_id": name} for n, name in enumerate(who)]
     world.turn("tg/bob", "tg/c1", messages=lines)
     world.summary(user="tg/bob", channel="tg/c1")
-    link_participants("tg/ann", "discord/ann", **world.given())
-    told = set_privacy("discord/ann", "full", **world.given())
+    link_participants("tg/anna", "discord/anna", **world.given())
+    told = set_privacy("discord/anna", "full", **world.given())
     assert told["removed"] == {"short_term_memories": 2}
     left = world.rows()
     assert [(r.owner_kind, r.summary, r.messages.count('"content"')) for r in left] == [
         ("server", None, 6),
         ("user", None, 6),
     ]
-    assert "ann" not in str([r.messages for r in left])
-    assert world.of_user("tg/ann") == []
+    assert "anna" not in str([r.messages for r in left])
+    assert world.of_user("tg/anna") == []
     # From now on nothing of theirs is kept, whoever speaks.
-    assert world.turn("tg/ann", "tg/c1") == (0, "privacy")
+    assert world.turn("tg/anna", "tg/c1") == (0, "privacy")
     world.turn("tg/bob", "tg/c1", messages=lines)
     assert [len(e["messages"]) for e in world.of_user("tg/bob")] == [6]
-    assert world.summary(user="tg/ann", channel="tg/c1")[2] == "privacy"
+    assert world.summary(user="tg/anna", channel="tg/c1")[2] == "privacy"
     # An entry of which nothing is left goes.
     world.turn("tg/bob", "tg/c7", messages=[{"content": "bob", "sender_id": "bob"}])
     assert set_privacy("tg/bob", "full", **world.given())["removed"]["short_term_memories"] == 4
@@ -621,9 +620,7 @@ def test_f21_a_turn_waits_for_who_turns_private(world: World) -> None:
 
     def turn_private(connection: Any) -> None:
         participants.hold(connection, world.db, world.scope.persona, ["tg/ann"])
-        p = people.c
-        mine = people.update().where(p.persona_id == world.scope.persona, p.participant_key == "tg/ann")
-        connection.execute(mine.values(privacy="full"))
+        participants.set_level(connection, world.db, "tg/ann", "full")
         thread.start()
         thread.join(0.3)
         assert results == []
