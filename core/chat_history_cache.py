@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from .audience.view import Viewer
 from .base import logs
 from .calls.call import Call, open_call, with_viewer
-from .calls.defaults import scope_of
+from .calls.defaults import check_handle, scope_of
 from .config import Settings
 from .context import attachments
 from .context.incoming import read_message
@@ -257,6 +257,7 @@ def load_chat_history(
         [('Ann', 'Is there tea?')]
         >>> db.close()
     """
+    check_handle(db)
     if path is None or (isinstance(path, str) and not path.strip()):
         return []
     key = key_text(path, "interface_path", KEY_BYTES["conversation"])
@@ -405,6 +406,7 @@ def edit_chat_message(
         'unchanged'
         >>> db.close()
     """
+    check_handle(db)
     text = rows.text(message_text, "message_text")
     if not text.strip():
         return WriteResult(False, None, "empty")

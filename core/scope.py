@@ -20,6 +20,8 @@ Privacy = Literal["public", "direct", "separate", "restricted"]
 """public: seen in its server. direct: one participant and the persona. separate: the same, sharing only saved memories
 and standing instructions with the participant's other private conversations. restricted: a closed channel."""
 
+NO_SERVER = "DM"
+"""Server id by which hosts say that there is none: the message is a direct one."""
 KEY_BYTES = {"persona": 64, "conversation": 512, "participant": 255, "server": 191}
 
 
@@ -84,7 +86,8 @@ class Scope:
     participant: str | None = None
     """Participant key `interface/external id` of who is speaking, at most 255 bytes."""
     server: str = ""
-    """Community a public conversation belongs to, at most 191 bytes; blank for hosts without servers."""
+    """Community a public conversation belongs to, at most 191 bytes; blank for hosts without servers and in a direct
+    message, which `DM` says as well."""
     destination: Destination | None = None
     """Where the prompt goes. None follows the flag PROMPT_DESTINATION."""
     privacy: Privacy | None = None
@@ -105,6 +108,10 @@ class Scope:
             raise ScopeError(
                 f"privacy is {str(self.privacy)[:40]!r}. It must be one of {', '.join(map(repr, get_args(Privacy)))}."
             )
+        if self.server == NO_SERVER:
+            object.__setattr__(self, "server", "")
+            if self.conversation is not None and self.privacy is None:
+                object.__setattr__(self, "privacy", "direct")
 
 
 _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=None)

@@ -15,6 +15,7 @@ from typing import Any
 from . import search as searching
 from .calls import defaults
 from .calls.call import look_around, open_call
+from .calls.defaults import check_handle
 from .config import Settings
 from .database import sources
 from .database.engine import Database
@@ -124,6 +125,7 @@ def explain_search(
     >>> report["hits"][0]["rank"], report["hits"][0]["tags"], report["hits"][0]["words"]
     (1, ['cat'], ['tofu'])
     """
+    check_handle(db)
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)
     if query.is_empty:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from .base import logs
-from .calls.defaults import handle, scope_for, settings_for
+from .calls.defaults import check_handle, handle, scope_for, settings_for
 from .config import Settings
 from .database.engine import Database
 from .errors import MessageError, StoreError
@@ -34,7 +34,7 @@ def extract_tags(
     text: str | None,
     vocabulary: Vocabulary | rules.TagIndex | None = None,
     *,
-    db: Database | None = None,  # noqa: ARG001 - every door takes it
+    db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
@@ -55,6 +55,7 @@ def extract_tags(
     >>> extract_tags("Ann drinks green tea in Rome")
     ['ann', 'drinks', 'green', 'tea', 'rome']
     """
+    check_handle(db)
     if vocabulary is not None and not hasattr(vocabulary, "aliases"):
         raise TypeError(
             f"vocabulary is of type {type(vocabulary).__name__}. It must be what tags.table.current gives, or None."
@@ -78,7 +79,7 @@ def _text(text: object) -> str:
 def extract_keywords(
     text: str | None,
     *,
-    db: Database | None = None,  # noqa: ARG001 - every door takes it
+    db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
@@ -97,6 +98,7 @@ def extract_keywords(
     >>> extract_keywords("Did Ann drink green tea in Rome?")
     ['ann', 'drink', 'green', 'tea', 'rome']
     """
+    check_handle(db)
     settings = settings_for(settings)
     return salient_words(_text(text), settings.languages, settings.keyword_limit)
 
@@ -130,6 +132,7 @@ def expand_tags(
     >>> expand_tags(["tea"], db=db)
     ['tea', 'green']
     """
+    check_handle(db)
     if not rules.expand(rules.tag_items(tags), None, 1):
         return []
     settings = settings_for(settings, None)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..base import logs
 from ..calls import screening
 from ..calls.call import GivenSettings, look_around, open_call
-from ..calls.defaults import handle
+from ..calls.defaults import check_handle, handle
 from ..database import rows
 from ..database.engine import Database
 from ..memories import table_sources
@@ -73,6 +73,7 @@ def add_diary_entry(
     True
     >>> db.close()
     """
+    check_handle(db)
     said = rows.text(content, "content")
     if not said.strip():
         return WriteResult(False, None, "empty")
@@ -182,6 +183,7 @@ def get_entries_by_tags(
     ['Ann told me of Rome.']
     >>> db.close()
     """
+    check_handle(db)
     wanted, _ = read_tags(tags)
     if not wanted:
         return []
@@ -217,6 +219,7 @@ def get_entries_with_person(
     ['Ann told me of Rome.']
     >>> db.close()
     """
+    check_handle(db)
     name = rows.text(person, "person")
     if not name:
         return []
@@ -316,6 +319,7 @@ def edit_diary_entry(
     True
     >>> db.close()
     """
+    check_handle(db)
     text = rows.text(content, "content")
     if not text.strip():
         return WriteResult(False, None, "empty")

@@ -11,7 +11,7 @@ from sqlalchemy import Select, String, Table, case, func, or_, select, type_coer
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
 from ..database.engine import Database
-from ..database.schema import audiences, chat_history_cache, conversations, memories, participants
+from ..database.schema import audiences, chat_history_cache, conversations, memories, participants, privacy_levels
 
 _K, _P = conversations.c, participants.c
 AT_ONCE = 500
@@ -170,11 +170,12 @@ def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, tu
 
 # People
 
-_PERSON = (_P.participant_key, _P.display_name, _P.person_key, _P.privacy)
+_PERSON = (_P.participant_key, _P.display_name, _P.person_key, privacy_levels.c.level)
+_PEOPLE = participants.outerjoin(privacy_levels, privacy_levels.c.participant_key == _P.participant_key)
 
 
 def _person(row: Any) -> PersonCount:
-    return PersonCount(row.participant_key, row.display_name or "", row.person_key, row.privacy or "")
+    return PersonCount(row.participant_key, row.display_name or "", row.person_key, row.level or "")
 
 
 def _add_counts(db: Database, persona: str, people: Sequence[PersonCount]) -> list[PersonCount]:
@@ -194,14 +195,15 @@ def list_people(db: Database, persona: str, words: str, limit: int, offset: int 
     where = [_P.persona_id == persona, *_holds_words(words, _P.display_name, _P.participant_key)]
     total = int(db.read(select(func.count()).select_from(participants).where(*where), source="participants")[0][0])
     order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
-    page = select(*_PERSON).where(*where).order_by(*order).limit(limit).offset(offset)
+    page = select(*_PERSON).select_from(_PEOPLE).where(*where).order_by(*order).limit(limit).offset(offset)
     return _add_counts(db, persona, [_person(row) for row in db.read(page, source="participants")]), total
 
 
 def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
     """Return a participant with all who are linked to them, by key; [] for one that is not known."""
     mine = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
-    chosen = select(*_PERSON).where(_P.persona_id == persona, _P.person_key.in_(mine)).order_by(_P.participant_key)
+    theirs = select(*_PERSON).select_from(_PEOPLE).where(_P.persona_id == persona, _P.person_key.in_(mine))
+    chosen = theirs.order_by(_P.participant_key)
     return _add_counts(db, persona, [_person(row) for row in db.read(chosen, source="participants")])
 
 

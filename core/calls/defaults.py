@@ -176,8 +176,8 @@ def handle(db: Any = None) -> Any:
 
 
 def check_handle(db: Any) -> Any:
-    """Return the handle."""
-    if not hasattr(db, "read"):
+    """Return the handle; None, which is that of the process, is one."""
+    if db is not None and not hasattr(db, "read"):
         raise TypeError(
             f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "
             "database of the process."

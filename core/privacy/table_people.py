@@ -41,11 +41,11 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
 
     def work(connection: Connection) -> dict[str, Any]:
         group = hold(connection, db, persona, [key])
-        stored = select(_P.persona_id, _P.participant_key).where(_P.participant_key.in_(sorted(group)))
         keys_of: dict[str, list[str]] = {}
-        for name, known_key in connection.execute(stored.order_by(_P.persona_id)):
-            keys_of.setdefault(name, []).append(known_key)
-        groups = {name: set(hold(connection, db, name, keys)) for name, keys in keys_of.items()}
+        for each in sorted(group):
+            for name in connection.execute(select(_P.persona_id).where(_P.participant_key == each)).scalars():
+                keys_of.setdefault(name, []).append(each)
+        groups = {name: set(hold(connection, db, name, keys)) for name, keys in sorted(keys_of.items())}
         table_participants.set_level(connection, db, key, level)
         strictest = table_participants.known(connection, persona, [key], level)[key].level
         removed: dict[str, int] = {}

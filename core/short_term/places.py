@@ -8,9 +8,9 @@ from ..audience.rules import said_privacy
 from ..calls.call import Call
 from ..config import Settings
 from ..errors import MessageError
-from ..scope import KEY_BYTES, Privacy, Scope
+from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope
 from . import rules
-from .rules_turn import NO_SERVER, qualify_id, read_id
+from .rules_turn import qualify_id, read_id
 from .shapes import Life, Place, Turn
 
 
@@ -62,7 +62,7 @@ def place_turn(turn: Turn, scope: Scope) -> tuple[Place, Scope]:
     # The word for no server counts where nothing says that the channel is none of one person's.
     shared = False in (turn.is_private, turn.is_direct) or (same and scope.privacy in ("public", "restricted"))
     direct = turn.is_direct is True or (server_id == NO_SERVER and not shared) or (same and scope.privacy == "direct")
-    server = "" if direct else server
+    server = "" if direct or server == NO_SERVER else server
     privacy: Privacy | None = "direct" if direct else scope.privacy if same else None
     if not direct and turn.is_private is not None:
         privacy = said_privacy(turn.is_private, None, None, None, server)

@@ -39,7 +39,7 @@ def get_for_user(
     """Return what is kept of a person over all channels, newest first, ties by channel.
 
     Seen is what the scope sees; one that names no conversation sees what a prompt in `exclude_channel` would. Without a
-    scope it is the host that asks: all entries of the person.
+    scope, or with one that names a persona alone, it is the host that asks: all entries of the person.
 
     Args:
         user: id, or key `interface/id`.
@@ -69,7 +69,8 @@ def get_for_user(
         return []
     asking = replace(own, conversation=own.conversation or channel, participant=own.participant or who)
     lookups = plan_user_lookups(who, channel or "", call.settings)
-    if _is_without_scope(scope):
+    persona_alone = own == Scope(own.persona, destination=own.destination) and channel is None
+    if _is_without_scope(scope) or persona_alone:
         lookups = [replace(each, trusted=True) for each in lookups]
     return _list_entries(replace(call, scope=asking), lookups, lineage)
 
@@ -138,7 +139,7 @@ def build_short_term_context(
     *,
     persona: object = None,
     lineage: object = None,
-    is_direct: bool = False,
+    is_direct: bool | None = None,
     interface: str | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -168,7 +169,7 @@ def build_short_term_context(
     >>> db.close()
     """
     call = places.enter_persona(open_call(db, settings, scope), persona)
-    turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct or None)
+    turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
     place, own = places.place_turn(turn, call.scope)
     lookups = plan_lookups(place.user, place.server, place.channel, call.settings)
     if not lookups:

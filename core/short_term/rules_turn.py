@@ -24,9 +24,6 @@ PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 
 _KINDS = ("kind", "role", "type")
 
-NO_SERVER = "DM"
-"""Server id by which the seed's hosts say that there is none."""
-
 _CONTENT = ("content", "text", "message_text")
 _SPEAKER = ("speaker", "sender_name", "author_name", "persona_name", "full_name", "name", "username")
 _TIME = ("timestamp", "date", "created_at", "time", "at")

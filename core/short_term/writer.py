@@ -10,7 +10,7 @@ from typing import Any, cast
 from ..base import logs
 from ..calls import screening
 from ..calls.call import Call, GivenSettings, open_call
-from ..calls.defaults import scope_of
+from ..calls.defaults import check_handle, scope_of
 from ..config import Settings
 from ..context.incoming import read_message
 from ..database import rows
@@ -91,6 +91,7 @@ def write_turn(
         "server_name": server_name, "channel_name": channel_name, "parent_channel": parent_channel, "at": at,
     }  # fmt: skip
     try:
+        check_handle(db)
         # 1. what the host says before anything is asked
         turn = read_turn(context, result, given)
         if turn.stop:
@@ -202,7 +203,7 @@ def store_short_term_memory(
     server_name: str = "",
     channel_name: str = "",
     parent_channel: object = None,
-    is_direct: bool = False,
+    is_direct: bool | None = None,
     is_private: bool | None = None,
     interface: str | None = None,
     at: object = None,
@@ -215,7 +216,8 @@ def store_short_term_memory(
     Args:
         user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are none.
         messages: oldest first, dicts or objects as for `write_turn`; the persona's own have the role `model`.
-        server: id of the community; None is the scope's, `DM` is none.
+        server: id of the community; None is the scope's, `DM` is none: a direct message unless something else is said.
+        is_direct, is_private: what the host says of the channel; None where it says nothing.
         persona: id; None is the scope's.
         lineage: id shared by personas that are one.
 
@@ -275,7 +277,7 @@ def update_short_term_memory(
     said: str | None = None,
     persona: object = None,
     lineage: object = None,
-    is_direct: bool = False,
+    is_direct: bool | None = None,
     is_private: bool | None = None,
     interface: str | None = None,
     db: Database | None = None,

@@ -23,7 +23,7 @@ from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreE
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit, to_messages
 from core.scope import Scope
-from core.synth_core_memory import free_memory_search, search_memories, silently_record_memory
+from core.synth_core_memory import explain_search, free_memory_search, search_memories, silently_record_memory
 from core.synth_tagging import extract_tags
 from core.transfer import export_items, import_items
 from core.transfer.exports import export_chat
@@ -174,6 +174,32 @@ def test_f73_a_wrong_password_and_a_missing_database_on_a_server(db: Database) -
             check_server(Database(changed.render_as_string(hide_password=False), timeout_seconds=5))
         assert said in str(raised.value)
         assert "canary-pw" not in str(raised.value)
+
+
+DOORS_WITH_HANDLE = sorted(
+    name
+    for name, function in vars(aio).items()
+    if name != "configure" and "db" in inspect.signature(getattr(function, "__wrapped__", print)).parameters
+)
+
+
+@pytest.mark.parametrize("name", DOORS_WITH_HANDLE)
+def test_f77_a_wrong_database_handle_is_never_answered(name: str) -> None:
+    """A host that passes the connection string would take an empty answer for an empty memory."""
+    door = getattr(aio, name).__wrapped__
+    needed = [each.name for each in inspect.signature(door).parameters.values() if each.default is each.empty]
+    if name == "write_turn":
+        assert door(db="sqlite:///x.db").error == "TypeError", "it never raises"
+        return
+    with pytest.raises((TypeError, ValueError, AttributeError, CoreError)):
+        door(**dict.fromkeys(needed), db="sqlite:///x.db")
+
+
+@pytest.mark.parametrize("door", [search_memories, explain_search])
+def test_f77_a_wrong_database_handle_is_reported_by_every_search(door: Any) -> None:
+    for asked in ({}, {"query": "x"}, {"tags": ["cat"]}, {"keywords": "tea"}):
+        with pytest.raises(TypeError, match="db is of type str"):
+            door(**asked, db="sqlite:///x.db")
 
 
 def test_f77_an_unknown_word_is_refused_with_the_nearest_known(stage: Stage) -> None:

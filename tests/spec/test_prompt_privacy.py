@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from core.privacy import link_participants, set_conversation_privacy
+from core.chat_history_cache import save_message
+from core.config import Settings
+from core.privacy import link_participants, scope_of, set_conversation_privacy
+from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from tests.spec.stage import HERE, NOW, Stage, message, reasons
 
@@ -67,6 +70,19 @@ def test_f16_without_private_stays_private_the_whole_server_is_seen(rows: Stage,
 def test_f16_other_conversations_of_the_server_are_in_the_lists_too(rows: Stage) -> None:
     context = rows.context("nothing", PRIVATE_STAYS_PRIVATE=0, **PROMPTS["public s1"][0])
     assert seen({"lists": context["history_recent"]}) == {"r1", "r5"}
+
+
+def test_f81_a_message_of_the_server_dm_is_a_direct_message(stage: Stage) -> None:
+    """Hosts say DM where there is no server; nobody else may see what is said there."""
+    where = {"path": "discord/dm1", "server_id": "DM", "interface": "discord"}
+    said = message("canary of Ann", **{k: v for k, v in where.items() if k != "interface"})
+    scope = scope_of(said, interface_name="discord", db=stage.db, scope=stage.scope())
+    assert (scope.server, scope.privacy) == ("", "direct")
+    save_message(said, interface_name="discord", db=stage.db, scope=stage.scope(), settings=Settings())
+    for server in ("DM", "", "s1"):
+        other = message("canary", "discord/x1", who="Bob", server_id=server)
+        prompt = build_json_prompt(other, {}, db=stage.db, scope=stage.scope(), settings=Settings())
+        assert "canary of Ann" not in str(prompt)
 
 
 def test_f1_two_personas_with_the_same_message_share_nothing(stage: Stage) -> None:

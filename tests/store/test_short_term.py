@@ -153,13 +153,38 @@ def test_m6_a_direct_message_has_no_entry_of_a_server(world: World) -> None:
 
 @pytest.mark.parametrize("public", [{"is_private": False}, {"is_dm_channel": False}, {"within": {"privacy": "public"}}])
 def test_m6_the_word_for_no_server_makes_no_public_channel_private(world: World, public: dict[str, Any]) -> None:
-    """A server may be called DM: where the message is said to be public, the word is an id as any other."""
+    """DM is never a server, and where the message is said to be public it is none of one person's either."""
     if "within" in public:
         public = {"within": {**public["within"], "conversation": "tg/c7"}}
-    assert world.turn("tg/u1", "tg/c7", server="DM", **public) == (2, "")
+    assert world.turn("tg/u1", "tg/c7", server="DM", **public) == (1, "")
     (kept,) = rows_of(world.db, conversations, world.scope.persona)
     (room,) = rows_of(world.db, audiences, world.scope.persona, audiences.c.audience_id == kept.audience_id)
-    assert (room.kind, room.server_id) == ("server", "DM")
+    assert (room.kind, room.server_id) == ("server", "")
+
+
+def test_f81_dm_is_no_server_at_any_door(world: World) -> None:
+    """What one person writes in a direct message is read by nobody else, whichever door names the server DM."""
+    given = world.given()
+    short_term.store_short_term_memory("tg/u1", "tg/c1", [{"text": "a secret"}], "DM", **given)
+    short_term.update_short_term_memory("tg/u1", "tg/c2", "They told a secret.", "DM", **given)
+    save_chat_message("tg/c3", "a secret", "Ann", "u1", db=world.db, settings=DEFAULTS,
+                      scope=Scope(world.scope.persona, "tg/c3", "tg/u1", "DM"))  # fmt: skip
+    assert short_term.get_for_server("DM", **given) == []
+    kinds = {room.kind for room in rows_of(world.db, audiences, world.scope.persona)}
+    assert kinds == {"direct"}
+    for server in ("DM", "", "s1"):
+        bob = Scope(world.scope.persona, "tg/c9", "tg/bob", server, privacy="public")
+        asking: Any = {"db": world.db, "settings": DEFAULTS, "scope": bob}
+        assert short_term.get_for_user("tg/u1", **asking) == []
+        assert short_term.build_short_term_context("tg/bob", "tg/c9", server, **asking) == []
+
+
+def test_m31_a_scope_of_a_persona_alone_says_who_remembers_and_not_who_asks(world: World) -> None:
+    """The host asks what is kept of a person: it gets what it gets without a scope."""
+    world.turn("tg/u1", "tg/c1", server="s1")
+    world.turn("tg/u1", "tg/c2", server="DM")
+    found = short_term.get_for_user("tg/u1", db=world.db, settings=DEFAULTS, scope=Scope(world.scope.persona))
+    assert sorted(channels(found)) == ["tg/c1", "tg/c2"]
 
 
 def test_m4_m10_texts_and_times_of_a_turn(world: World) -> None:
@@ -561,10 +586,10 @@ def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
     """Two user entries, and a server entry with 4 of their lines among 10 and a summary."""
     world.turn("tg/anna", "tg/c2", "DM")
     world.turn("tg/anna", "tg/c1")
-    who = ["anna", "bob"] * 4 + ["bob"]
+    who = ["anna", "bobby"] * 4 + ["bobby"]
     lines = [{"content": f"{name} {n}", "sender_id": name} for n, name in enumerate(who)]
-    world.turn("tg/bob", "tg/c1", messages=lines)
-    world.summary(user="tg/bob", channel="tg/c1")
+    world.turn("tg/bobby", "tg/c1", messages=lines)
+    world.summary(user="tg/bobby", channel="tg/c1")
     link_participants("tg/anna", "discord/anna", **world.given())
     told = set_privacy("discord/anna", "full", **world.given())
     assert told["removed"] == {"short_term_memories": 2}
@@ -577,12 +602,12 @@ def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
     assert world.of_user("tg/anna") == []
     # From now on nothing of theirs is kept, whoever speaks.
     assert world.turn("tg/anna", "tg/c1") == (0, "privacy")
-    world.turn("tg/bob", "tg/c1", messages=lines)
-    assert [len(e["messages"]) for e in world.of_user("tg/bob")] == [6]
+    world.turn("tg/bobby", "tg/c1", messages=lines)
+    assert [len(e["messages"]) for e in world.of_user("tg/bobby")] == [6]
     assert world.summary(user="tg/anna", channel="tg/c1")[2] == "privacy"
     # An entry of which nothing is left goes.
-    world.turn("tg/bob", "tg/c7", messages=[{"content": "bob", "sender_id": "bob"}])
-    assert set_privacy("tg/bob", "full", **world.given())["removed"]["short_term_memories"] == 4
+    world.turn("tg/bobby", "tg/c7", messages=[{"content": "bobby", "sender_id": "bobby"}])
+    assert set_privacy("tg/bobby", "full", **world.given())["removed"]["short_term_memories"] == 4
     assert world.rows() == []
 
 
@@ -687,6 +712,7 @@ def test_m31_a_host_without_a_scope_gets_all_entries(world: World) -> None:
     assert len(short_term.get_for_server("s1", **given)) == 1
     assert world.turn("u2", "dm2", is_dm_channel=True) == (1, "")
     assert len(short_term.get_for_user("u2", **given)) == 1
-    assert short_term.get_for_user("u1", scope=world.scope, **given) == [], "who asks with a scope sees what it sees"
-    with use_scope(world.scope):
+    asking = replace(world.scope, participant="tg/u9")
+    assert short_term.get_for_user("u1", scope=asking, **given) == [], "who asks with a scope sees what it sees"
+    with use_scope(asking):
         assert short_term.get_for_user("u1", **given) == []

@@ -54,6 +54,10 @@ ALLOWED = {
     "all audiences for words that no row of anybody holds any more",
     "UPDATE counters SET value=? WHERE counters.name > ? AND counters.name < ? AND counters.value > ?": "what a module "
     "adds its conditions to before it is sent",
+    "SELECT participants.persona_id FROM participants WHERE participants.participant_key = ?": "a privacy level holds "
+    "for all personas",
+    "SELECT participants.participant_key FROM participants WHERE participants.participant_key = "
+    "privacy_levels.participant_key": "a level is kept as long as any persona knows whose it is",
     **{
         f"SELECT {table}.persona_id FROM {table} WHERE {table}.id = ?": "finds whose row it is"
         for table in ("memories", "ai_diary", "chat_history_cache")

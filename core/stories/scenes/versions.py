@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from ...calls.call import GivenSettings, open_call
+from ...calls.defaults import check_handle
 from ...database import rows
 from ...database.engine import Connection, Database
 from ...messages import table_scenes
@@ -103,6 +104,7 @@ def set_scene_recap(
     >>> [recap["content"] for recap in get_scene_recaps(message, db=db)]
     ['Ann left.']
     """
+    check_handle(db)
     text = rows.text(content, "content")
     if not text.strip():
         return WriteResult(False, None, "empty")
