@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from ..errors import CoreError
 from . import (
@@ -68,24 +66,14 @@ def _root(
     """
 
 
-class _ShowingGroup(TyperGroup):
-    """Subcommands of which `show` is meant where none is named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line."""
-        is_named = bool(args) and (not args[0].startswith("-") or args[0] in ("-h", "--help"))
-        return super().parse_args(ctx, args if is_named else ["show", *args])
-
-
 def _add_group(
     name: str,
     about: str,
     commands: Mapping[str, Callable[..., None]],
-    kind: type[TyperGroup] = TyperGroup,
     without: Collection[str] = (),
     creating: Collection[str] = (),
 ) -> None:
-    group = typer.Typer(cls=kind, help=about)
+    group = typer.Typer(help=about)
     for each, function in commands.items():
         run.add_command(group, each, function, without=without, creates=each in creating)
     app.add_typer(group, name=name)
@@ -120,9 +108,9 @@ _add_group(
 )
 _add_group(
     "config",
-    "Show the flags, check and set them, write files of them.",
+    "List the flags, check and set them, write files of them.",
     {
-        "show": config.show,
+        "list": config.list_,
         "check": config.check,
         "set": config.set_,
         "preset": config.preset,
@@ -153,8 +141,7 @@ run.add_command(app, "worker", jobs.work, without={"persona_id"}, creates=True)
 _add_group(
     "jobs",
     "Look at the work in the background, and change it.",
-    {"show": jobs.show, "cancel": jobs.cancel, "clear": jobs.clear, "retry": jobs.retry},
-    _ShowingGroup,
+    {"list": jobs.list_, "cancel": jobs.cancel, "clear": jobs.clear, "retry": jobs.retry},
 )
 _add_group(
     "token",
@@ -199,7 +186,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _end_wrong_usage(error: Any) -> int:
     path = error.ctx.command_path if error.ctx is not None else NAME
-    said = _sentence(error)
+    said = str(error.format_message()).rstrip(" .")
     return _end_with(f"{path}: {said}{'' if said.endswith('?') else '.'} See `{path} --help`.", 2)
 
 
@@ -218,74 +205,3 @@ def _end_with(sentence: str, code: int) -> int:
     except OSError:  # the sentence cannot be written either
         streams.abandon(sys.stderr)
     return code
-
-
-# What is said about a command line that cannot be understood: the option as it is typed, the value, what is allowed.
-# The library below tells a wrong value in its own words, which differ between its versions.
-
-_WHOLE, _NUMBER = "a whole number", "a number"
-_KINDS = {
-    "int_parsing": _WHOLE,
-    "int_from_float": _WHOLE,
-    "int_parsing_size": _WHOLE,
-    "float_parsing": _NUMBER,
-    "greater_than_equal": "at least {ge}",
-    "less_than_equal": "at most {le}",
-}
-_PATTERNS = (
-    (re.compile(r"(?P<value>.*?) is not a valid int"), _WHOLE),
-    (re.compile(r"(?P<value>.*?) is not a valid float"), _NUMBER),
-    (re.compile(r"(?P<value>.*?) is not in the range (?P<what>.*?)\.?$"), "in the range {what}"),
-    (re.compile(r"(?:Value error, )?(?P<value>.*?) is not one of (?P<what>.*?)\.?$"), "one of {what}"),
-)
-_MOST_SHOWN = 60
-
-
-def _sentence(error: Any) -> str:
-    """Return what is wrong with a command line, without a full stop at the end.
-
-    Args:
-        error: what the command-line library raised.
-    """
-    said = str(getattr(error, "message", None) or "")
-    name = _name_of(getattr(error, "param", None))
-    told = _read_cause(error) or _read_text(said)
-    if name and told:
-        return f"{name} is {told[0]}. It must be {told[1]}"
-    return str(error.format_message()).removeprefix("Invalid value: ").rstrip(" .")
-
-
-def _name_of(param: Any) -> str:
-    """Return an option by its long name, an argument as the help shows it."""
-    options = [option for option in getattr(param, "opts", ()) if option.startswith("-")]
-    if options:
-        return str(max(options, key=len))
-    return str(getattr(param, "metavar", None) or getattr(param, "name", None) or "").strip("[]").upper()
-
-
-def _read_cause(error: Any) -> tuple[str, str] | None:
-    """Return value and what is allowed by the facts that the checking of types left."""
-    cause = error.__cause__ or error.__context__
-    facts = cause.errors()[0] if hasattr(cause, "errors") else {}
-    allowed = _KINDS.get(facts.get("type", ""))
-    return None if allowed is None else (_shorten(str(facts["input"])), allowed.format(**facts.get("ctx", {})))
-
-
-def _read_text(said: str) -> tuple[str, str] | None:
-    """Return value and what is allowed by the library's sentence.
-
-    >>> _read_text("Value error, 'b' is not one of 'relevance', 'recency'.")
-    ("'b'", 'one of relevance, recency')
-    >>> _read_text("'x' is not a valid integer range."), _read_text("0 is not in the range x>=1.")
-    (("'x'", 'a whole number'), ("'0'", 'in the range x>=1'))
-    """
-    for pattern, allowed in _PATTERNS:
-        found = pattern.match(said)
-        if found:
-            what = found.groupdict().get("what", "").replace("'", "")
-            return _shorten(found["value"].strip("'")), allowed.format(what=what)
-    return None
-
-
-def _shorten(value: str) -> str:
-    return repr(value if len(value) <= _MOST_SHOWN else value[: _MOST_SHOWN - 3] + "...")

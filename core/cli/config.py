@@ -34,8 +34,8 @@ DocsOption = Annotated[
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that are there; what they say is lost.")]
 
 
-def show(run: Run, flags: FlagsArgument = None, changed: ChangedOption = False) -> None:
-    """Print each flag, its value and its source.
+def list_(run: Run, flags: FlagsArgument = None, changed: ChangedOption = False) -> None:
+    """List each flag, its value and its source.
 
     A source is argument, environment, database, file or default. The database is read where there is one; none is made.
     """

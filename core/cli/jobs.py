@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -27,14 +26,12 @@ PersonasOption = Annotated[
     list[str] | None,
     typer.Option("--persona-id", metavar="ID", help="Only work of this persona; may be repeated. Without it of all."),
 ]
-WatchOption = Annotated[bool, typer.Option("--watch", help="Show it anew every two seconds, until Ctrl-C.")]
 IdArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the operation.", show_default=False)]
 FailedArgument = Annotated[int | None, typer.Argument(metavar="ID", help="Id of the operation.", show_default=False)]
 AllOption = Annotated[bool, typer.Option("--all", help="Every failed operation of the persona, in place of an ID.")]
 
 _SHOWN = 20
 _MOST_AGAIN = 10_000
-_WATCH_SECONDS = 2.0
 
 
 # The worker
@@ -93,7 +90,7 @@ def _tell_waiting(run: Run, personas: Sequence[str] | None) -> None:
     if waiting:
         reason = f", the last try failed: {output.clean(why)}" if why else ""
         those = "1 operation waits for its" if waiting == 1 else f"{waiting} operations wait for their"
-        output.note(f"{those} next try{reason}. See `prompt-engine jobs`.", style="yellow")
+        output.note(f"{those} next try{reason}. See `prompt-engine jobs list`.", style="yellow")
 
 
 def _tell_failed(failed: Sequence[OperationRun]) -> None:
@@ -148,23 +145,10 @@ def _print_run(run: Run, done: OperationRun) -> None:
 # Looking
 
 
-def show(run: Run, watch: WatchOption = False) -> None:
-    """Show how many operations there are, what runs, what failed."""
-    if not watch:
-        queue = _read_queue(run)
-        run.answer(queue, lambda: _print_queue(queue, run.db.clock(), _find_other_personas(run)))
-        return
-    try:
-        while True:
-            queue = _read_queue(run)
-            if run.as_json:
-                output.print_json(queue, in_one_line=True)
-            else:
-                output.out().clear()
-                _print_queue(queue, run.db.clock(), _find_other_personas(run))
-            time.sleep(_WATCH_SECONDS)
-    except KeyboardInterrupt:
-        return
+def list_(run: Run) -> None:
+    """List what waits, what runs and what failed."""
+    queue = _read_queue(run)
+    run.answer(queue, lambda: _print_queue(queue, run.db.clock(), _find_other_personas(run)))
 
 
 def _read_queue(run: Run) -> dict[str, Any]:

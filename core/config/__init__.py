@@ -55,7 +55,7 @@ _database_values: WeakKeyDictionary[Any, DatabaseValues] = WeakKeyDictionary()
 
 
 class Row(NamedTuple):
-    """One line of `config show`."""
+    """One line of `config list`."""
 
     flag: str
     value: str

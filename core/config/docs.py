@@ -34,7 +34,7 @@ _YAML_HEAD = """\
 # A flag may also be set by an environment variable of the same name, which wins over this file:
 #     CONTEXT_VERBOSITY=4 my-program
 # Another file is used when the variable CONFIG_FILE holds its path. A change acts on the next call.
-# `prompt-engine config check` lists everything that is wrong, `prompt-engine config show` each
+# `prompt-engine config check` lists everything that is wrong, `prompt-engine config list` each
 # value and where it came from.
 """
 
@@ -71,7 +71,7 @@ comes with the package, in which every line is a comment. Besides `CONTEXT_VERBO
 - A bad value gives the default of that flag, whatever lower levels say, and one warning in the log that names flag,
   value, source and what is allowed. A key that is no flag is named in a warning with the nearest flag.
 - A file that is not YAML, says a key twice or is a folder raises `ConfigError` with the line.
-- `prompt-engine config check` lists everything that is wrong at once. `prompt-engine config show` prints each value and
+- `prompt-engine config check` lists everything that is wrong at once. `prompt-engine config list` prints each value and
   where it came from.
 - A secret comes from its variable, or from the file whose path is in the variable of the same name with `_FILE`
   (`DATABASE_URL_FILE=/run/secrets/database`). It is printed as dots and never written anywhere.

@@ -133,7 +133,7 @@ COMMANDS = {
     "tags list": ["tags", "list"],
     "db stats": ["db", "stats"],
     "db check": ["db", "check"],
-    "jobs show": ["jobs", "show"],
+    "jobs list": ["jobs", "list"],
     "memory health": ["memory", "health"],
     "recap show": ["recap", "show"],
     "recap refused": ["recap", "refused"],
@@ -145,7 +145,7 @@ IN_A_CONVERSATION = ("build", "explain", "search", "recap show", "recap refused"
 OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo", "tags add", "tags alias", "tags link", "tags extract",
     "db init", "db migrate", "db reindex", "db pack",
-    "db verify", "db maintenance", "config show", "config check", "config write",
+    "db verify", "db maintenance", "config list", "config check", "config write",
     "config schema", "memory consolidate", "memory prune", "memory compact", "jobs cancel", "jobs clear", "jobs retry",
     "memory embed", "memory runs", "token add", "token list", "token revoke",
     "recap make", "recap refresh", "recap accept", "recap dismiss", "config preset", "config set", "db backup",

@@ -122,7 +122,7 @@ def test_f73_no_error_of_a_door_holds_a_secret(name: str, surroundings: Path, ca
 
 
 def test_g19_what_shows_itself_shows_no_secret(surroundings: Path, tmp_path: Path) -> None:
-    """Settings, rows of `config show`, handles, targets, engines, clients, reports, findings."""
+    """Settings, rows of `config list`, handles, targets, engines, clients, reports, findings."""
     known = load()
     handle = Database(AWAY, timeout_seconds=0.2)
     shown = [repr(known), str(known), *map(repr, show(known)), repr(handle), str(handle), repr(handle.target)]

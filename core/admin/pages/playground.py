@@ -1,4 +1,4 @@
-"""The playground: a message, the prompt and the messages it would get, what was chosen and why, what was cut."""
+"""Why: a message, the prompt and the messages it would get, what was chosen and why, what was cut."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Lost(NamedTuple):
 
 def show(page: Page) -> Response:
     """Return the form alone."""
-    return page.render(TEMPLATE, title="Playground", screen="playground", given=EMPTY, shown=None, other=None,
+    return page.render(TEMPLATE, title="Why", screen="playground", given=EMPTY, shown=None, other=None,
                        answer="", flash=None)  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def ask(page: Page) -> Response:
     except ModelError as error:  # the prompt is shown all the same
         problem = str(error)
     return page.render(
-        TEMPLATE, title="Playground", screen="playground", given=given, shown=shown, other=other, answer=answer,
+        TEMPLATE, title="Why", screen="playground", given=given, shown=shown, other=other, answer=answer,
         problem=problem, flash=None,
     )  # fmt: skip
 

@@ -71,7 +71,7 @@ def test_g17_config_show_reads_the_database(
         monkeypatch.setenv("DATABASE_URL", url)
     elif named == "config.yaml":
         (tmp_path / "config.yaml").write_text(f"DATABASE_URL: {url}\n")
-    ran = run("config", "show", "THOUGHTS_LIMIT", *(["--database", url] if named == "--database" else []))
+    ran = run("config", "list", "THOUGHTS_LIMIT", *(["--database", url] if named == "--database" else []))
     assert [(row["value"], row["source"]) for row in ran.json] == [("1", "database")]
     assert ran.err == ""
 
@@ -106,17 +106,17 @@ def test_config_show_makes_no_database(
     """Looking must leave nothing behind."""
     if not there:
         monkeypatch.delenv("DATABASE_URL")
-    assert run("config", "show").code == 0
+    assert run("config", "list").code == 0
     assert list(tmp_path.iterdir()) == []
 
 
 def test_config_show_goes_on_without_the_database(run: Command, tmp_path: Path) -> None:
     """What cannot be read is said beside the answer, not in its place."""
     (tmp_path / "own.db").write_text("not a database, but longer than its first page's mark")
-    ran = run("config", "show", "THOUGHTS_LIMIT")
+    ran = run("config", "list", "THOUGHTS_LIMIT")
     assert (ran.code, ran.json[0]["value"], ran.json[0]["source"]) == (0, "5", "default")
     assert "do not count here" in ran.err
-    ran = run("config", "show", "THOUGHTS_LIMIT", "--database", "mysql://ann:s3cret@127.0.0.1:1/x")
+    ran = run("config", "list", "THOUGHTS_LIMIT", "--database", "mysql://ann:s3cret@127.0.0.1:1/x")
     assert (ran.code, "could not be reached" in ran.err, "s3cret" in ran.err) == (0, True, False)
 
 

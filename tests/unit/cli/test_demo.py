@@ -56,12 +56,12 @@ def _environment(tmp_path: Path) -> dict[str, str]:
 
 
 def test_f79_a_closed_stdout_ends_quietly(tmp_path: Path) -> None:
-    """`prompt-engine config show | head -1` is how people look."""
+    """`prompt-engine config list | head -1` is how people look."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as closed:
         done = subprocess.run(
-            [sys.executable, "-m", "core.cli", "config", "show"],
+            [sys.executable, "-m", "core.cli", "config", "list"],
             cwd=tmp_path, env=_environment(tmp_path), stdout=closed, stderr=subprocess.PIPE, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, b"")

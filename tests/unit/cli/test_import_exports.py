@@ -43,10 +43,10 @@ def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
     """Of every conversation; a worker does them, and what it did is there."""
     done = run("import", SAMPLES / "claude", "--consolidate").json
     assert (done["imported"], done["memories"], done["queued"]) == (4, 6, 2)
-    counts = run("jobs").json["counts"]
+    counts = run("jobs", "list").json["counts"]
     assert set(counts) == {"CONVERSATION_SUMMARY", "CONSOLIDATION"}
     assert run("worker", "--once").code == 0
-    assert not any("pending" in states for states in run("jobs").json["counts"].values())
+    assert not any("pending" in states for states in run("jobs", "list").json["counts"].values())
     assert run("import", SAMPLES / "claude", "--consolidate").json["imported"] == 0
 
 

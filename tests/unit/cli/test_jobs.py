@@ -74,12 +74,11 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
 
 def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queue: Queue) -> None:
     """Counts by type and state, the age of running ones, reasons; `show` is meant where nothing is named."""
-    assert run("jobs", "--text").out == "Nothing is queued for default.\n"
+    assert run("jobs", "list", "--text").out == "Nothing is queued for default.\n"
     failed, tried = queue("REFUSED", 1), queue("SLOW", 2)
     run("worker", "--once")
     running, _ = queue("COUNTED", 3, claim=True), queue("COUNTED", 4)
-    shown = run("jobs").json
-    assert shown == run("jobs", "show").json
+    shown = run("jobs", "list").json
     assert list(shown) == ["persona", "counts", "in_progress", "retrying", "failed"]
     assert shown["counts"] == {
         "COUNTED": {"in_progress": 1, "pending": 1},
@@ -89,10 +88,10 @@ def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queu
     assert [shown[state][0]["id"] for state in ("in_progress", "retrying", "failed")] == [
         str(each) for each in (running, tried, failed)
     ]
-    text = run("jobs", "--text").out
+    text = run("jobs", "list", "--text").out
     for said in ("in progress", "Running", "Tried again", "ModelError: timeout", "Failed", "ModelError: auth (401)"):
         assert said in text, text
-    assert "jobs retry ID" in text and run("jobs", "--persona-id", "iris").json["counts"] == {}
+    assert "jobs retry ID" in text and run("jobs", "list", "--persona-id", "iris").json["counts"] == {}
 
 
 def test_s44_cancelling_clearing_and_retrying(run: Command, queue: Queue) -> None:
@@ -110,27 +109,6 @@ def test_s44_cancelling_clearing_and_retrying(run: Command, queue: Queue) -> Non
     assert run("jobs", "cansel").code == 2
 
 
-def test_s46_watching_shows_it_anew_until_ctrl_c(run: Command, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For programs a line of JSON each time."""
-    from core.cli import jobs as module
-
-    sleeps: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        sleeps.append(seconds)
-        if len(sleeps) % 2 == 0:
-            raise KeyboardInterrupt
-        queue("COUNTED", len(sleeps))
-
-    monkeypatch.setattr(module.time, "sleep", sleep)
-    ran = run("jobs", "--watch")
-    assert ran.code == 0
-    assert [json.loads(line)["counts"] for line in ran.out.splitlines()] == [{}, {"COUNTED": {"pending": 1}}]
-    ran = run("jobs", "--watch", "--text")
-    assert ran.code == 0 and ran.out.count("COUNTED") == 2
-    assert sleeps == [2.0] * 4
-
-
 def test_s46_all_failed_operations_are_put_back_together(run: Command, queue: Queue) -> None:
     """After a wrong key everything that waited has failed; nobody types a thousand ids."""
     for n in range(3):
@@ -139,7 +117,7 @@ def test_s46_all_failed_operations_are_put_back_together(run: Command, queue: Qu
     run("worker", "--once")
     assert run("jobs", "retry").code == run("jobs", "retry", waiting, "--all").code == 2
     assert run("jobs", "retry", "--all").json == {"pending": 3, "refused": 0}
-    assert run("jobs").json["counts"] == {"REFUSED": {"pending": 3}, "SLOW": {"retrying": 1}}
+    assert run("jobs", "list").json["counts"] == {"REFUSED": {"pending": 3}, "SLOW": {"retrying": 1}}
     assert run("jobs", "retry", "--all", "--text").out == "0 in the queue again.\n"
 
 
@@ -152,7 +130,7 @@ def test_s47_a_model_named_wrongly_stops_the_worker_and_not_the_operations(
     for form in ("--json", "--text"):
         ran = run("worker", "--once", form)
         assert ran.code == 1 and "LLM_BASE_URL is '127.0.0.1:11434'" in ran.err, ran
-    assert run("jobs").json["counts"] == {"COUNTED": {"pending": 1}}
+    assert run("jobs", "list").json["counts"] == {"COUNTED": {"pending": 1}}
     monkeypatch.delenv("LLM_BASE_URL")
     assert "texts are made of what was said" in run("worker", "--once", "--text").err
 
@@ -160,7 +138,9 @@ def test_s47_a_model_named_wrongly_stops_the_worker_and_not_the_operations(
 def test_s47_an_empty_queue_names_the_personas_that_have_work(run: Command, queue: Queue) -> None:
     """The worker serves all of them, this view one; without the hint a full queue looks empty."""
     queue("COUNTED", 1, persona="iris")
-    assert run("jobs", "--text").out == "Nothing is queued for default. Work waits for iris: see --persona-id.\n"
+    assert (
+        run("jobs", "list", "--text").out == "Nothing is queued for default. Work waits for iris: see --persona-id.\n"
+    )
 
 
 def test_l13_a_worker_with_a_schedule_consolidates_too(run: Command, queue: Queue) -> None:

@@ -113,7 +113,7 @@ def test_config_set_stores_a_flag_for_every_process(run: Command, monkeypatch: p
     assert run("config", "set", "contextVerbosity", "4").json == {
         "flag": "CONTEXT_VERBOSITY", "stored": True, "value": "4", "source": "database",
     }  # fmt: skip
-    (row,) = run("config", "show", "CONTEXT_VERBOSITY").json
+    (row,) = run("config", "list", "CONTEXT_VERBOSITY").json
     assert (row["value"], row["source"]) == ("4", "database")
     assert run("config", "set", "CONTEXT_VERBOSITY", "ten").code == 1
     assert "nearest known one is CONTEXT_VERBOSITY" in run("config", "set", "CONTEXT_VERBOSITI", "4").err
@@ -126,7 +126,7 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     made = run("config", "preset", name).json
     assert made["file"] == "config.yaml" and made["flags"] and made["needs"]
     assert run("config", "check").json == []
-    changed = {row["flag"] for row in run("config", "show").json if row["source"] == "file"}
+    changed = {row["flag"] for row in run("config", "list").json if row["source"] == "file"}
     assert changed == set(made["flags"])
     assert run("config", "preset", name).code == 1 and run("config", "preset", name, "--force").code == 0
     assert run("config", "preset", "nothing").code == 2

@@ -216,10 +216,10 @@ def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.Mo
     """G17: the source of each value. G18: check lists all problems at once and exits 1."""
     file = tmp_path / "other.yaml"
     file.write_text("CONTEXT_VERBOSITY: 7\n")
-    (row,) = run("config", "show", "contextVerbosity", "--config", file).json
+    (row,) = run("config", "list", "contextVerbosity", "--config", file).json
     assert (row["flag"], row["value"], row["source"]) == ("CONTEXT_VERBOSITY", "7", "file")
     assert "CONFIG_FILE" not in os.environ
-    assert "CONTEXT_VERBOSITY" not in run("config", "show", "--changed", "--text").out
+    assert "CONTEXT_VERBOSITY" not in run("config", "list", "--changed", "--text").out
     assert run("config", "check").json == []
     file.write_text("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\n")
     bad = run("config", "check", "--config", file, "--text")
@@ -259,9 +259,9 @@ def test_the_persona_has_one_option_and_its_former_name(run: Command) -> None:
         assert run("remember", f"The cat is called {name}.", name, "iris").code == 0
         ran = run("worker", "--once", name, "iris", name, "default", "--text")
         assert ran.err.startswith("Working for iris, default")
-        assert run("jobs", name, "iris").json["persona"] == "iris"
+        assert run("jobs", "list", name, "iris").json["persona"] == "iris"
     assert len(run("search", "cat", "--persona", "iris").json["hits"]) == 2
-    for command in ("token add", "worker", "mcp", "search", "jobs show"):
+    for command in ("token add", "worker", "mcp", "search", "jobs list"):
         shown = run(*command.split(), "--help").out
         assert "--persona-id" in shown and "--persona " not in shown
 
