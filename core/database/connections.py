@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
@@ -28,9 +29,11 @@ Family = Literal["mysql", "sqlite"]
 
 SESSION = (
     "SET time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "
-    "group_concat_max_len = 16777216"
+    "group_concat_max_len = 16777216, wait_timeout = 120"
 )
 """Sent on every connect, so behaviour does not depend on the server's own settings.
+
+A connection that nobody uses is closed by the server after two minutes: others may need its place.
 
 A search has the server join what it finds to one text: of hundreds of rows the driver takes longer than the server.
 """
@@ -108,8 +111,16 @@ def parse_url(url: str) -> Target:
     return Target(parsed, "mysql", False, parsed.render_as_string(hide_password=True))
 
 
+_UNESCAPED = (
+    "DATABASE_URL has a character that separates its parts inside the user or the password. Write %40 for @, %2F for / "
+    "and %3A for : there."
+)
+
+
 def _check_parts(url: URL) -> None:
     """Refuse what no server and no file is reached by, so that no driver fails on it with the password in its error."""
+    if not url.get_backend_name().startswith("sqlite") and "@" in f"{url.host}{url.database}":
+        raise ConfigError(_UNESCAPED, flag="DATABASE_URL")  # a part of the password was taken for host or name
     parts = (url.username, url.password, url.host, url.database, *(str(value) for value in url.query.values()))
     for part in parts:
         if part and ("\0" in part or any("\ud800" <= letter <= "\udfff" for letter in part)):
@@ -124,6 +135,13 @@ def _check_parts(url: URL) -> None:
 def _sqlite(url: URL) -> Target:
     file = url.database or ":memory:"
     in_memory = file == ":memory:"
+    unknown = sorted(set(url.query) - {"mode"})
+    if unknown or url.query.get("mode", "rwc") not in ("ro", "rw", "rwc"):
+        raise ConfigError(
+            "DATABASE_URL has parameters that are not known. Behind the question mark of a SQLite file may stand "
+            "mode=ro, which only reads it.",
+            flag="DATABASE_URL",
+        )
     if not in_memory:
         url = url.set(drivername="sqlite", database=str(resolve_file(file)))
     return Target(url, "sqlite", in_memory, url.render_as_string(hide_password=True))
@@ -253,15 +271,23 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
     for engine in (reading, writing):
         event.listen(engine, "handle_error", failed)
         event.listen(engine, "do_connect", connect)
-        event.listen(engine, "do_connect", _by_socket)
+        event.listen(engine, "do_connect", _log_in)
         event.listen(engine, "checkin", given_back)
 
 
-def _by_socket(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
+def _log_in(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
+    """Connect; a login that needs a package which is not installed is an error of the database like any other."""
+    try:
+        if named.get("unix_socket"):
+            return _by_socket(dialect, positional, named)
+        return dialect.loaded_dbapi.connect(*positional, **named)
+    except RuntimeError as error:
+        raise dialect.loaded_dbapi.OperationalError(failures.NO_LOGIN, str(error)) from None
+
+
+def _by_socket(dialect: Any, positional: Any, named: dict[str, Any]) -> Any:
     """Connect by a Unix socket, and leave none open where the server refuses, as the driver itself does."""
-    path = named.get("unix_socket")
-    if not path:
-        return None
+    path = named["unix_socket"]
     made = dialect.loaded_dbapi.connect(*positional, **named, defer_connect=True)
     line = socket.socket(socket.AF_UNIX)
     try:
@@ -341,26 +367,37 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
         "poolclass": QueuePool,
     }
     alone = common | {"connect_args": arguments | {"cached_statements": KEPT_PLANS}}
-    reading = create_engine(target.url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **alone)
-    writing = create_engine(target.url, **common)
+    url = _file_url(target)
+    reading = create_engine(url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **alone)
+    writing = create_engine(url, **common)
     for engine in (reading, writing):
-        _listen_sqlite(engine, timeout_seconds)
+        _listen_sqlite(engine, timeout_seconds, read_only=target.read_only)
         event.listen(engine, "do_connect", lambda *_: make_private(target))
     return reading, writing
 
 
+def _file_url(target: Target) -> URL:
+    """Return the URL as SQLAlchemy wants it: a mode is a parameter of a file's own URL."""
+    if "mode" not in target.url.query:
+        return target.url
+    query = {"mode": str(target.url.query["mode"]), "uri": "true"}
+    return target.url.set(database=f"file:{quote(str(target.url.database))}", query=query)
+
+
 def make_private(target: Target) -> None:
     """Make the file of a new database so that its owner alone may read it, as SQLite's own files beside it then are."""
-    if target.is_missing and not target.read_only:
+    if target.is_missing and target.url.query.get("mode", "rwc") == "rwc":
         with suppress(OSError):  # SQLite says what is wrong
             os.close(os.open(str(target.url.database), os.O_CREAT | os.O_RDWR, 0o600))
 
 
-def _listen_sqlite(engine: Engine, timeout_seconds: float) -> None:
+def _listen_sqlite(engine: Engine, timeout_seconds: float, *, read_only: bool = False) -> None:
     """Have each connection of an engine set up as it is made."""
 
     def connected(connection: Any, _record: Any) -> None:
         connection.text_factory = decode  # its own fails on bytes that are not UTF-8, and with them the whole statement
+        if read_only:
+            return
         _start_wal(connection, timeout_seconds)
         # What is deleted is overwritten with zeros: else texts that were forgotten stay readable in the file.
         for pragma in ("synchronous = FULL", "foreign_keys = ON", "cache_size = -16000", "secure_delete = ON"):

@@ -11,12 +11,13 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, exc
 
 from ..base.logs import event
-from ..errors import StoreReadError, StoreWriteError
+from ..errors import StoreError, StoreReadError, StoreWriteError
 from ..shapes import now_utc
 from . import connections, failures
 from .ids import Ids
@@ -94,6 +95,8 @@ class Database:
         self._engines: tuple[Engine, Engine] | None = None
         self._given_up: weakref.finalize[Any, Any] | None = None
         """Closes the connections of a handle that nobody has closed, when nobody holds it any more."""
+        self._file: tuple[int, int] | None = None
+        """Device and number of the SQLite file that is open."""
         self._opening = threading.Lock()
         self._single = threading.RLock() if self.target.in_memory else None
         self._tracers: list[list[str]] = []
@@ -184,6 +187,7 @@ class Database:
     def _read(self, statement: Any, ask: Callable[[Connection], Sequence[Any]], source: str) -> Sequence[Any]:
         with self.one_call():
             call: Call = self._local.call
+            self._check_file(StoreReadError)
             for attempt in (1, 2):
                 call.since = time.monotonic()
                 try:
@@ -193,6 +197,7 @@ class Database:
                 except exc.SQLAlchemyError as error:
                     number = failures.error_number(error)
                     call.let_go()
+                    self._make_room(number)
                     in_time = attempt == 1 and call.taken < self.timeout_seconds
                     if not (in_time and (failures.is_lost(error) or number in failures.RETRIED)):
                         failures.raise_store_error(StoreReadError, error, source)
@@ -283,6 +288,7 @@ class Database:
                 told, which the message says.
         """
         unsure = False
+        self._check_file(StoreWriteError)
         with self._bounded() as alone, self._spending():
             for attempt in range(1, TRIES + 1):
                 committing = False
@@ -311,10 +317,40 @@ class Database:
                         if there is not None:
                             return there
                         failures.raise_store_error(StoreWriteError, error, source, failures.UNSURE if unsure else "")
+                    self._make_room(number)
                     self._count_repeat(number)
                     event(logging.INFO, "write_repeated", source=source, number=number, attempt=attempt)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
+
+    def _make_room(self, number: int | None) -> None:
+        """Close our own idle connections where the server takes no more."""
+        if number in failures.CROWDED and self._engines is not None:
+            _dispose(self._engines)
+
+    def _check_file(self, kind: type[StoreError]) -> None:
+        """Notice that the SQLite file was replaced or removed while it was open: what is written there is lost."""
+        if self.family != "sqlite" or self.target.in_memory:
+            return
+        try:
+            facts = Path(str(self.target.url.database)).stat()
+            there = facts.st_dev, facts.st_ino
+        except OSError:
+            there = None
+        if self._file is None or there == self._file:
+            self._file = there
+            return
+        self._file = None
+        with self._opening:
+            if self._engines is not None:
+                _dispose(self._engines)
+                self._engines = None
+        self.caches.clear()
+        raise kind(
+            f"The file of {self.target.shown} was replaced or removed while it was open. Nothing was done. The next "
+            "call opens the file that is there now.",
+            source="DATABASE_URL",
+        )
 
     def _count_repeat(self, number: int | None) -> None:
         self.repeats[number] += 1

@@ -9,7 +9,11 @@ from sqlalchemy import exc
 
 from ..errors import CoreError, StoreError, StoreReadError
 
-RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1180, 3100, 3101})
+RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1203, 1226, 1180, 3100, 3101})
+CROWDED = frozenset({1040, 1203, 1226})
+"""Numbers that say that there are too many connections, of all or of this account."""
+NO_LOGIN = 2059
+"""Number for a login that the driver cannot do as it is installed."""
 """Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
 refused at the commit, by Galera or by group replication."""
 IN_THE_WAY = frozenset({1213, 1020, 1180, 3101})
@@ -42,11 +46,29 @@ _REMEDY = {
     1205: "Another session holds rows that are needed: end it if that lasts (SHOW PROCESSLIST), and try again.",
     1213: "Writers were in each other's way: try again.",
     1040: "The server takes no more connections: raise max_connections, or run fewer processes.",
+    1203: "The account has as many connections as it may have: raise max_user_connections, or run fewer processes.",
+    1226: "The account has used up what it may use (connections or queries): raise its limits, or run fewer processes.",
+    1665: "binlog_format is STATEMENT, which refuses READ COMMITTED writes: SET GLOBAL binlog_format = 'ROW';",
     1053: "The server is shutting down: try again when it is back.",
     3100: "The group of servers refused it: try again, and look whether this server still belongs to the group.",
     3101: "Writers were in each other's way on two servers: try again.",
-    1153: "The text is larger than the server's max_allowed_packet: raise it.",
+    1153: "The text is larger than the server takes in one packet: raise max_allowed_packet (64 MB takes every text).",
 }
+
+
+_REMEDY_SQLITE = {
+    "readonly": "The database file is read only: let this user write it and its folder, or leave out ?mode=ro.",
+    "database is locked": "Another program holds the write lock of the file: end what it does, and try again.",
+    "disk is full": "The disk is full: free space and try again.",
+    "unable to open database file": "The database file cannot be opened: check that it is there, and may be read "
+    "and written with its folder.",
+    "file is not a database": "The file is no SQLite database: correct DATABASE_URL, or restore a backup.",
+    "malformed": "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`.",
+    "disk I/O error": "The disk or the network folder of the file failed: look at its log.",
+}
+"""What SQLite says to what is to be done."""
+LARGE_BYTES = 1 << 20
+"""A statement of this size that ends the connection may be larger than the server takes."""
 
 
 def error_number(error: BaseException) -> int | None:
@@ -91,6 +113,23 @@ def _named_table(said: str) -> str | None:
     return found[1] if found else None
 
 
+def _login_remedy(said: str) -> str:
+    if "ed25519" in said or "pynacl" in said.lower():
+        return (
+            "The account logs in by ed25519, which needs the package PyNaCl: pip install pynacl, or give the account a "
+            "password login."
+        )
+    return "The account's login needs the package cryptography: pip install 'prompt-engine[mysql]'."
+
+
+def _size(error: exc.SQLAlchemyError) -> int:
+    """Return about how many bytes a statement had with its values."""
+    given = getattr(error, "params", None)
+    rows = given if isinstance(given, list) else [given]
+    values = [value for row in rows for value in (row.values() if isinstance(row, dict) else row or ())]
+    return sum(len(value) for value in values if isinstance(value, (str, bytes)))
+
+
 def raise_store_error(kind: type[StoreError], error: exc.SQLAlchemyError, source: str, remedy: str = "") -> NoReturn:
     """Raise the project's own exception for a driver error, without any value that was sent."""
     number = error_number(error)
@@ -105,8 +144,11 @@ def raise_store_error(kind: type[StoreError], error: exc.SQLAlchemyError, source
             number = 1021
         elif "file is not a database" in said:
             number = 26
-        elif "unable to open database file" in said:
-            remedy = remedy or "The database file cannot be opened: check that its folder exists and may be written."
+        remedy = remedy or next((told for words, told in _REMEDY_SQLITE.items() if words in said), "")
+    elif number == NO_LOGIN:
+        remedy = remedy or _login_remedy(str(original))
+    elif is_lost(error) and _size(error) >= LARGE_BYTES:
+        remedy = remedy or _REMEDY[1153]
     elif number == 2003 and "CERTIFICATE" in str(original):
         remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
     if number in (1146, 1142):

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 BITS = 22
 """Bits of an id below its milliseconds."""
+_LOST_CLOCK_BITS = 52
+"""Ids below this are of the first twelve days of 2020, when nobody used this program."""
 
 
 class Ids:
@@ -28,7 +30,10 @@ class Ids:
             return []
         milliseconds = max(0, int((self._clock() - _START).total_seconds() * 1000))
         with self._lock:
-            if milliseconds > self._last >> BITS:
+            if not (milliseconds or self._last):
+                # A clock before the start: each process begins elsewhere, below every id of a clock that is right.
+                first = secrets.randbelow(1 << _LOST_CLOCK_BITS) + 1
+            elif milliseconds > self._last >> BITS:
                 first = (milliseconds << BITS) + secrets.randbelow(1 << (BITS - 1))
             else:
                 first = self._last + 1

@@ -1,0 +1,195 @@
+"""Opening a database, and what people are told when that fails."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import stat
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from sqlalchemy import text
+
+from core.database import connections, failures
+from core.database.engine import Database
+from core.database.ids import Ids
+from core.db import insert_memory, open_database
+from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
+from core.synth_core_memory import search_memories
+from core.upkeep import check
+
+SERVERS = pytest.mark.engines("mariadb", "mysql")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A database with one memory, closed."""
+    path = tmp_path / "own.db"
+    db = open_database(f"sqlite:///{path}")
+    insert_memory("Ann likes green tea", "ann", "chat", ["tea"], db=db)
+    db.close()
+    return path
+
+
+def test_g28_a_clock_before_2020_still_gives_each_process_ids_of_its_own() -> None:
+    """A board without a battery starts in 1970: two processes that count from 1 overwrite each other."""
+    past = datetime(1970, 1, 1, tzinfo=UTC)
+    first, second = Ids(lambda: past), Ids(lambda: past)
+    mine, theirs = first.take(100), second.take(100)
+    assert not set(mine) & set(theirs)
+    assert mine == sorted(set(mine))
+    assert max(mine + theirs) < Ids(lambda: datetime(2026, 1, 1, tzinfo=UTC)).one()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://ann:pa@zebra@host/name",
+        "mysql://ann:p@zebra@zebra@host:3306/name",
+        "mysql://ann:zebra/x@y@host/name",
+        "mysql://ann:a?b@zebra@host/name",
+        "mysql+pymysql://ann:pa@zebra@host/name?tls=off",
+    ],
+)
+def test_f56_a_password_with_an_unescaped_sign_is_never_shown(url: str) -> None:
+    """It would be taken for a host, and shown wherever hosts are."""
+    with pytest.raises(ConfigError, match="%40") as caught:
+        Database(url)
+    assert "zebra" not in str(caught.value)
+
+
+def test_f56_an_escaped_password_is_taken() -> None:
+    """What the message asks for works, and a question mark's values may have any sign."""
+    target = connections.parse_url("mysql://ann:pa%40ss%2Fword@host/name?unix_socket=/run/my@sock")
+    assert (target.url.password, target.url.host) == ("pa@ss/word", "host")
+    assert "word" not in target.shown
+
+
+@pytest.mark.parametrize("query", ["cache=shared", "mode=memory", "uri=true", "mode=ro&timeout=5"])
+def test_parameters_of_a_file_that_are_not_known_are_refused(tmp_path: Path, query: str) -> None:
+    """A parameter that is neither obeyed nor refused does something else than was asked for."""
+    with pytest.raises(ConfigError, match="mode=ro"):
+        Database(f"sqlite:///{tmp_path}/x.db?{query}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mode_ro_reads_and_never_writes(file: Path) -> None:
+    """Nothing is stored, the message says why, and no file is made where there is none."""
+    db = open_database(f"sqlite:///{file}?mode=ro")
+    assert len(search_memories(keywords=["tea"], db=db)) == 1
+    with pytest.raises(StoreWriteError, match="read only"):
+        insert_memory("Bob likes cake", "bob", "chat", [], db=db)
+    assert [one for one in check.check_server(db) if one.severity == "error"] == []
+    db.close()
+    with pytest.raises(StoreError, match="cannot be opened"):
+        open_database(f"sqlite:///{file.with_name('none.db')}?mode=ro")
+    assert not file.with_name("none.db").exists()
+
+
+def test_a_new_file_is_private_from_its_creation(tmp_path: Path) -> None:
+    """Whoever has an account on the machine must not read what people said; nor in the files beside it."""
+    path = tmp_path / "own.db"
+    db = open_database(f"sqlite:///{path}")
+    insert_memory("Ann likes green tea", "ann", "chat", [], db=db)
+    assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.glob("own.db*")} == {0o600}
+    db.close()
+
+
+def test_f52_a_locked_file_is_told_as_what_it_is(file: Path) -> None:
+    """Another program's open transaction, and not a damaged database."""
+    db = Database(f"sqlite:///{file}", timeout_seconds=0.3)
+    holder = sqlite3.connect(file, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreWriteError, match="write lock"):
+        insert_memory("Bob likes cake", "bob", "chat", [], db=db)
+    holder.close()
+    db.close()
+
+
+@pytest.mark.parametrize("how", ["replaced", "removed"])
+def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: Path, how: str) -> None:
+    """Else every write goes into a file that nobody can open any more."""
+    copy = file.with_name("backup.db")
+    shutil.copy(file, copy)
+    db = open_database(f"sqlite:///{file}")
+    insert_memory("before", "ann", "chat", [], db=db)
+    if how == "replaced":
+        copy.replace(file)
+    else:
+        file.unlink()
+    with pytest.raises(StoreWriteError, match="replaced or removed"):
+        insert_memory("lost", "ann", "chat", [], db=db)
+    if how == "replaced":
+        for beside in ("-wal", "-shm"):
+            file.with_name(file.name + beside).unlink(missing_ok=True)
+        insert_memory("afterwards", "ann", "chat", [], db=db)
+        with sqlite3.connect(file) as other:
+            stored = [row[0] for row in other.execute("SELECT content FROM memories ORDER BY id")]
+        assert stored == ["Ann likes green tea", "afterwards"]
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("'pynacl' package is required for ed25519_password auth method", "PyNaCl"),
+        ("'cryptography' package is required for sha256_password or caching_sha2_password", "prompt-engine[mysql]"),
+    ],
+)
+def test_f52_a_login_that_needs_a_package_is_told_as_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, said: str, told: str
+) -> None:
+    """The driver raises a RuntimeError, which reached the host as a traceback."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(said)
+
+    monkeypatch.setattr(pymysql, "connect", refuse)
+    db = Database("mysql://ann:secret@127.0.0.1:1/name", timeout_seconds=1)
+    with pytest.raises(StoreReadError) as caught:
+        db.read(text("SELECT 1"), source="test")
+    assert told in str(caught.value)
+
+
+@SERVERS
+def test_d34_too_many_connections_of_an_account_are_waited_for_and_explained(fresh_migrated_url: str) -> None:
+    """1226 and 1203: our own idle connections are closed, and the call is tried again."""
+    root = Database(fresh_migrated_url)
+    name, user = str(root.target.url.database), f"u{abs(hash(fresh_migrated_url)) % 10**8}"
+    for statement in (
+        f"CREATE USER {user}@'%' IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 1",
+        f"GRANT ALL ON `{name}`.* TO {user}@'%'",
+    ):
+        root.transaction(lambda c, s=statement: c.exec_driver_sql(s.replace("%", "%%")), source="test")
+    url = root.target.url.set(username=user, password="secret").render_as_string(hide_password=False)
+    mine, other = Database(url, timeout_seconds=3), Database(url, timeout_seconds=3)
+    assert mine.read(text("SELECT 1"), source="test")[0][0] == 1
+    mine.transaction(lambda c: c.execute(text("SELECT 1")).scalar(), source="test")  # its idle reader gave way
+    with pytest.raises(StoreReadError, match="connections") as caught, mine.connection(source="test"):
+        other.read(text("SELECT 1"), source="test")
+    assert caught.value.number in failures.CROWDED
+    mine.close()
+    threading.Event().wait(0.1)
+    assert other.read(text("SELECT 1"), source="test")[0][0] == 1
+    other.close()
+    root.transaction(lambda c: c.exec_driver_sql(f"DROP USER {user}@'%%'"), source="test")
+    root.close()
+
+
+@SERVERS
+def test_f52_a_text_larger_than_the_packet_is_told_as_what_it_is(fresh_migrated_url: str) -> None:
+    """The server closes the connection, which looks like a network that failed."""
+    db = Database(fresh_migrated_url, timeout_seconds=5)
+    before = db.read(text("SELECT @@GLOBAL.max_allowed_packet"), source="test")[0][0]
+    db.transaction(lambda c: c.exec_driver_sql("SET GLOBAL max_allowed_packet = 1048576"), source="test")
+    db.close()
+    try:
+        with pytest.raises(StoreWriteError, match="max_allowed_packet"):
+            insert_memory("a" * 3_000_000, "ann", "chat", [], db=db)
+    finally:
+        db.transaction(lambda c: c.exec_driver_sql(f"SET GLOBAL max_allowed_packet = {before}"), source="test")
+        db.close()
