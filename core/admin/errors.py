@@ -84,7 +84,7 @@ def answer_core_error(error: CoreError) -> JSONResponse:
     judged = cause if isinstance(cause, StoreError) else error  # an import that the database ended
     status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
     if status == 503:
-        logs.warning("admin_unavailable", error=type(error).__name__)
+        logs.warning("request_unavailable", error=type(error).__name__)
     headers = {"Retry-After": "5"} if isinstance(judged, StoreError) else None
     return build_refusal(status, str(error), word, fields=getattr(error, "fields", ()), headers=headers)
 
@@ -131,8 +131,8 @@ def answer_http_error(error: HTTPException) -> JSONResponse:
 
 def answer_failure(error: Exception) -> JSONResponse:
     """Return the answer for what nobody foresaw; its class goes to the log, its text and trace stay at debug level."""
-    logs.event(logging.ERROR, "admin_failed", error=type(error).__name__)
-    logs.logger.debug("admin_failed", exc_info=error)
+    logs.event(logging.ERROR, "request_failed", error=type(error).__name__)
+    logs.logger.debug("request_failed", exc_info=error)
     return build_refusal(500, FAILED, "failed")
 
 

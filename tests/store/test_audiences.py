@@ -12,9 +12,13 @@ from sqlalchemy import Connection
 
 from core.audience import table as audiences
 from core.audience.rules import AudienceKey
+from core.chat_history_cache import delete_chat_message, save_chat_message
+from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.database.schema import audiences as table
+from core.prompt_engine import build_json_prompt
 from core.scope import Scope
+from core.synth_core_memory import search_memories
 from tests.store.world import count, open_db, own_scope, rows_of
 
 
@@ -92,3 +96,48 @@ def test_f4_hostile_references_are_kept_apart(db: Database, scope: Scope, ref: s
     one = make(db, scope, AudienceKey("direct", "", "x" + ref))
     other = make(db, scope, AudienceKey("direct", "", "x" + ref + " "))
     assert one != other and make(db, scope, AudienceKey("direct", "", "x" + ref)) == one
+
+
+def in_chat(scope: Scope, conversation: str, who: str, privacy: str | None) -> Scope:
+    """Return the scope of a person in a conversation."""
+    return Scope(scope.persona, conversation, who, privacy=privacy)  # type: ignore[arg-type]
+
+
+def test_f82_a_separate_chat_shares_only_what_its_person_asked_to_keep(db: Database, scope: Scope) -> None:
+    """Both ways between separate and direct conversations, and with nobody else; a parent does not open a thread."""
+    ann, other = "web/ann", "web/bob"
+    places = {
+        "direct": in_chat(scope, ann, ann, "direct"),
+        "one": in_chat(scope, "web/ann/one", ann, "separate"),
+        "two": in_chat(scope, "web/ann/two", ann, "separate"),
+    }
+    for name in ("one", "direct", "two"):  # the parent comes after a thread of it
+        save_chat_message(places[name].conversation, f"A dragon in {name}", "Ann", db=db, scope=places[name])
+        assert add_saved_memory(f"Ann fears the dragon of {name}", db=db, scope=places[name]).stored
+    for name, here in places.items():
+        for asked in (here, in_chat(scope, str(here.conversation), ann, None)):  # as stored, whatever is said later
+            found = search_memories(keywords=["dragon"], limit=50, db=db, scope=asked)
+            lines = {hit["snippet"] for hit in found if hit["source"] == "chat_history"}
+            saved = {hit["snippet"] for hit in found if hit["source"] == "memories"}
+            assert lines == {f"A dragon in {name}"}
+            assert saved == {f"Ann fears the dragon of {each}" for each in places}
+        prompt = build_json_prompt({"text": "The dragon?", "interface_path": here.conversation}, db=db, scope=here)
+        shown = str(prompt)
+        assert all(f"fears the dragon of {each}" in shown for each in places)
+        assert all((f"dragon in {each}" in shown) is (each == name) for each in places)
+    for asked in (
+        in_chat(scope, other, other, "direct"),
+        in_chat(scope, "web/bob/one", other, "separate"),
+        in_chat(scope, "web/room", ann, "restricted"),
+        in_chat(scope, "web/hall", ann, "public"),
+    ):
+        assert search_memories(keywords=["dragon"], limit=50, db=db, scope=asked) == []
+
+
+def test_f82_what_was_kept_of_a_deleted_message_of_a_separate_chat_goes_too(db: Database, scope: Scope) -> None:
+    """It stands in another audience than the message."""
+    here = in_chat(scope, "web/ann/one", "web/ann", "separate")
+    save_chat_message("web/ann/one", "Remember: I like tea", "Ann", db=db, scope=here, message_id="m1")
+    assert add_saved_memory("Ann likes tea", message_id="m1", db=db, scope=here).stored
+    delete_chat_message("m1", interface_path="web/ann/one", db=db, scope=here)
+    assert search_memories(keywords=["tea"], db=db, scope=here) == []

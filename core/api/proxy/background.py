@@ -14,6 +14,8 @@ from .messages import find_last_user, read_question, read_text
 
 SHORT_TOKENS = 64
 """An answer of at most this many tokens is asked for by programs, not by people."""
+READ_CHARS = 10_000
+"""Instructions stand at the beginning or the end of a longer message."""
 COMMAND_CHARS = 2500
 """A longer system message describes a persona, and asks for nothing."""
 
@@ -30,7 +32,8 @@ _LIMIT = re.compile(
     r"|\bwithout any\b|\bremove enclosing\b|\bjson (?:format|object)\b|\bignore (?:all )?previous instructions\b"
     r"|\b(?:only|just)[\w* ]{0,12} (?:return|give|provide|output|respond|reply|the (?:title|name|summary))\b"
     r"|\b(?:return|give|provide|output|respond|reply)[\w* ]{0,12} (?:only|exclusively)\b"
-    r"|\bto use as a prompt\b|不要|字以内|字内|直接返回|只返回",
+    r"|\bto use as a prompt\b|\bstrictly\b|\bno other (?:text|words)\b|\bnew summary\s*:"
+    r"|不要|字以内|字内|直接返回|只返回",
     re.IGNORECASE,
 )
 """How it says that a program reads the answer. A person may say one of these, or two."""
@@ -45,13 +48,14 @@ _QUOTED_CHAT = re.compile(
 _IGNORE = r"(?:ignore (?:all )?previous instructions|pause your roleplay)\b"
 _OPENING = re.compile(rf"\A\W*(?:task:|{_IGNORE})", re.IGNORECASE)
 _OPENED = re.compile(r"\b(?:title|tags|follow-up|queries|emoji|json)\b", re.IGNORECASE)
-_ORDER = re.compile(
-    rf"\A\W*(?:{_IGNORE}\W*)?(?:please )?(?:briefly )?(?:summari[sz]e|classify|简要总结|总结|使用"
-    r"|(?:generate|create|write|provide|give|suggest|name)\b[^.\n]{0,80}\b(?:title|topic|tags?|summary|keywords?|name)\b)",
-    re.IGNORECASE,
+_ORDER = (
+    rf"\W*(?:{_IGNORE}\W*)?(?:please )?(?:briefly )?(?:summari[sz]e|classify|简要总结|总结|使用"
+    r"|(?:generate|create|write|provide|give|suggest|name)\b[^.\n]{0,80}\b(?:title|topic|tags?|summary|keywords?|name)\b)"
 )
-"""How a system message begins that wants something else than the persona's next line."""
-_OTHER_LINE = re.compile(r"\A\W*(?:write your next reply from|continue\b|pause your roleplay)", re.IGNORECASE)
+"""What a system message says that wants something else than the persona's next line."""
+_ORDER_FIRST = re.compile(rf"\A{_ORDER}", re.IGNORECASE)
+_ORDER_WITHIN = re.compile(rf"(?:\A|[.!\n]){_ORDER}", re.IGNORECASE)
+_OTHER_LINE = re.compile(rf"\A\W*(?:write your next reply from|continue\b|{_IGNORE})", re.IGNORECASE)
 """What role-play front ends append as a system message where the answer is no next line of the persona."""
 
 
@@ -74,9 +78,10 @@ def name_background(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
 
 def is_task(messages: Sequence[Any], last: int) -> bool:
     """Return whether the last message is a front end's own: it wants a result, says how short, and means the chat."""
-    asked = read_question(messages[last].get("content"))
+    question = read_question(messages[last].get("content"))
+    asked = question if len(question) <= READ_CHARS else f"{question[:READ_CHARS]}\n{question[-READ_CHARS:]}"
     before, behind = _read_commands(messages[:last]), _read_commands(messages[last + 1 :])
-    if any(_OTHER_LINE.match(text) or (_ORDER.match(text) and _is_request(text)) for text in behind):
+    if any(_OTHER_LINE.match(text) or (_ORDER_FIRST.match(text) and _is_request(text)) for text in behind):
         return True
     roles = [each.get("role") for each in messages if isinstance(each, dict)]
     if roles.count("user") > 1 or "assistant" in roles:
@@ -85,8 +90,9 @@ def is_task(messages: Sequence[Any], last: int) -> bool:
         return True
     if _OPENING.match(asked) and _OPENED.search(asked) and _LIMIT.search(asked):
         return True
-    is_quoting = bool(_QUOTED_CHAT.search(asked))
-    return is_quoting and (_is_request(asked) or any(_ORDER.match(text) and _is_request(text) for text in before))
+    if not _QUOTED_CHAT.search(asked):
+        return False
+    return _is_request(asked) or any(_ORDER_WITHIN.search(text) and _is_request(text) for text in before)
 
 
 def _is_request(text: str, limits: int = 1) -> bool:

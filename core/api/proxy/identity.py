@@ -8,7 +8,7 @@
 | conversation `7`, no user | `proxy/%chat-7` | `proxy/%chat-7` |
 | nothing | `proxy/%token-1` | `proxy/%token-1` |
 
-In an id `%` and `/` are escaped, so no id can begin with `%room-`.
+In an id `%` and `/` are escaped, so no id can begin with `%room-`. A user called `self` is `%self`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from urllib.parse import unquote
 
 from ...errors import MessageError, ScopeError
 from ...scope import Privacy
+from ...shapes import PERSONA_SENDER
 from ...tokens.shapes import AccessToken
 
 INTERFACE = "proxy"
@@ -187,5 +188,7 @@ def _first_text(values: Mapping[str, Any], *names: str) -> str:
 
 
 def _escape(part: str) -> str:
-    """Return an id as a part of a key, in which a slash divides parts."""
+    """Return an id as a part of a key, in which a slash divides parts and `self` is the persona."""
+    if part == PERSONA_SENDER:
+        return f"%{part}"
     return part.replace("%", "%25").replace("/", "%2F")

@@ -264,7 +264,7 @@ async def _chain(content: bytes, request: Request) -> AsyncIterator[bytes]:
 def has_dots(path: str) -> bool:
     """Return whether a path leaves its folder, however often it is encoded."""
     for _ in range(4):
-        if any(part in (".", "..") for part in path.replace("\\", "/").split("/")):
+        if any(part.partition(";")[0] in (".", "..") for part in path.replace("\\", "/").split("/")):
             return True
         decoded = unquote(path)
         if decoded == path:

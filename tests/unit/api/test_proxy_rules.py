@@ -132,6 +132,11 @@ def system(text: str) -> dict[str, str]:
     return {"role": "system", "content": text}
 
 
+def test_f83_a_user_called_self_is_not_the_persona() -> None:
+    """Else what they say stands as the persona's own words."""
+    assert key({"X_User_Id": "self"}) == "proxy/%self" != key({"X_User_Id": "%self"})
+
+
 HISTORY = [user("I have a cat."), {"role": "assistant", "content": "What is its name?"}]
 
 PERSON = [
@@ -225,6 +230,26 @@ TASKS = [
         user('[{"role": "user", "content": "hi"}]'),
     ],
 ]
+# As LobeChat, TypingMind and an older LibreChat ask.
+TASKS += [
+    [
+        system("You sum up conversations. Generate a concise title of the conversation.\n- Output ONLY the title."),
+        user("user: hi\nassistant: hello"),
+    ],
+    [
+        *HISTORY,
+        user(
+            "What would be a short and relevant title for this chat? You must strictly answer with only the title, no "
+            "other text is allowed."
+        ),
+    ],
+    [
+        user(
+            "Summarize the conversation by integrating new lines into the current summary.\n\nNew lines:\nHuman: hi\n"
+            "AI: hello\n\nNew summary:"
+        )
+    ],
+]
 
 
 @pytest.mark.parametrize("messages", PERSON, ids=range(len(PERSON)))
@@ -245,6 +270,7 @@ def test_r37_what_a_front_end_asks_beside_the_chat_is_no_turn(messages: list[Any
         ("/v1/models", False), ("/v1/models/a..b", False), ("/v1/files/%C3%A4", False), ("/v1/../admin", True),
         ("/v1/%2e%2e/admin", True), ("/v1/%2E./x", True), ("/v1/%252e%252e/x", True), ("/v1/a%2f..%2fb", True),
         ("/v1/..%5cx", True), ("/v1/./x", True),
+        ("/v1/..;/x", True),
     ],
 )  # fmt: skip
 def test_r37_a_path_that_leaves_its_folder_is_known_however_it_is_encoded(path: str, leaves: bool) -> None:
