@@ -220,7 +220,6 @@ update_message_inclusion_flags = _awaitable(stories.update_message_inclusion_fla
 
 add_facts_with_meta = _awaitable(lifelong.add_facts_with_meta)
 classify_items = _awaitable(lifelong.classify_items)
-compact = _awaitable(lifelong.compact)
 consolidate_history = _awaitable(lifelong.consolidate_history)
 deep_consolidation = _awaitable(lifelong.deep_consolidation)
 delete_item = _awaitable(lifelong.delete_item)

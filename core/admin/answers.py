@@ -52,7 +52,7 @@ class ItemAnswer(BaseModel):
 class FormerAnswer(BaseModel):
     """What became of an item that holds no more, as far as what is stored tells."""
 
-    why: Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "unknown"] = Field(
+    why: Literal["replaced", "dropped", "expired", "pruned", "deleted", "unknown"] = Field(
         description="unknown: it was deleted by hand, or pruned on demand.", examples=["expired"]
     )
     by: str = Field(description="model, or the kind of the run: cycle or deep; blank where it is not known.")

@@ -6,21 +6,19 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from .. import lifelong
 from ..conversations.table_saved import REPLACED
 from ..database.engine import Database
-from ..errors import ItemNotFoundError
-from ..lifelong import table_compaction, table_runs
+from ..lifelong import table_runs
 from ..memories import table_history
 from ..memories.rules_retention import KEPT_KINDS
 
-Why = Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "unknown"]
-"""merged: one of several that compaction made one of. replaced: another item says it now. dropped: left out when what
+Why = Literal["replaced", "dropped", "expired", "pruned", "deleted", "unknown"]
+"""replaced: another item says it now. dropped: left out when what
 was saved was written anew. expired: a session item whose time was over. pruned: by a run, for its age or importance.
 deleted: by hand, since nothing else takes it. unknown: deleted by hand, or pruned on demand."""
 
 PRUNING = frozenset({"cycle", "deep"})
-"""Kinds of runs that prune; compaction counts as pruned what it replaced."""
+"""Kinds of runs that prune."""
 RUNS = 200
 """Newest runs that are looked at."""
 
@@ -39,7 +37,6 @@ def find_cause(
     item: Mapping[str, Any],
     notes: Sequence[Mapping[str, str]] = (),
     ran: Sequence[Mapping[str, Any]] = (),
-    successor: Mapping[str, Any] | None = None,
 ) -> Former | None:
     """Return why an item holds no more, None for one that holds."""
     archived_at = _parse_time(item["archived_at"])
@@ -47,8 +44,6 @@ def find_cause(
         return None
     own = [one for one in reversed(notes) if one["reason"] and one["text"] == item["text"]]
     if item["superseded_by"] is not None:
-        if successor is not None and successor["source"] == table_compaction.BY:
-            return Former("merged", successor["provenance"])
         # An item that was edited and edited back has a note of its text too, of another reason.
         return Former("replaced", next((one["changed_by"] for one in own if one["reason"] == REPLACED), ""))
     assert archived_at is not None
@@ -88,16 +83,3 @@ def find_reasons(db: Database, persona: str, items: Sequence[Mapping[str, Any]])
     run_rows = [row._mapping for row in table_runs.read_newest(db, persona, RUNS)]
     reasons = {item["id"]: find_cause(item, notes.get(item["id"], ()), run_rows) for item in former}
     return {row_id: one for row_id, one in reasons.items() if one is not None}
-
-
-def find_reason(db: Database, persona: str, item: Mapping[str, Any], asking: Mapping[str, Any]) -> Former | None:
-    """Return what became of one item; None for one that holds."""
-    reason = find_reasons(db, persona, [item]).get(item["id"])
-    if reason is None or reason.why != "replaced":
-        return reason
-    try:
-        successor = lifelong.get_item(item["superseded_by"], **asking)
-    except ItemNotFoundError:
-        return reason
-    merged = find_cause(item, successor=successor)
-    return merged if merged is not None and merged.why == "merged" else reason

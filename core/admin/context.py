@@ -22,7 +22,7 @@ class AdminContext:
     settings: GivenSettings = None
     """As doors take them; None for those of the process."""
     model: Any = None
-    """What consolidation and compaction ask; None for that of the process."""
+    """What consolidation asks; None for that of the process."""
     prefix: str = "/admin"
     """What every path begins with; neither blank nor ending in a slash."""
     token: str = field(default="", repr=False)

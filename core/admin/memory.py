@@ -140,7 +140,7 @@ def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as
 def _read_item(admin: AdminCall, row_id: int) -> OneItemAnswer:
     asking = {"operator": True, **admin.asking}
     item = lifelong.get_item(row_id, **asking)
-    former = archive_reasons.find_reason(admin.call.db, item["persona"], item, asking)
+    former = archive_reasons.find_reasons(admin.call.db, item["persona"], [item]).get(item["id"])
     return OneItemAnswer.model_validate({**item, "former": former and former._asdict()})
 
 

@@ -122,7 +122,7 @@ _add_group(
 _add_group(
     "memory",
     "Make facts of what was said; archive, join and check them.",
-    {"consolidate": memory.consolidate, "prune": memory.prune, "compact": memory.compact, "health": memory.health},
+    {"consolidate": memory.consolidate, "prune": memory.prune, "health": memory.health},
 )
 _add_group(
     "recap",

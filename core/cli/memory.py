@@ -12,7 +12,7 @@ from . import output
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..memories.shapes import Compacted, CycleResult, Health, Pruned
+    from ..memories.shapes import CycleResult, Health, Pruned
 
 DeepOption = Annotated[
     bool, typer.Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
@@ -27,8 +27,6 @@ ImportanceOption = Annotated[
     float | None, typer.Option("--max-importance", metavar="0-1", help="PRUNE_MAX_IMPORTANCE.", show_default=False)
 ]
 ModeOption = Annotated[str | None, typer.Option("--mode", metavar="any|all", help="PRUNE_MODE.", show_default=False)]
-MinAgeOption = Annotated[int, typer.Option("--min-age-days", metavar="DAYS", min=1, help="Younger items stay.")]
-BatchOption = Annotated[int, typer.Option("--batch", metavar="ITEMS", min=2, help="Most items that become one.")]
 NoIndexOption = Annotated[
     bool, typer.Option("--no-index", help="Leave the search index out; comparing it reads every text.")
 ]
@@ -96,27 +94,6 @@ def prune(
     run.answer({**facts, "notes": done.notes}, lambda: _print_pruned(done, dry_run))
 
 
-def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, dry_run: DryRunOption = False) -> None:
-    """Make one item of many old ones that share a tag.
-
-    The model of LLM_BASE_URL writes the text; items are archived only after theirs has been stored and read back.
-    """
-    from .. import lifelong, llm
-
-    compactions: list[Compacted] = []
-    try:
-        while True:
-            done = lifelong.compact(None, min_age_days, batch, dry_run=dry_run, **run.asking())
-            compactions.append(done)
-            if done.id is None:
-                break
-            if not run.as_json:
-                output.note(f"{done.archived} items tagged {output.clean(done.tag)} became item {done.id}.")
-    finally:
-        llm.close()
-    run.answer([asdict(each) for each in compactions], lambda: _print_compacted(compactions, dry_run))
-
-
 def health(run: Run, no_index: NoIndexOption = False) -> None:
     """Count the items, and what about them wants looking after. Changes nothing."""
     from .. import lifelong
@@ -138,17 +115,6 @@ def _print_pruned(done: Pruned, dry_run: bool) -> None:
         output.table(("item", "because of"), [(id_, ", ".join(why)) for id_, why in done.items[:_SHOWN]])
     if len(done.items) > _SHOWN:
         output.say(f"and {len(done.items) - _SHOWN} more")
-
-
-def _print_compacted(compactions: list[Compacted], dry_run: bool) -> None:
-    last = compactions[-1]
-    if dry_run and last.sources:
-        ids = ", ".join(str(each) for each in last.sources)
-        output.say(f"Items tagged {output.clean(last.tag)} that would become one: {ids}")
-        return
-    output.say(f"{sum(each.archived for each in compactions)} items became {len(compactions) - 1}.")
-    if last.reason != "nothing_to_compact":
-        output.say(output.sentence(f"it ended because of: {last.reason}"), style="yellow")
 
 
 def _print_health(figures: Health) -> None:

@@ -159,13 +159,6 @@ REGISTRY: tuple[Registered, ...] = (
     ),
     Registered("relationship_log", "persona", participant=("user_id",)),
     Registered("consolidation_runs", "persona", texts=("reason", "error"), conversation=("conversation_key",)),
-    Registered(
-        "archived_memories",
-        "persona",
-        texts=("tag", "summary", "source_ids", "llm_model", "notes", "created_by"),
-        row_of=("memory_id",),
-        row_table="memories",
-    ),
     Registered("search_vector", "audience", row_of=("row_id",), row_table="*", derived=True),
     Registered("search_vector_version", "audience", derived=True),
     Registered("search_vector_gone", "audience", row_of=("row_id",), row_table="*", derived=True),

@@ -1,12 +1,12 @@
-"""The tables of relationships, consolidation and compaction."""
+"""The tables of relationships and consolidation."""
 
 from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table, text
 from sqlalchemy.types import Date
 
-from .dialects import ID, LONG_TEXT, SMALL, Decimal, Time, name_type
-from .schema_base import checks, json_text, key, persona, table
+from .dialects import ID, SMALL, Time, name_type
+from .schema_base import key, persona, table
 
 user_relationships: Table = table(
     "user_relationships",
@@ -57,30 +57,4 @@ consolidation_runs: Table = table(
     PrimaryKeyConstraint("id"),
     # what ran last
     Index("ix_runs_persona", "persona_id", "id"),
-)
-
-archived_memories: Table = table(
-    "archived_memories",
-    Column("id", ID, nullable=False, autoincrement=False),
-    persona(),
-    Column("audience_id", ID, nullable=False, server_default=text("0")),
-    json_text("tag"),
-    Column("summary", LONG_TEXT, nullable=False),
-    json_text("source_ids"),
-    Column("source_count", Integer, nullable=False, server_default=text("0")),
-    Column("llm_model", name_type(100), nullable=False, server_default=text("''")),
-    Column("confidence", Decimal(4, 3), nullable=True),
-    Column("notes", LONG_TEXT, nullable=True),
-    Column("compaction_level", Integer, nullable=False, server_default=text("1")),
-    Column("total_source_chars", Integer, nullable=False, server_default=text("0")),
-    Column("summary_chars", Integer, nullable=False, server_default=text("0")),
-    Column("created_by", name_type(100), nullable=False, server_default=text("''")),
-    Column("created_at", Time(), nullable=True),
-    Column("memory_id", ID, nullable=True),
-    PrimaryKeyConstraint("id"),
-    # what was made of many, in order
-    Index("ix_archived_persona", "persona_id", "id"),
-    # what a memory was made of: forgetting
-    Index("ix_archived_memory", "persona_id", "memory_id"),
-    *checks("archived", "tag", "source_ids"),
 )

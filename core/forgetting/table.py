@@ -33,7 +33,7 @@ from ..database.schema import (
 from ..database.schema import conversations as conversation_table
 from ..database.schema_base import metadata
 from ..database.schema_faces import access_tokens
-from ..database.schema_lifelong import archived_memories, relationship_log, user_relationships
+from ..database.schema_lifelong import relationship_log, user_relationships
 from ..database.schema_recent import conversation_summaries, short_term_memories
 from ..database.schema_semantic import search_vector_gone, search_vector_version
 from ..database.schema_stories import memory_jobs
@@ -314,7 +314,6 @@ def _delete_in_audiences(removal: Removal, rooms: Collection[int]) -> None:
     for part in chunks(sorted(rooms), AT_ONCE):
         table_items.remove_all_summaries(removal, _Z.audience_id.in_(part))
         removal.delete(short_term_memories, _S.audience_id.in_(part))
-        removal.delete(archived_memories, archived_memories.c.audience_id.in_(part))
         removal.delete(stored_values, _V.audience_id.in_(part))
 
 

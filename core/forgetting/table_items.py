@@ -13,7 +13,6 @@ from ..conversations import table_ended
 from ..database.bulk import chunks
 from ..database.rows import read_list
 from ..database.schema import chat_history_cache, memories
-from ..database.schema_lifelong import archived_memories
 from ..database.schema_recent import conversation_summaries
 from ..database.schema_values import stored_values
 from ..database.sources import MEMORIES
@@ -23,7 +22,7 @@ from .table_rows import AT_ONCE, Removal
 CONSOLIDATION = "CONSOLIDATION"
 REASON = "forgotten"
 _MADE = ("model", "extract")
-_M, _A, _C, _Z = memories.c, archived_memories.c, chat_history_cache.c, conversation_summaries.c
+_M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c
 
 
 @dataclass
@@ -31,10 +30,8 @@ class _Going:
     """Items that go, and what becomes of those around them."""
 
     ids: set[int]
-    notes: set[int] = field(default_factory=set)
-    """Rows of archived_memories."""
     undone: set[int] = field(default_factory=set)
-    """Items made of many, of which some go: what else they were made of comes back."""
+    """Items whose taking the place of others is undone: those come back."""
     left: set[int] = field(default_factory=set)
     """Messages that stay, of which items that go were made."""
 
@@ -59,15 +56,8 @@ def remove_items(
     going.undone |= set(withdrawn)
     if messages:
         _made_of_messages(removal, going, messages)
-    _made_of_items(removal, going)
     _bring_back(removal, going)
     _let_go(removal, going.ids)
-    for part in chunks(sorted(going.notes), AT_ONCE):
-        for text in removal.connection.execute(
-            select(_A.summary).where(_A.persona_id == removal.persona, _A.id.in_(part))
-        ).scalars():
-            removal.note_words(text)
-    removal.delete_in(archived_memories, _A.id, going.notes)
     removal.delete_history(memories, going.ids)
     removal.delete_in(stored_values, stored_values.c.memory_id, going.ids)
     removal.delete_rows(MEMORIES, going.ids)
@@ -85,26 +75,6 @@ def _made_of_messages(removal: Removal, going: _Going, messages: Collection[int]
             going.ids.add(row.id)
             if row.provenance in _MADE:
                 going.left |= sources - gone
-
-
-def _made_of_items(removal: Removal, going: _Going) -> None:
-    chosen = select(_A.id, _A.memory_id, _A.source_ids).where(_A.persona_id == removal.persona)
-    notes = (
-        [(row.id, row.memory_id, set(read_list(row.source_ids))) for row in removal.read_rows(chosen)]
-        if going.ids
-        else []
-    )
-    more = True
-    while more:
-        more = False
-        for note, made, sources in notes:
-            if note in going.notes or not (made in going.ids or sources & going.ids):
-                continue
-            more = True
-            going.notes.add(note)
-            if made is not None and made not in going.ids:
-                going.ids.add(made)
-                going.undone.add(made)
 
 
 def _bring_back(removal: Removal, going: _Going) -> None:

@@ -1,4 +1,4 @@
-"""DOOR: memory that lasts: items, session and long term, consolidation, pruning, compaction.
+"""DOOR: memory that lasts: items, session and long term, consolidation, pruning.
 
 Three tiers: working memory are the newest messages, session memory expires, long-term memory is kept until it is
 pruned. Everything acts in a scope; an operator (`operator=True`) sees all audiences of one persona. `conf_uid` names
@@ -9,7 +9,6 @@ from ..memories.rules import KINDS as KINDS
 from ..memories.shapes import (
     Added,
     BulkResult,
-    Compacted,
     CycleResult,
     Health,
     Item,
@@ -29,7 +28,6 @@ from .changes import (
     retag_items,
 )
 from .classifying import classify_items
-from .compaction import compact
 from .condition import health
 from .cycles import (
     consolidate_history,
@@ -42,8 +40,8 @@ from .items import add_facts_with_meta, get_item, get_item_history, search_items
 from .pruning import prune_ltm, prune_session_by_ttl
 from .schedule import Scheduler
 
-__all__ = ["Added", "BulkResult", "Compacted", "CycleResult", "Health", "Item", "ItemPage",
-           "ItemVersion", "Pruned", "Scheduler", "add_facts_with_meta", "classify_items", "compact",
+__all__ = ["Added", "BulkResult", "CycleResult", "Health", "Item", "ItemPage",
+           "ItemVersion", "Pruned", "Scheduler", "add_facts_with_meta", "classify_items",
            "consolidate_history", "deep_consolidation", "delete_item", "delete_items", "edit_item",
            "get_item", "get_item_history", "health", "on_stream_end",
            "pin_item", "pin_items", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_item",

@@ -1,4 +1,4 @@
-"""What cycles of consolidation, deep consolidation and compaction did (table consolidation_runs)."""
+"""What cycles of consolidation and deep consolidation did (table consolidation_runs)."""
 
 from __future__ import annotations
 

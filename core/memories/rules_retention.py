@@ -13,7 +13,7 @@ PruneMode = Literal["any", "all"]
 PRUNE_MODES = ("any", "all")
 LEAST_TTL_SECONDS = 60
 KEPT_KINDS = ("saved", WISH)
-"""Kinds that a person asked for: nothing prunes or compacts them."""
+"""Kinds that a person asked for: nothing prunes them."""
 PHRASE_BONUS = 0.2
 FULL_LENGTH_CHARS = 400
 

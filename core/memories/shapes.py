@@ -143,22 +143,6 @@ class CycleResult:
     """Operations put into the queue instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """What one compaction did."""
-
-    archived: int = 0
-    """Sources that were replaced."""
-    id: int | None = None
-    """The item in their place."""
-    tag: str = ""
-    sources: tuple[int, ...] = ()
-    """Ids of the items taken, with `dry_run` of those that would be."""
-    reason: str = ""
-    """Why nothing was replaced; blank where it was."""
-    run_id: int | None = None
-
-
 class Health(TypedDict):
     """What `health` counts. Keys stand in this order."""
 

@@ -581,31 +581,6 @@ CREATE TABLE IF NOT EXISTS consolidation_runs (
     KEY ix_runs_persona (persona_id, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS archived_memories (
-    id BIGINT NOT NULL,
-    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
-    audience_id BIGINT NOT NULL DEFAULT 0,
-    tag JSON,
-    summary MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-    source_ids JSON,
-    source_count INTEGER NOT NULL DEFAULT 0,
-    llm_model VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
-    confidence NUMERIC(4, 3),
-    notes MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
-    compaction_level INTEGER NOT NULL DEFAULT 1,
-    total_source_chars INTEGER NOT NULL DEFAULT 0,
-    summary_chars INTEGER NOT NULL DEFAULT 0,
-    created_by VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
-    created_at DATETIME(6),
-    memory_id BIGINT,
-    -- the row (8 bytes)
-    PRIMARY KEY (id),
-    -- what a memory was made of: forgetting (72 bytes)
-    KEY ix_archived_memory (persona_id, memory_id),
-    -- what was made of many, in order (72 bytes)
-    KEY ix_archived_persona (persona_id, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS search_vector (
     audience_id BIGINT NOT NULL,
     model VARBINARY(100) NOT NULL DEFAULT '',

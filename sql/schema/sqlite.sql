@@ -598,33 +598,6 @@ CREATE TABLE IF NOT EXISTS consolidation_runs (
 -- what ran last (72 bytes)
 CREATE INDEX IF NOT EXISTS ix_runs_persona ON consolidation_runs (persona_id, id);
 
-CREATE TABLE IF NOT EXISTS archived_memories (
-    id INTEGER NOT NULL,
-    persona_id TEXT DEFAULT 'default' NOT NULL,
-    audience_id INTEGER DEFAULT 0 NOT NULL,
-    tag TEXT,
-    summary TEXT NOT NULL,
-    source_ids TEXT,
-    source_count INTEGER DEFAULT 0 NOT NULL,
-    llm_model VARCHAR(100) DEFAULT '' NOT NULL,
-    confidence NUMERIC(4, 3),
-    notes TEXT,
-    compaction_level INTEGER DEFAULT 1 NOT NULL,
-    total_source_chars INTEGER DEFAULT 0 NOT NULL,
-    summary_chars INTEGER DEFAULT 0 NOT NULL,
-    created_by VARCHAR(100) DEFAULT '' NOT NULL,
-    created_at TEXT,
-    memory_id INTEGER,
-    -- the row (8 bytes)
-    PRIMARY KEY (id),
-    CONSTRAINT ck_archived_source_ids CHECK (source_ids IS NULL OR json_valid(source_ids)),
-    CONSTRAINT ck_archived_tag CHECK (tag IS NULL OR json_valid(tag))
-);
--- what a memory was made of: forgetting (72 bytes)
-CREATE INDEX IF NOT EXISTS ix_archived_memory ON archived_memories (persona_id, memory_id);
--- what was made of many, in order (72 bytes)
-CREATE INDEX IF NOT EXISTS ix_archived_persona ON archived_memories (persona_id, id);
-
 CREATE TABLE IF NOT EXISTS search_vector (
     audience_id INTEGER NOT NULL,
     model TEXT DEFAULT '' NOT NULL,

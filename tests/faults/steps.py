@@ -152,19 +152,6 @@ def _ended(stage: StoryStage) -> None:
     add_recent_conversation(**{**stage.given, "scope": stage.scope(HERE)})
 
 
-def _old_items(stage: StoryStage) -> None:
-    assert stage.db is not None
-    entries = [
-        {"text": f"cat {n}", "timestamp": stage.db.clock() - (40 + n) * DAY, "tags": ["cat"], "importance": 0.6}
-        for n in range(4)
-    ]
-    lifelong.add_facts_with_meta(entries, **stage.given)
-
-
-def _compact(stage: StoryStage) -> None:
-    lifelong.compact(model=model, **stage.given)
-
-
 def _cycle(stage: StoryStage) -> None:
     lifelong.run_cycle(model=model, **stage.given)
 
@@ -184,7 +171,6 @@ STORIES = {
     "DEEP_CONSOLIDATION": Story(_of_persona("DEEP_CONSOLIDATION"), _pending),
     "a cycle": Story(_told, _cycle),
     "a deep cycle": Story(_told, _deep),
-    "compaction": Story(_old_items, _compact),
 }
 
 

@@ -41,7 +41,6 @@ from core.conversations import (
 from core.database import connections as connecting
 from core.database import rows
 from core.errors import CoreError
-from core.lifelong import rules_compaction as compaction
 from core.lifelong import rules_consolidation as consolidation
 from core.memories import new_item as memory_input
 from core.messages import new_message as chat_messages
@@ -225,7 +224,6 @@ def _secondary(value: str) -> object:
         summaries.read_reply(value, (), patterns=patterns),
         consolidation.read_reply(value, patterns=patterns),
         consolidation.read_deep_reply(value, patterns=patterns),
-        compaction.read_summary(value, {1, 2}, patterns=patterns),
         refusals.judge_refusal(value, "x" * 300, patterns=patterns, min_ratio=0.3),
     )
 

@@ -146,7 +146,7 @@ OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo", "tags add", "tags alias", "tags link", "tags extract",
     "db init", "db migrate", "db reindex", "db pack",
     "db verify", "db maintenance", "config list", "config check", "config write",
-    "config schema", "memory consolidate", "memory prune", "memory compact", "jobs cancel", "jobs clear", "jobs retry",
+    "config schema", "memory consolidate", "memory prune", "jobs cancel", "jobs clear", "jobs retry",
     "memory embed", "memory runs", "token add", "token list", "token revoke",
     "recap make", "recap refresh", "recap accept", "recap dismiss", "config preset", "config set", "db backup",
     "health",

@@ -275,30 +275,6 @@ class World:
         synth_tagging.add_alias(self.canary("tag_aliases", operator), tag, **bare)
         synth_tagging.link_tags(tag, self.canary("tag_links", operator), **bare)
         lifelong.run_cycle(reason=self.canary("consolidation_runs", operator), **bare)
-        if number == 1:
-            self._plant_compacted(persona)
-
-    def _plant_compacted(self, persona: str) -> None:
-        bare = self._by(Scope(persona))
-        made = Origin(persona, "persona")
-        ids = [
-            insert_memory(
-                self.text("archived_memories", made),
-                "host",
-                "chat",
-                ["old"],
-                Scope(persona),
-                kind="Event",
-                timestamp=NOW - timedelta(days=90 + n),
-                db=self.db,
-                settings=self.settings,
-            )
-            for n in range(5)
-        ]
-        summary = f"Five {COMMON}s slept: {self.canary('archived_memories', made)}."
-        answer = f'{{"tag": "old", "summary": "{summary}", "source_ids": {ids}}}'
-        done = lifelong.compact(model=lambda messages: answer, **bare)
-        assert done.id, done
 
     # Who asks
 

@@ -1,4 +1,4 @@
-"""Why an item of the archive went, as an operator is told it: by the route and on the page (L7, L10, L21, L25, C15)."""
+"""Why an item of the archive went, as an operator is told it: by the route and on the page (L7, L10, L21, C15)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.conversations.table_saved import REPLACED
 from core.database.engine import Database
 from core.scope import Scope
 from tests.spec.admin_world import Operator
-from tests.spec.lifelong_world import Life, Model
+from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE
 
 
@@ -30,9 +30,6 @@ def gone(db: Database, life: Life, operator: Operator) -> dict[str, int]:
     ids["pruned"] = life.item("old and of no use", days=400, importance=0.1)
     operator.post("/memory/deep_consolidation", reason="deeply")
     clock.forward(minutes=1)
-    ids["merged"], *rest = (life.item(f"tofu {n}", days=60, tags=["tofu"], importance=0.9) for n in range(3))
-    answer = {"summary": "Tofu, three times.", "tags": ["tofu"], "feeling": "", "confidence": 0.9}
-    assert life.compact(model=Model(json.dumps({**answer, "source_ids": [ids["merged"], *rest]}))).archived == 3
     call = {"db": db, "settings": None, "scope": Scope(life.persona, HERE, "tg/ann")}
     ids["replaced"], ids["dropped"] = (add_saved_memory(text, **call).id or 0 for text in ("likes tea", "has a dog"))
     operations = [{"op": "replace", "item": 1, "text": "green tea"}, {"op": "drop", "item": 2, "reason": "it ran away"}]
@@ -41,13 +38,13 @@ def gone(db: Database, life: Life, operator: Operator) -> dict[str, int]:
     return ids
 
 
-def test_l7_l23_l25_the_archive_says_why_an_item_went(operator: Operator, gone: dict[str, int]) -> None:
+def test_l7_l23_the_archive_says_why_an_item_went(operator: Operator, gone: dict[str, int]) -> None:
     """Each as it is stored; of what is not recorded nothing is guessed."""
     told = {name: operator.get(f"/memory/{row_id}")["former"] for name, row_id in gone.items()}
     assert told.pop("holds") is None
     assert {name: former["why"] for name, former in told.items()} == {name: name for name in told}
     assert {name: former["by"] for name, former in told.items() if former["by"]} == {
-        "pruned": "deep", "merged": "model", "replaced": "model", "dropped": "model",
+        "pruned": "deep", "replaced": "model", "dropped": "model",
     }  # fmt: skip
     assert [former["note"] for former in told.values() if former["note"]] == ["it ran away"]
     assert operator.post("/memory/restore", {"ids": [gone["pruned"]]})["count"] == 1
@@ -64,14 +61,13 @@ def test_l35_the_page_says_it_in_words(operator: Operator, gone: dict[str, int])
         "deleted": "Deleted by hand",
         "expired": "session item was over",
         "pruned": "Pruned for its age or importance, by a deep run.",
-        "merged": "It is one of several that became one item, by the model.",
         "replaced": "Replaced, by the model.",
         "dropped": "it ran away",
     }
     for name, words in screens.items():
         screen = operator.ask("GET", "/page/memory/item", params={"id": gone[name]}).text
         assert words in screen, name
-        assert ("stands in its place" in screen) == (name in ("merged", "replaced"))
+        assert ("stands in its place" in screen) == (name == "replaced")
     assert 'id="former"' not in operator.ask("GET", "/page/memory/item", params={"id": gone["holds"]}).text
 
 

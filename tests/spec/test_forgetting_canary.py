@@ -47,7 +47,7 @@ SETTINGS = Settings(record_recalls=1, save_debounce_seconds=0)
 NOBODYS = {("config", "value")}
 """About the database, not about anybody."""
 NOT_OF_A_CONVERSATION = {"participants", "user_relationships"}
-OF_A_MEMORY = {"memories", "item_history", "archived_memories", "tags", "tag_aliases", "tag_links", "search_tag",
+OF_A_MEMORY = {"memories", "item_history", "tags", "tag_aliases", "tag_links", "search_tag",
                "search_term", "search_block", "search_count", "search_vocab", "stored_values"}  # fmt: skip
 
 
@@ -139,7 +139,6 @@ class Planting:
         columns = ("response_text", "author", "source", "scope", "emotion_state", "source_message_ids", "metadata")
         self.put("memories", {"id": row}, *(name for name in columns if name not in more))
         self.add("item_history", item_table="memories", item_id=row)
-        self.add("archived_memories", memory_id=row)
         synth_tagging.add_alias(self.word("alias"), tag, **self.given)
         synth_tagging.link_tags(tag, self.word("linked"), **self.given)
         synth_tagging.link_tags(tag, "shared", **self.given)
@@ -240,8 +239,6 @@ def plant_memory(p: Planting) -> dict[str, Any]:
     p.db.transaction(
         lambda c: indexed.set_hidden(c, p.db, MEMORIES, p.persona, [former], superseded_by=item), source="memories"
     )
-    made = p.stage.remember(f"all in {p.word('compacted')}")
-    p.add("archived_memories", memory_id=made, source_ids=[item])
     p.add("stored_values", kind="entry", audience_id=1, memory_id=item, name=p.word("name"))
     return {"memory": item}
 

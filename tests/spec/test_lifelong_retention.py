@@ -1,30 +1,25 @@
-"""What is not kept for ever: session items that expire, pruning, compaction, and the numbers of health (L9 to L12, L22
-to L25, L42)."""
+"""What is not kept for ever: session items that expire, pruning, and the numbers of health (L9 to L12, L22
+to L24, L42)."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 
-from core import jobs, privacy
+from core import jobs
 from core.config import Settings
-from core.database import schema, schema_lifelong
+from core.database import schema
 from core.db import insert_memory
-from core.errors import MessageError, ModelError, StoreWriteError
+from core.errors import MessageError, ModelError
 from core.lifelong import Scheduler
-from core.lifelong import table_compaction as compacting
 from core.lifelong import table_pruning as pruning
-from core.memories import table as memories
 from core.memories import table_recalls
 from core.scope import Scope
-from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, SEED, Life, Model, said_in
+from tests.spec.lifelong_world import DAY, MEMORIES, SEED, Life, Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, snippets
-from tests.store.world import index_differences, rows_of
-
-ARCHIVED = schema_lifelong.archived_memories
+from tests.store.world import index_differences
 
 
 @pytest.fixture
@@ -160,121 +155,6 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
     assert [row.id for row in next(batches)] == [one]
     life.pin_item(two)
     assert list(batches) == [] and life.texts() == ["two"]
-
-
-# Compaction
-
-
-def reply(ids: list[int], **more: Any) -> str:
-    made = {"summary": "Ann has two cats, Tofu and Miso.", "tags": ["pet"], "feeling": "joy", "source_ids": ids}
-    return json.dumps({**made, "confidence": 0.9, **more})
-
-
-def test_l25_many_old_items_become_one(life: Life) -> None:
-    one, two = (life.item(f"cat {n}", days=40 + n, tags=["cat"], importance=0.3 + n / 10) for n in (0, 1))
-    extra = life.item("cat 2", days=40, tags=["cat"])
-    others = [
-        life.item("young", days=29, tags=["cat"]),
-        life.item("pinned", days=50, tags=["cat"], pinned=True),
-        life.item("saved", days=50, tags=["cat"], kind="saved"),
-    ]
-    asked = life.compact(dry_run=True, model=Model())
-    assert (asked.tag, set(asked.sources), asked.archived) == ("cat", {one, two, extra}, 0)
-    model = Model(reply([two, one]))
-    done = life.compact(model=model)
-    assert (done.archived, done.tag, done.reason) == (2, "cat", "")
-    assert said_in(model.asked[0]) == ["cat 1", "cat 0", "cat 2"]
-    item = life.get_item(done.id)
-    assert (item["text"], item["tags"], item["provenance"], item["emotion"], item["importance"]) == (
-        "Ann has two cats, Tofu and Miso.", ["cat", "pet"], "model", "joy", 0.4,
-    )  # fmt: skip
-    assert [life.get_item(each)["superseded_by"] for each in (one, two, extra)] == [done.id, done.id, None]
-    (note,) = rows_of(life.db, ARCHIVED, life.persona)
-    assert (json.loads(note.tag), set(json.loads(note.source_ids)), note.source_count) == (["cat"], {one, two}, 2)
-    assert (note.memory_id, note.compaction_level, float(note.confidence), note.summary) == (
-        done.id, 1, 0.9, item["text"],
-    )  # fmt: skip
-    assert (note.total_source_chars, note.summary_chars) == (10, 32)
-    (run,) = life.runs()
-    assert (run.kind, run.items_added, run.items_pruned, run.error) == ("compaction", 1, 2, None)
-    assert all(not life.get_item(each)["archived_at"] for each in others)
-    assert index_differences(life.db, life.persona) == []
-    assert life.compact(model=model).reason == "nothing_to_compact" and len(life.runs()) == 1
-
-
-def test_l25_what_cannot_be_used_leaves_the_sources(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = [life.item(f"cat {n}", days=40, tags=["cat"]) for n in range(2)]
-    answers: list[tuple[Any, str]] = [
-        (reply([ids[0], 999]), "source_ids"),
-        (reply(ids, summary="  "), "empty"),
-        (reply(ids, summary="Error 500: internal server error"), "error_like"),
-        ("no idea", "unreadable"),
-        (ModelError("timeout"), "model_timeout"),
-        (None, "no_model"),
-    ]
-    for answer, why in answers:
-        done = life.compact(model=None if answer is None else Model(answer))
-        assert (done.reason, done.archived, done.id) == (why, 0, None)
-
-    def broken(*_: Any, **__: Any) -> None:
-        raise StoreWriteError("injected", source="memories")
-
-    for target, step in ((memories, "write"), (compacting, "_read_back"), (compacting, "_note")):
-        with monkeypatch.context() as patch:
-            patch.setattr(target, step, broken)
-            assert life.compact(model=Model(reply(ids))).reason == "StoreWriteError"
-    whole = memories.write
-
-    def cut(connection: Any, *arguments: Any) -> None:
-        """Store it as a server would that cuts texts without a word."""
-        whole(connection, *arguments)
-        shorter = MEMORIES.c.content.like("Ann has two cats%")
-        connection.execute(update(MEMORIES).where(shorter).values(content="Ann has two"))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(memories, "write", cut)
-        assert life.compact(model=Model(reply(ids))).reason == "NotTheSameError"
-    assert life.texts() == ["cat 0", "cat 1"] and rows_of(life.db, ARCHIVED, life.persona) == []
-    whys = [why for _, why in answers] + ["StoreWriteError"] * 3 + ["NotTheSameError"]
-    assert [run.error for run in life.runs()] == whys and all(run.finished_at for run in life.runs())
-    assert index_differences(life.db, life.persona) == []
-
-
-def test_l25_a_source_that_changes_meanwhile_stays(life: Life) -> None:
-    ids = [life.item(f"cat {n}", days=40, tags=["cat"]) for n in range(2)]
-
-    def meanwhile(change: Any) -> Model:
-        return Model(lambda _: (change(), reply(ids))[1])
-
-    assert life.compact(model=meanwhile(lambda: life.edit_item(ids[0], "dog"))).reason == "NotTheSameError"
-    assert life.compact(model=meanwhile(lambda: life.pin_item(ids[0]))).reason == "NotTheSameError"
-    life.pin_item(ids[0], False)
-    assert life.compact(model=meanwhile(lambda: life.delete_item(ids[0]))).reason == "NotTheSameError"
-    life.restore_item(ids[0])
-    assert sorted(life.texts()) == ["cat 1", "dog"]
-
-
-def test_f15_f20_compaction_mixes_nobody_and_asks_nobody_who_refused(life: Life, stage: Stage) -> None:
-    life.item("ann", days=40, tags=["cat"], path=ANN, participant=ANN, privacy="direct")
-    life.item("bob", days=40, tags=["cat"], path=BOB, participant=BOB, privacy="direct")
-    assert life.compact(dry_run=True).reason == "nothing_to_compact"
-    two = [life.item(f"ann {n}", days=41, tags=["cat"], path=ANN, participant=ANN) for n in range(2)]
-    assert len(life.compact(dry_run=True).sources) == 3
-    done = life.compact(model=Model(reply(two)))
-    (row,) = life.rows(id=done.id)
-    (other,) = life.rows(id=two[0])
-    assert (row.audience_id, row.participant_key, row.conversation_key) == (other.audience_id, ANN, ANN)
-    life.restore_items(two, path=ANN, participant=ANN)
-    privacy.set_privacy(ANN, "partial", db=stage.db, settings=Settings(), scope=stage.scope())
-    assert life.compact(dry_run=True).reason == "nothing_to_compact"
-
-
-def test_f18_what_may_not_leave_the_machine_is_not_shown_to_a_model_elsewhere(life: Life) -> None:
-    ids = [life.item(f"cat {n}", days=40, tags=["cat"], local_only=True) for n in range(2)]
-    assert life.compact(dry_run=True).reason == "nothing_to_compact"
-    assert life.compact(dry_run=True, PROMPT_DESTINATION="local").sources == tuple(ids)
-    done = life.compact(model=Model(reply(ids)), PROMPT_DESTINATION="local")
-    assert life.rows(id=done.id)[0].local_only == 1
 
 
 # Health

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import jobs, lifelong, stories
+from core import jobs, stories
 from core.config import Settings
 from core.conversations import add_saved_memory, close_conversation, update_saved_memory
 from core.database.engine import Database
@@ -145,28 +145,6 @@ def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, db: Database) -> 
     follows = {"SCENE_RECAP": {"RUNNING_SCENE_RECAP"}, "SCENE_DETECTION": {"SCENE_RECAP", "RUNNING_SCENE_RECAP"}}
     queued = {row.type for row in rows(db, "memory_jobs", stage.persona)}
     assert queued <= {kind} | follows.get(kind, set())
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [
-        lambda own, foreign: [foreign],
-        lambda own, foreign: [*own, foreign],
-        lambda own, foreign: [],
-        lambda own, foreign: ["x"],
-    ],
-)
-def test_f33_compaction_refuses_ids_it_was_not_given(db: Database, ids: Any) -> None:
-    """Ids of another persona, or none: refused, nothing stored."""
-    stage, other = Stage(db), Stage(db)
-    foreign = other.remember("theirs", ["boats"])
-    own = [stage.remember(f"fact {n}", ["boats"], minutes=60 * 24 * 400) for n in range(3)]
-    before = rows(db, "memories"), rows(db, "archived_memories")
-    given = {"db": db, "settings": FLAGS, "scope": stage.scope()}
-    reply = json.dumps({"summary": f"{TAG} boats", "source_ids": ids(own, foreign), "persona_id": other.persona})
-    done = lifelong.compact(model=lambda _: reply, **given)
-    assert (done.id, done.reason) == (None, "source_ids")
-    assert (rows(db, "memories"), rows(db, "archived_memories")) == before
 
 
 def test_f33_a_rewrite_of_saved_memories_names_no_others(db: Database) -> None:

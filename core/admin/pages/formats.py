@@ -99,7 +99,6 @@ REASONS: Mapping[str, str] = {
 
 
 _FORMER: Mapping[str, tuple[str, str]] = {
-    "merged": ("merged into another", "It is one of several that became one item{by}."),
     "replaced": ("replaced by another", "Replaced{by}."),
     "dropped": ("left out", "Left out when what was saved was written anew{by}:"),
     "expired": ("expired", "Its time as a session item was over."),

@@ -131,7 +131,7 @@ def item(page: Page) -> Response:
         screen="memory",
         item=shown_item,
         names=name_items(page.db, page.persona, [shown_item]),
-        former=archive_reasons.find_reason(page.db, page.persona, shown_item, page.operating()),
+        former=archive_reasons.find_reasons(page.db, page.persona, [shown_item]).get(shown_item["id"]),
         kinds=lifelong.KINDS,
         versions=versions[:-1][::-1],
         lines=table_history.read_sources(page.db, page.persona, shown_item["source_message_ids"]),

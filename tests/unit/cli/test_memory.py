@@ -1,4 +1,4 @@
-"""`prompt-engine memory`: consolidation, pruning, compaction and health from the command line."""
+"""`prompt-engine memory`: consolidation, pruning and health from the command line."""
 
 from __future__ import annotations
 
@@ -53,19 +53,6 @@ def test_l23_pruning_shows_first_and_archives_then(run: Command, call: dict[str,
     ran = run("memory", "prune", "--max-age-days", "400", "--mode", "any", "--text")
     assert "1 items archived" in ran.out and items(call) == ["kept", "old"]
     assert run("memory", "prune", "--mode", "none").code == 1
-
-
-def test_l25_compaction_without_a_model_says_so(run: Command, call: dict[str, Any]) -> None:
-    """Nothing is archived without a text in its place; a dry run names tag and items."""
-    old = call["db"].clock() - timedelta(days=60)
-    facts = [
-        {"text": f"fact {n} of {word}", "timestamp": old, "tags": ["cat"]} for n, word in enumerate(("tea", "sun"))
-    ]
-    ids = lifelong.add_facts_with_meta(facts, **call).ids
-    shown = json.loads(run("memory", "compact", "--dry-run").out)
-    assert [(each["tag"], sorted(each["sources"])) for each in shown] == [("cat", sorted(map(str, ids)))]
-    ran = run("memory", "compact", "--text")
-    assert ran.code == 0 and "no_model" in ran.out and len(items(call)) == 2
 
 
 def test_l42_health_from_the_command_line(run: Command, call: dict[str, Any]) -> None:
