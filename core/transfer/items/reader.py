@@ -18,7 +18,7 @@ from typing import Any, Literal, TextIO
 
 from ...errors import TransferError
 from ..looks import describe_file
-from . import books, json_stream, programs, yaml_safe
+from . import books, documents, programs
 from .pieces import LINES, MAX_ITEMS, ROOT, BadValue, Piece, too_many_items
 from .rows import Row
 from .sources import File
@@ -60,7 +60,7 @@ class Rows:
 
 def _parsed(stream: TextIO, syntax: Syntax) -> Iterator[Piece]:
     parse: dict[str, Callable[[TextIO], Iterator[Piece]]] = {
-        "json": json_stream.document, "jsonl": json_stream.lines, "yaml": yaml_safe.document,
+        "json": documents.read_json, "jsonl": documents.read_lines, "yaml": documents.read_yaml,
     }  # fmt: skip
     return parse[syntax](stream)
 
@@ -87,7 +87,7 @@ def _begins_with_lines(text: str) -> bool:
     lines = [line for line in re.split(r"\r\n?|\n", text.lstrip()) if line.strip()]
     if not lines:
         return False
-    found = next(json_stream.lines(io.StringIO(lines[0])), None)
+    found = next(documents.read_lines(io.StringIO(lines[0])), None)
     if found is None or not isinstance(found.value, (dict, str)):
         return False
     if len(lines) == 1:
@@ -162,7 +162,7 @@ class _Sorter:
         elif key == "format":
             self._wrapped = value if isinstance(value, str) else ""
         elif key == "data" and programs.is_wrapped_vtuber(value, self._wrapped) and self._is("vtuber"):
-            yield from _Sorter().rows(yaml_safe.document(io.StringIO(value)))
+            yield from _Sorter().rows(documents.read_yaml(io.StringIO(value)))
         else:
             yield from self._books(key, row, value)
 
@@ -229,7 +229,7 @@ def is_items(file: File) -> bool:
         return bool(re.match(r"(?:\s|#[^\n]*\n|---)*(items|results|memories|entries)\s*:", begins))
     if not _begins_with_lines(begins):
         return True
-    first = next(json_stream.lines(io.StringIO(begins.lstrip().split("\n", 1)[0])))
+    first = next(documents.read_lines(io.StringIO(begins.lstrip().split("\n", 1)[0])))
     told = first.value if isinstance(first.value, dict) else {}
     if "speaker" in told or "mes" in told or "user_name" in told or "chat_metadata" in told:
         return False
