@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
@@ -55,6 +56,11 @@ FormatOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 
+MarkdownOption = Annotated[
+    bool,
+    typer.Option("--markdown", help="Into the folder FILE: recent conversations and saved memories, to be read."),
+]
+
 _STDOUT = "-"
 _FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -72,6 +78,7 @@ def export(
     server: ServerOption = "",
     local: LocalOption = False,
     force: ForceOption = False,
+    markdown: MarkdownOption = False,
 ) -> None:
     """Write a conversation, memories, values or a person into a file.
 
@@ -82,6 +89,13 @@ def export(
     names them, by table, to be read and handed over. Values are written with namespace and name, those that --chat and
     --person reach there, and read again by `import`.
     """
+    if markdown:
+        from ..conversations import export_markdown
+
+        with refusals():
+            done = export_markdown(file, db=run.db, settings=run.settings, scope=run.scope(chat, person, server))
+        run.answer(asdict(done), lambda: output.facts([("Conversations", done.recent), ("Memories", done.saved)]))
+        return
     if values and not items:
         _export_values(run, file, run.scope(chat, person, server, "local" if local else None), force=force)
         return

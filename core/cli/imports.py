@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -112,7 +113,12 @@ def import_(
     Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of an
     Open-LLM-VTuber with a memory, or the tables of the original application as JSON. Or values, as `export --values`
     writes them: --conversation, --user and --private say whose they are from then on.
+
+    Or it is the folder of the two Markdown files that `export --markdown` writes: what is not stored yet is added.
     """
+    if _is_memory_folder(file):
+        _import_markdown(run, file, run.scope(conversation, user or None, server))
+        return
     with refusals():
         values = _read_values(file)
     if values is not None:
@@ -269,6 +275,24 @@ def _counts(result: ImportResult) -> list[tuple[str, object]]:
 
 
 # Exports of other programs
+
+
+def _is_memory_folder(path: Path) -> bool:
+    """Return whether a path is the folder of the two Markdown files."""
+    from ..conversations.memory_files import NAMES
+
+    return any((path / name).is_file() for name in NAMES)
+
+
+def _import_markdown(run: Run, folder: Path, scope: Scope) -> None:
+    """Add what stands in the two Markdown files and is not stored."""
+    from ..conversations import import_markdown
+
+    with refusals():
+        done = import_markdown(folder, db=run.db, settings=run.settings, scope=scope)
+    run.answer(asdict(done), lambda: output.facts([("Added", done.added), ("Not taken", len(done.left_out))]))
+    for reason in done.left_out:
+        output.note(output.clean(reason), style="yellow")
 
 
 def _is_export(file: Path) -> bool:

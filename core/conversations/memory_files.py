@@ -1,38 +1,39 @@
-"""The two Markdown files that mirror recent conversations and saved memories for people."""
+"""The two Markdown files that show memories to people: written whole after a change, read by command."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import os
+import secrets
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from ..audience.view import Viewer
-from ..base import mirrored_file
+from ..base import logs
 from ..calls import screening
 from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import CoreError, MessageError, TransferError
+from ..jobs.tools import Tools, operation_call
 from ..scope import Scope
-from ..text.folding import clean
+from ..shapes import Operation
+from ..text.folding import clean, fold, one_line
 from ..text.times import zone
-from . import rules_markdown, table_saved, table_summaries
-from .rules_markdown import File, Item
+from . import table_saved, table_summaries
 from .rules_summaries import TITLE_CHARS, UNTITLED, format_time
 
 STATE = ".memory.json"
-BY = "file"
-"""Who changed a text, in its history."""
+"""File beside the two that says whose rows they hold."""
+NAMES = (RECENT, SAVED) = ("Recent Conversations.md", "Saved Memories.md")
+MAX_BYTES = 10_000_000
+HEADING, BULLET = "## ", "- "
+TIME, SUMMARY = "**Time:**", "**Summary:**"
 _FOLDERS = "memory_files"
 """Name of the cache of folders this process has written."""
-NAMES = (_RECENT, _SAVED) = ("Recent Conversations.md", "Saved Memories.md")
-ROUNDS = 20
-"""How often a file is read again because somebody saved it in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,20 @@ class MarkdownResult:
     saved: int = 0
     """Saved memories the scope has now."""
     added: int = 0
-    changed: int = 0
-    archived: int = 0
-    """What was taken over from the files."""
+    """What was taken from the files."""
     left_out: tuple[str, ...] = ()
-    """What was not taken over, and why: it stays in the file as text."""
+    """What was not taken from the files, and why."""
     written: tuple[str, ...] = ()
     """Names of the files that were changed."""
+
+
+class Section(NamedTuple):
+    """A conversation as the file shows it."""
+
+    title: str
+    time: str
+    """`YYYY-MM-DD HH:MM`, blank where it says none."""
+    text: str
 
 
 def export_markdown(
@@ -61,16 +69,16 @@ def export_markdown(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
-    """Write the two files of what the scope sees; what a person changed in them since is taken over first.
+    """Write the two files anew with what the scope sees. What somebody changed in them is lost unless it was imported.
 
     Args:
         folder: made where it is missing; None is MEMORY_FOLDER_NAME. One folder belongs to one scope.
 
     Returns:
-        What both files hold now, what was taken over before, and the names of the files that were changed.
+        What both files hold now, and the names of those that were changed.
 
     Raises:
-        TransferError: a file is no UTF-8, over 10 MB or cannot be written, or the folder is another scope's.
+        TransferError: a file cannot be written, is none of this program, or the folder is another scope's.
         StoreReadError: the rows cannot be read; no file is changed.
 
     >>> from tempfile import TemporaryDirectory
@@ -83,7 +91,17 @@ def export_markdown(
     >>> db.close(), folder.cleanup()
     (None, None)
     """
-    return _open_mirror(folder, open_call(db, settings, scope)).run(write=True)
+    call = open_call(db, settings, scope)
+    path = _check_folder(folder, call.settings)
+    with _lock(path, make=True):
+        _check_owner(path, call.scope)
+        sections, memories = _read_rows(call)
+        texts = _write_texts(call.settings, sections, memories)
+        written = [name for name, text in texts.items() if _write(path / name, text)]
+        owner = [call.scope.persona, call.scope.conversation, call.scope.participant, call.scope.server]
+        _write(path / STATE, json.dumps({"scope": owner}) + "\n")
+    call.db.caches.setdefault(_FOLDERS, {})[str(path.absolute())] = None
+    return MarkdownResult(str(path), recent=len(sections), saved=len(memories), written=tuple(written))
 
 
 def import_markdown(
@@ -93,20 +111,17 @@ def import_markdown(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
-    """Take over what a person changed in the two files since they were last read or written.
-
-    A changed title or summary changes its row, the former text kept; a removed section or bullet archives its row; a
-    new one adds a row. Without a file or folder nothing changes.
+    """Store what stands in the two files and is not stored yet; no row and no file is changed.
 
     Args:
         folder: where the files lie; None is MEMORY_FOLDER_NAME.
 
     Returns:
-        How much was taken over, and what was not, with the reason; no file is written.
+        How much was added, and what was not, with the reason.
 
     Raises:
         TransferError: a file is no UTF-8 or over 10 MB, or the folder is another scope's.
-        StoreWriteError: a change could not be stored; those before it are.
+        StoreWriteError: a row could not be stored; those before it are.
 
     >>> from tempfile import TemporaryDirectory
     >>> from prompt_engine import Scope, open_database
@@ -117,309 +132,228 @@ def import_markdown(
     >>> db.close(), folder.cleanup()
     (None, None)
     """
-    return _open_mirror(folder, open_call(db, settings, scope)).run(write=False)
+    call = open_call(db, settings, scope)
+    path = _check_folder(folder, call.settings)
+    added, left_out = 0, []
+    if path.is_dir():
+        _check_owner(path, call.scope, writing=False)
+        sections, memories = _read_rows(call)
+        reasons = [*_add_sections(call, path, sections), *_add_memories(call, path, memories)]
+        added, left_out = sum(not reason for reason in reasons), [reason for reason in reasons if reason]
+    sections, memories = _read_rows(call)
+    return MarkdownResult(str(path), len(sections), len(memories), added, tuple(left_out))
 
 
-# What the two files stand for
+# Rows and texts
 
 
-@dataclass(slots=True)
-class _Access:
-    """Whose rows a call works with."""
-
-    call: Call
-    viewer: Viewer = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.look_again()
-
-    def look_again(self) -> None:
-        """Work out again what the scope sees: its first row makes its audience."""
-        self.viewer = look_around(self.call).viewer
+def _read_rows(call: Call) -> tuple[list[Section], list[str]]:
+    """Return the conversations and memories the scope sees, oldest first, as the files show them."""
+    viewer, settings = look_around(call).viewer, call.settings
+    summaries = table_summaries.read_summaries(call.db, viewer, most=settings.max_recent_conversations)
+    sections = [
+        Section(_line(one.title), format_time(one.at, settings.timezone), _line(one.summary)) for one in summaries
+    ]
+    return sections, [_line(one.text) for one in table_saved.read_items(call.db, viewer)]
 
 
-class _Kind(Protocol):
-    """One of the two files."""
-
-    name: str
-
-    @property
-    def read(self) -> Callable[[str], File]:
-        """Return what takes the file apart."""
-
-    @property
-    def write(self) -> Callable[[File, Sequence[tuple[Item, int | None]]], str]:
-        """Return what puts rows into it."""
-
-    def read_rows(self) -> dict[int, Item]:
-        """Return the rows the scope sees, oldest first, and what each says as the file shows it."""
-
-    def update_row(self, row: int, item: Item) -> bool:
-        """Let a row say what its section says now."""
-
-    def archive_row(self, row: int) -> bool:
-        """Take a row off the list."""
-
-    def insert_row(self, item: Item, at: datetime) -> int | str:
-        """Store a new one, said at `at` where it names no time; return its row id, or why it is not taken."""
+def _line(text: str) -> str:
+    return one_line(text).strip()
 
 
-class _RecentFile:
-    """Recent conversations, a section each."""
+def _write_texts(settings: Settings, sections: Iterable[Section], memories: Iterable[str]) -> dict[str, str]:
+    """Return the text of each file that is switched on."""
+    texts = {}
+    if settings.enable_recent_conversations:
+        blocks = (f"{HEADING}{one.title}\n{TIME} {one.time}\n{SUMMARY} {one.text}\n" for one in sections)
+        texts[RECENT] = "\n".join(blocks)
+    if settings.enable_saved_memory:
+        texts[SAVED] = "".join(f"{BULLET}{text}\n" for text in memories)
+    return texts
 
-    name = _RECENT
-    read = staticmethod(rules_markdown.read_sections)
-    write = staticmethod(rules_markdown.write_sections)
 
-    def __init__(self, access: _Access) -> None:
-        self._access, self._call = access, access.call
+def read_sections(text: str) -> list[Section]:
+    """Return the conversations of a file: a line that begins with exactly two `#` and a space begins one."""
+    sections: list[Section] = []
+    for line in _lines(text):
+        if line.startswith(HEADING):
+            sections.append(Section(line.removeprefix(HEADING).strip(), "", ""))
+        elif sections and line.startswith(TIME) and not sections[-1].time:
+            sections[-1] = sections[-1]._replace(time=line.removeprefix(TIME).strip())
+        elif sections and line.startswith(SUMMARY) and not sections[-1].text:
+            sections[-1] = sections[-1]._replace(text=line.removeprefix(SUMMARY).strip())
+    return sections
 
-    def read_rows(self) -> dict[int, Item]:
-        most, zone_name = self._call.settings.max_recent_conversations, self._call.settings.timezone
-        rows = table_summaries.read_summaries(self._call.db, self._access.viewer, most=most)
-        items = ((one.id, Item(one.title, format_time(one.at, zone_name), one.summary)) for one in rows)
-        return rules_markdown.build_rows(items)
 
-    def update_row(self, row: int, item: Item) -> bool:
-        title = item.title[:TITLE_CHARS] or UNTITLED
-        at = self._read_time(item.time)
-        call = self._call
-        return table_summaries.update_summary(call.db, call.persona, row, title=title, summary=item.text, at=at, by=BY)
+def read_bullets(text: str) -> list[str]:
+    """Return the memories of a file: a line that begins with `- ` is one."""
+    found = (line.removeprefix(BULLET).strip() for line in _lines(text) if line.startswith(BULLET))
+    return [text for text in found if text]
 
-    def archive_row(self, row: int) -> bool:
-        return table_summaries.archive_summary(self._call.db, self._call.persona, row)
 
-    def insert_row(self, item: Item, at: datetime) -> int | str:
-        stored = table_summaries.insert_summary(
-            self._call.db,
-            self._call.scope,
-            title=item.title[:TITLE_CHARS] or UNTITLED,
-            summary=item.text,
-            at=self._read_time(item.time) or at,
-            most=self._call.settings.max_recent_conversations,
+def _lines(text: str) -> Iterator[str]:
+    return (line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n"))
+
+
+# Out of the files
+
+
+def _add_sections(call: Call, folder: Path, stored: Iterable[Section]) -> Iterator[str]:
+    """Store the sections that are not stored; yield for each why not, blank where it is stored now."""
+    settings = call.settings
+    text = _read(folder / RECENT) if settings.enable_recent_conversations else None
+    known = {fold(one.text) for one in stored}
+    for number, section in enumerate(read_sections(text or ""), 1):
+        if fold(section.text) in known:
+            continue
+        known.add(fold(section.text))
+        result = table_summaries.insert_summary(
+            call.db,
+            call.scope,
+            title=section.title[:TITLE_CHARS] or UNTITLED,
+            summary=section.text,
+            at=_read_time(section.time, settings) or _changed_at(folder / RECENT),
+            most=settings.max_recent_conversations,
         )
-        self._access.look_again()
-        return stored.id if stored.id is not None else stored.reason
-
-    def _read_time(self, shown: str) -> datetime | None:
-        """Return a time as a person wrote it, None where it cannot be read."""
-        try:
-            local = datetime.strptime(shown, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is put in below
-        except ValueError:
-            return None
-        return local.replace(tzinfo=zone(self._call.settings.timezone) or UTC).astimezone(UTC)
+        yield "" if result.stored else f"{RECENT}, item {number}: {result.reason}"
 
 
-class _SavedFile:
-    """Saved memories, a bullet each."""
-
-    name = _SAVED
-    read = staticmethod(rules_markdown.read_bullets)
-    write = staticmethod(rules_markdown.write_bullets)
-
-    def __init__(self, access: _Access) -> None:
-        self._access, self._call = access, access.call
-
-    def read_rows(self) -> dict[int, Item]:
-        rows = table_saved.read_items(self._call.db, self._access.viewer)
-        return rules_markdown.build_rows((one.id, Item(text=one.text)) for one in rows)
-
-    def update_row(self, row: int, item: Item) -> bool:  # noqa: ARG002 - as the other file has it
-        """Do nothing: a bullet that says something else is another memory."""
-        return False
-
-    def archive_row(self, row: int) -> bool:
-        return table_saved.archive_memory(self._call.db, self._access.viewer, row).stored
-
-    def insert_row(self, item: Item, at: datetime) -> int | str:
-        db, settings = self._call.db, self._call.settings
-        most = settings.saved_memory_chars
-        if len(item.text) > most:
-            return f"too_long, it has {len(item.text)} of at most {most} characters"
-        flagged, notes = screening.is_flagged(item.text, "memory")
-        memory = table_saved.build_memory(item.text, now=at, source=table_saved.BY_FILE, provenance="import")
+def _add_memories(call: Call, folder: Path, stored: Iterable[str]) -> Iterator[str]:
+    """Store the bullets that are not stored; yield for each why not, blank where it is stored now."""
+    settings = call.settings
+    text = _read(folder / SAVED) if settings.enable_saved_memory else None
+    known, most = {fold(one) for one in stored}, settings.saved_memory_chars
+    for number, bullet in enumerate(read_bullets(text or ""), 1):
+        if fold(bullet) in known:
+            continue
+        known.add(fold(bullet))
+        if len(bullet) > most:
+            yield f"{SAVED}, item {number}: too_long, it has {len(bullet)} of at most {most} characters"
+            continue
+        flagged, notes = screening.is_flagged(bullet, "memory")
+        at = _changed_at(folder / SAVED)
+        memory = table_saved.build_memory(bullet, now=at, source=table_saved.BY_FILE, provenance="import")
         memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
-        stored = table_saved.insert_memory(db, self._call.scope, memory, privacy_default=settings.privacy_default)
-        self._access.look_again()
-        return stored.id if stored.id is not None else stored.reason
+        result = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=settings.privacy_default)
+        yield "" if result.stored else f"{SAVED}, item {number}: {result.reason}"
 
 
-# Bringing files and rows together
+def _read_time(shown: str, settings: Settings) -> datetime | None:
+    """Return a time as a person wrote it, None where it cannot be read."""
+    try:
+        local = datetime.strptime(shown, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is put in below
+    except ValueError:
+        return None
+    return local.replace(tzinfo=zone(settings.timezone) or UTC).astimezone(UTC)
 
 
-@dataclass(slots=True)
-class _Mirror:
-    access: _Access
-    folder: Path
-    state: dict[str, Any] = field(default_factory=dict)
-    done: dict[str, int] = field(default_factory=lambda: {"added": 0, "changed": 0, "archived": 0})
-    left_out: list[str] = field(default_factory=list)
-    written: list[str] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def run(self, *, write: bool) -> MarkdownResult:
-        """Bring files and rows together."""
-        if write or self.folder.is_dir():
-            with self._alone(make=write):
-                self._open_state()
-                for kind in self._kinds():
-                    self._sync(kind, write=write)
-                if write:
-                    self.access.call.db.caches.setdefault(_FOLDERS, {})[str(self.folder.absolute())] = None
-        return MarkdownResult(
-            str(self.folder),
-            recent=self.counts.get(_RecentFile.name, 0),
-            saved=self.counts.get(_SavedFile.name, 0),
-            **self.done,
-            left_out=tuple(self.left_out),
-            written=tuple(dict.fromkeys(self.written)),
-        )
-
-    @contextlib.contextmanager
-    def _alone(self, *, make: bool) -> Iterator[None]:
-        try:
-            if make:
-                self.folder.mkdir(parents=True, exist_ok=True)
-            with mirrored_file.lock_file(self.folder / f"{STATE}.lock"):
-                yield
-        except OSError as error:
-            text = f"{str(self.folder)!r} cannot be used as a folder ({type(error).__name__})."
-            raise TransferError(text, path=str(self.folder)) from error
-
-    def _kinds(self) -> list[_Kind]:
-        """Return the files that are switched on."""
-        settings = self.access.call.settings
-        kinds: list[_Kind] = [_RecentFile(self.access)] if settings.enable_recent_conversations else []
-        return [*kinds, _SavedFile(self.access)] if settings.enable_saved_memory else kinds
-
-    def clear(self) -> None:
-        """Take every row out of the files, and forget whose they were."""
-        with self._alone(make=False):
-            for kind in (_RecentFile(self.access), _SavedFile(self.access)):
-                path = self.folder / kind.name
-                for _ in range(ROUNDS):
-                    text = mirrored_file.read_file(path)
-                    if text is None or mirrored_file.replace_file(path, kind.write(kind.read(text), []), seen=text):
-                        self.written += [] if text is None else [kind.name]
-                        break
-            (self.folder / STATE).unlink(missing_ok=True)
-
-    # One file
-
-    def _sync(self, kind: _Kind, *, write: bool) -> None:
-        path = self.folder / kind.name
-        for _ in range(ROUNDS):
-            text = mirrored_file.read_file(path)
-            if text is None and not write:
-                return
-            file, places = self._take_over(kind, path, text)
-            rows = kind.read_rows()
-            self.counts[kind.name] = len(rows)
-            wanted = text or ""
-            if write:
-                wanted = kind.write(file, [(item, places.get(row)) for row, item in rows.items()])
-                if wanted != text and not mirrored_file.replace_file(path, wanted, seen=text):
-                    continue
-                self.written += [kind.name] if wanted != text else []
-            self._remember(kind, rows if write else {row: file.items[place] for row, place in places.items()})
-            return
-        raise TransferError(
-            f"{str(path)!r} was saved by somebody {ROUNDS} times while it was to be written. Try again later.",
-            path=str(path),
-        )
-
-    def _take_over(self, kind: _Kind, path: Path, text: str | None) -> tuple[File, dict[int, int]]:
-        """Store what a person changed; return the file and the place of each row in it."""
-        file = kind.read(text or "")
-        before = self._read_before(kind)
-        if text is None:
-            return file, {}
-        now = file.items
-        changes = rules_markdown.compare_items(before, [_hide_texts(item) for item in now])
-        places = dict(changes.places)
-        rows = kind.read_rows()
-        for row in changes.changed:
-            if row in rows:
-                self.done["changed"] += kind.update_row(row, now[places[row]])
-        for row in changes.gone:
-            if row in rows:
-                self.done["archived"] += kind.archive_row(row)
-        file, places = self._add_new(kind, file, changes.new, places, rows, path)
-        return file, places
-
-    def _add_new(
-        self, kind: _Kind, file: File, new: Sequence[int], places: dict[int, int], rows: Mapping[int, Item], path: Path
-    ) -> tuple[File, dict[int, int]]:
-        now = file.items
-        # What a row says that has no section yet was written by this program in a call that did not come to its end.
-        waiting = {row: item for row, item in rows.items() if row not in places}
-        saved_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        refused: set[int] = set()
-        for place in new:
-            written = next((row for row, item in waiting.items() if item == now[place]), None)
-            row = written if written is not None else kind.insert_row(now[place], saved_at)
-            if isinstance(row, str):
-                refused.add(place)
-                self.left_out.append(f"{kind.name}, item {place + 1}: {row}")
-            elif row in places:
-                refused.add(place)
-            else:
-                places[row] = place
-                waiting.pop(row, None)
-                self.done["added"] += written is None
-        if not refused:
-            return file, places
-        kept = [place for place in range(len(now)) if place not in refused]
-        at = {place: number for number, place in enumerate(kept)}
-        return file.without(refused), {row: at[place] for row, place in places.items()}
-
-    # What was last read or written
-
-    def _open_state(self) -> None:
-        path = self.folder / STATE
-        asked = self.access.call.scope
-        scope = [asked.persona, asked.conversation, asked.participant, asked.server]
-        text = mirrored_file.read_file(path)
-        try:
-            state = json.loads(text) if text else {}
-        except ValueError:
-            state = {}
-        whose = state.get("scope") if isinstance(state, dict) else None
-        if whose is not None and whose != scope:
-            raise TransferError(
-                f"{str(self.folder)!r} holds the files of another scope. Give each scope a folder of its own.",
-                path=str(self.folder),
-            )
-        files_then = state.get("files") if isinstance(state, dict) else None
-        self.state = {"scope": scope, "files": files_then if isinstance(files_then, dict) else {}}
-
-    def _read_before(self, kind: _Kind) -> dict[int, Item]:
-        """Return the rows the file was last written from, what they said as digests."""
-        try:
-            return {int(row): Item(*parts) for row, parts in self.state["files"].get(kind.name, [])}
-        except (TypeError, ValueError, AttributeError):
-            return {}
-
-    def _remember(self, kind: _Kind, rows: Mapping[int, Item]) -> None:
-        shown = [
-            [row, [h.title, h.time, h.text]] for row, h in ((row, _hide_texts(item)) for row, item in rows.items())
-        ]
-        if self.state["files"].get(kind.name) == shown:
-            return
-        self.state["files"][kind.name] = shown
-        path = self.folder / STATE
-        mirrored_file.replace_file(path, json.dumps(self.state) + "\n", seen=mirrored_file.read_file(path))
+def _changed_at(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
-def _open_mirror(folder: str | Path | None, call: Call) -> _Mirror:
-    """Return what a call works with."""
-    access = _Access(call)
-    given = call.settings.memory_folder_name if folder is None else folder
-    shown = str(given) if isinstance(given, (str, Path)) else ""
+# Files
+
+
+def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
+    shown = str(settings.memory_folder_name if folder is None else folder)
     if not shown.strip() or "\0" in shown or shown != clean(shown):
-        what = f"of type {type(given).__name__}" if not shown else repr(shown[:60])
-        raise MessageError(f"folder is {what}. It must be the path of a folder.", fields=("folder",))
-    return _Mirror(access, Path(shown))
+        raise MessageError(f"folder is {shown[:60]!r}. It must be the path of a folder.", fields=("folder",))
+    return Path(shown)
+
+
+def _check_owner(folder: Path, scope: Scope, *, writing: bool = True) -> None:
+    """Refuse the folder of another scope, and to write over files that are none of this program."""
+    owner = find_owner(folder)
+    if owner is None:
+        there = [name for name in NAMES if (folder / name).exists() and (folder / name).stat().st_size]
+        if writing and there:
+            raise TransferError(
+                f"{str(folder / there[0])!r} was not written by this program. Import it, then move it away.",
+                path=str(folder),
+            )
+    elif owner != Scope(scope.persona, scope.conversation, scope.participant, scope.server):
+        raise TransferError(
+            f"{str(folder)!r} holds the files of another scope. Give each scope a folder of its own.",
+            path=str(folder),
+        )
+
+
+@contextlib.contextmanager
+def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
+    """Let no other process write the files between the reading of the rows and the writing of the files."""
+    try:
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
+        held = os.open(folder / f"{STATE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        text = f"{str(folder)!r} cannot be used as a folder ({type(error).__name__})."
+        raise TransferError(text, path=str(folder)) from error
+    try:
+        with contextlib.suppress(ImportError):
+            import fcntl  # noqa: PLC0415 - not on every system
+
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
+def _read(path: Path) -> str | None:
+    """Return the text of a file, None where there is none."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            told = f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere."
+            raise TransferError(told, path=str(path))
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        told = f"{str(path)!r} is no UTF-8 at byte {error.start}. Save it as UTF-8; nothing was changed."
+        raise TransferError(told, path=str(path)) from None
+    except OSError as error:
+        raise TransferError(f"{str(path)!r} cannot be read ({type(error).__name__}).", path=str(path)) from error
+
+
+def _write(path: Path, text: str) -> bool:
+    """Put a text into the place of a file in one step; return whether it said something else."""
+    content = text.encode("utf-8", "replace")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        if path.exists() and path.read_bytes() == content:
+            return False
+        part.write_bytes(content)
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o777)
+        part.replace(path)
+    except OSError as error:
+        raise TransferError(f"{str(path)!r} cannot be written ({type(error).__name__}).", path=str(path)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+    return True
+
+
+# By itself
+
+
+def write_files(call: Call) -> None:
+    """Write the files after a change, where the folder is set and the persona's; a failure is logged, never raised."""
+    settings, name = call.settings, call.settings.memory_folder_name
+    if settings.sources["MEMORY_FOLDER_NAME"] == "default" or not name.strip() or "\0" in name:
+        return
+    folder = Path(name).absolute()
+    owner = find_owner(folder) or call.scope
+    if owner.persona != call.persona:
+        return
+    try:
+        export_markdown(folder, db=call.db, settings=settings, scope=owner)
+    except CoreError as error:
+        logs.warning("memory_files_not_written", folder=str(folder), error=type(error).__name__)
+
+
+def follow_summary(operation: Operation, tools: Tools) -> None:
+    """Write the files after a summary that a worker has stored."""
+    write_files(operation_call(operation, tools))
 
 
 # Forgetting
@@ -437,7 +371,7 @@ class Rewritten(NamedTuple):
 def find_owner(folder: Path) -> Scope | None:
     """Return whose rows the files of a folder hold, None where that is not known."""
     try:
-        return Scope(*json.loads(mirrored_file.read_file(folder / STATE) or "null")["scope"])
+        return Scope(*json.loads(_read(folder / STATE) or "null")["scope"])
     except (CoreError, ValueError, TypeError, KeyError):
         return None
 
@@ -457,29 +391,21 @@ def rewrite_folder(
     conversations: Collection[str],
 ) -> Rewritten:
     """Write the files of a folder anew after something was forgotten; nothing is raised, what stays is told."""
-    there = [folder / kind.name for kind in (_RecentFile, _SavedFile) if (folder / kind.name).exists()]
+    there = [folder / name for name in NAMES if (folder / name).exists()]
     if not there:
         return Rewritten()
-    whose = find_owner(folder)
-    if whose is None:
+    owner = find_owner(folder)
+    if owner is None:
         return Rewritten(left=tuple(f"{path}: it is not known whose rows it holds" for path in there))
-    if whose.persona != persona:
+    if owner.persona != persona:
         return Rewritten()
-    mirror = _Mirror(_Access(Call(db, settings, whose)), folder)
     try:
-        if whose.participant in people or whose.conversation in conversations:
-            mirror.clear()
+        if owner.participant in people or owner.conversation in conversations:
+            with _lock(folder):
+                names = [path.name for path in there if _write(path, "")]
+                (folder / STATE).unlink(missing_ok=True)
         else:
-            mirror.run(write=True)
-    except CoreError as error:
+            names = list(export_markdown(folder, db=db, settings=settings, scope=owner).written)
+    except (CoreError, OSError) as error:
         return Rewritten(left=tuple(f"{path}: {type(error).__name__}" for path in there))
-    return Rewritten(tuple(str(folder / name) for name in dict.fromkeys(mirror.written)))
-
-
-def _hide_texts(item: Item) -> Item:
-    """Return an item with digests in place of its texts, so that the file of states holds nothing that was said."""
-    return replace(item, title=_digest(item.title), time=item.time, text=_digest(item.text))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24] if text else ""
+    return Rewritten(tuple(str(folder / name) for name in names))

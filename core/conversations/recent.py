@@ -14,7 +14,7 @@ from ..errors import MessageError
 from ..jobs import table as jobs_table
 from ..scope import Scope
 from ..shapes import RecentConversation, WriteResult
-from . import memory_folder, rules_summaries, summaries, table_ended, table_summaries
+from . import memory_files, rules_summaries, summaries, table_ended, table_summaries
 from .rules_summaries import Line
 from .summaries import End
 
@@ -225,7 +225,7 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
         lambda connection: summaries.store_summary(connection, call, end, lines, summary),
         source="conversation_summaries",
     )
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return stored
 
 

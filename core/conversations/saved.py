@@ -24,7 +24,7 @@ from ..templates.render import Renderer
 from ..text.folding import one_line
 from ..text.remember_phrases import is_explicit_wish
 from ..text.times import iso_text
-from . import memory_folder, rules_rewrites, table_saved
+from . import memory_files, rules_rewrites, table_saved
 from .table_saved import Item
 
 TEMPLATE = "saved_rewrite.txt.j2"
@@ -92,7 +92,7 @@ def save_memory(
     memory = table_saved.build_memory(fact, now=call.db.clock(), source_message_ids=sources)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
     stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default)
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return stored
 
 
@@ -184,7 +184,7 @@ def update_saved_memory(
             call.db, call.scope, before.items, rewrite, fact, privacy_default=default, source_message_ids=sources
         )
         if done is not None:
-            memory_folder.write_files(call)
+            memory_files.write_files(call)
             return done
         note = "the list kept changing; the statement is saved by itself"
     # 5. otherwise the statement by itself
@@ -249,7 +249,7 @@ def delete_saved_memory(
         return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
     change = table_saved.restore_memory if restore else table_saved.archive_memory
     done = change(call.db, viewer, row_id)
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return done
 
 

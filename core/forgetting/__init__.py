@@ -14,7 +14,7 @@ from ..audience import forgotten_late, table_conversations, table_participants
 from ..audience import table as audiences_table
 from ..base import logs
 from ..calls.call import Call, GivenSettings, open_call
-from ..conversations import memory_files, memory_folder
+from ..conversations import memory_files
 from ..database import written_files
 from ..database.engine import Database
 from ..database.sources import AI_DIARY, MEMORIES
@@ -166,7 +166,7 @@ def delete_quarantined(
     call = open_call(db, settings, scope)
     if kept_in is None or not table.remove_flagged(call.db, call.persona, kept_in, row_id):
         return False
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return True
 
 

@@ -28,7 +28,7 @@ _handlers: dict[str, str | Handler] = {
     "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:deepen",
     "EMBED": f"{_PACKAGE}.semantic.handlers:embed",
 }
-_after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.memory_folder:follow_summary"}
+_after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.memory_files:follow_summary"}
 """Type to what is done once the effect of such an operation is stored; what it writes is outside the database."""
 _changing = threading.Lock()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..calls import screening
 from ..calls.call import GivenSettings
-from ..conversations import memory_folder
+from ..conversations import memory_files
 from ..database.engine import Database
 from ..database.rows import text as read_text
 from ..errors import ItemNotFoundError, MessageError
@@ -73,7 +73,7 @@ def edit_item(
     )
     if done is None:
         raise ItemNotFoundError(row_id)
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
 
 
@@ -153,7 +153,7 @@ def delete_items(
     wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
     done = item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=True)
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return done
 
 
@@ -221,7 +221,7 @@ def restore_items(
     wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
     done = item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=False)
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return done
 
 
@@ -256,7 +256,7 @@ def purge_items(
     wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
     done = item_changes.purge(call.db, find_seen(call, operator), wanted)
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return done
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..calls.call import GivenSettings
-from ..conversations import memory_folder
+from ..conversations import memory_files
 from ..database.engine import Database
 from ..errors import MessageError
 from ..memories import rules
@@ -59,5 +59,5 @@ def classify_items(
         kind=None if kind is None else rules.kind_of(kind),
         importance=rules.read_share(importance, "importance", None),
     )
-    memory_folder.write_files(call)
+    memory_files.write_files(call)
     return done

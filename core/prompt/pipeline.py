@@ -17,7 +17,7 @@ from ..context.history import HistoryLists
 from ..context.incoming import read_message, read_message_id
 from ..context.live import LiveHistory, read_context_memory
 from ..context.section_base import Asked
-from ..conversations import memory_folder, memory_prompt
+from ..conversations import memory_prompt
 from ..database.engine import Database
 from ..errors import PromptTooLargeError
 from ..memories import table_recalls
@@ -62,7 +62,6 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     if len(call.message.text) > MOST_ASKED_CHARS:
         call.report.note(f"text has {len(call.message.text)} characters; {MOST_ASKED_CHARS} of them are searched for")
     repeats = call.db.count_repeats() if isinstance(call.db, Database) else 0
-    _read_files(call)
     # 2. who sees what; search, history and sections; the context
     with call.one_connection():
         if isinstance(call.db, Database):
@@ -93,16 +92,6 @@ def _is_hopeless(call: PromptCall, limit_chars: int | None) -> bool:
     """Return whether the message alone is over the limit, so that the call ends in an error whatever is found."""
     limit = limit_chars or (0 if hooks.get_hook("engine_limit") else call.settings.max_prompt_chars)
     return bool(limit) and call.settings.prompt_overflow == "raise" and len(call.message.text) > limit
-
-
-def _read_files(call: PromptCall) -> None:
-    """Take over what somebody wrote into the Markdown files since the last prompt, where a folder is set."""
-    db, settings = call.db, call.settings
-    if not isinstance(db, Database) or memory_folder.find_folder(settings) is None:
-        return
-    done = call.guard("memory_files", "memory_files", lambda: memory_folder.read_files(db, settings, call.scope), None)
-    for reason in done.left_out if done is not None else ():
-        call.report.note(f"not taken over: {reason}")
 
 
 def _start(request: PromptRequest) -> PromptCall:

@@ -25,10 +25,10 @@ from core.config import flag_types, load
 from core.config.flags import FLAGS
 from core.config.levels import known_flag
 from core.context import attachments, context, incoming, lines, live
-from core.conversations import memory_tool
 from core.conversations import (
-    rules_markdown as markdown_files,
+    memory_files as markdown_files,
 )
+from core.conversations import memory_tool
 from core.conversations import (
     rules_rewrites as rewrites,
 )

