@@ -15,7 +15,7 @@ from ..errors import MessageError, StoreError
 from ..memories.rules_modes import MODES, asked_before, is_tool_offered
 from ..scope import Scope
 from ..shapes import LoadedMemory, RecentConversation
-from ..templates.phrases import load_phrases
+from ..templates.phrases import phrases_for
 from ..templates.render import Renderer
 from . import table_saved
 from .recent import read_recent
@@ -176,7 +176,7 @@ def save_before_generation(call: Call, said: str, message_id: object = None) -> 
         return None
     if not is_tool_offered(settings.memory_mode, settings.enable_saved_memory, NAME, settings.enabled_tool_ids):
         return None
-    asked = asked_before(said, load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir))
+    asked = asked_before(said, phrases_for(said, settings))
     if asked is None:
         return None
     content, by = asked

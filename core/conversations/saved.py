@@ -18,11 +18,11 @@ from ..errors import MessageError, ModelError
 from ..memories import table_history, table_sources
 from ..scope import Scope
 from ..shapes import FormerText, SavedMemory, WriteResult
-from ..templates.phrases import load_phrases
+from ..templates.phrases import phrases_for
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
 from ..text.folding import one_line
-from ..text.remember_phrases import is_explicit_wish
+from ..text.remember_phrases import is_request
 from ..text.times import iso_text
 from . import memory_files, rules_rewrites, table_saved
 from .table_saved import Item
@@ -109,10 +109,8 @@ def _read_fact(settings: Settings, text: object, said: object) -> str | WriteRes
     if len(fact) > settings.saved_memory_chars:
         note = f"it has {len(fact)} characters; SAVED_MEMORY_CHARS allows {settings.saved_memory_chars}"
         return WriteResult(False, None, "too_long", notes=(note,))
-    if said is not None:
-        phrases = load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir)
-        if not is_explicit_wish(str(said), phrases):
-            return WriteResult(False, None, "not_explicit")
+    if said is not None and not is_request(str(said), phrases_for(str(said), settings)):
+        return WriteResult(False, None, "not_explicit")
     return fact
 
 

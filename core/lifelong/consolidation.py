@@ -24,7 +24,7 @@ from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules_retention import expires_at
 from ..memories.table_merges import Stored
 from ..scope import Scope
-from ..templates.phrases import load_phrases
+from ..templates.phrases import phrases_for
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
 from . import rules_consolidation as rules
@@ -105,8 +105,7 @@ def prepare(call: Call, window: Window, model: Any, *, deep: bool = False) -> Wo
     settings = call.settings
     chosen_model = summaries.choose_model(call, model)
     if chosen_model is None:
-        phrases = load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir)
-        facts: list[Fact] | None = rules.chosen_sentences(lines, phrases)
+        facts: list[Fact] | None = rules.choose_facts(lines, lambda text: phrases_for(text, settings))
         if deep:
             facts = [_deepened(fact) for fact in facts or () if fact.tier == "long_term"]
         return replace(work, lines=tuple(lines), facts=tuple(facts or ()), provenance="extract")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,6 @@ from ..conversations.rules_summaries import Line, name_speakers
 from ..memories.rules import Tier, importance_of
 from ..memories.rules_retention import heuristic_importance
 from ..text import remember_phrases as remember
-from ..text.extracts import sentences
 from ..text.folding import clean
 from ..text.refusals import judge_refusal
 from ..text.remember_phrases import Phrases
@@ -142,28 +141,28 @@ def emotion_importance(score: object) -> float:
 # Without one
 
 
-def chosen_sentences(lines: Iterable[Line], phrases: Phrases) -> list[Fact]:
-    """Return the sentences of people that are worth keeping, as said, each with who said it and where."""
-    made = []
+def choose_facts(lines: Iterable[Line], phrases_for: Callable[[str], Sequence[Phrases]]) -> list[Fact]:
+    """Return what people state about themselves or ask to be remembered, as said, each with who said it and where."""
+    facts = []
     lines = list(lines)
     names = name_speakers(lines) or [""] * len(lines)
     for name, line in zip(names, lines, strict=True):
-        if line.is_persona or remember.REFUSALS in remember.groups_in(line.text, phrases):
+        if line.is_persona:
             continue
-        for sentence in sentences(line.text):
-            kind = _kind(remember.groups_in(sentence, phrases))
+        for statement in remember.read_statements(line.text, phrases_for(line.text)):
+            kind = _kind(statement.groups)
             if kind:
-                made.append(
+                facts.append(
                     Fact(
-                        (f"{name}: {sentence}" if name else sentence)[:TEXT_CHARS].strip(),
+                        (f"{name}: {statement.text}" if name else statement.text)[:TEXT_CHARS].strip(),
                         kind,
-                        heuristic_importance(sentence, True),
+                        heuristic_importance(statement.text, True),
                         "session" if kind == "Emotions" else "long_term",
                         participant=line.participant,
                         sources=(line.row_id,) if line.row_id is not None else (),
                     )
                 )
-    return made[:MOST_FACTS]
+    return facts[:MOST_FACTS]
 
 
 def _kind(groups: Collection[str]) -> str:

@@ -14,7 +14,7 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import WriteResult
-from ..templates.phrases import load_phrases
+from ..templates.phrases import phrases_for
 from ..text import remember_phrases as remember
 from ..text.hits import content_digest
 from . import new_item, table, table_recalls, table_sources
@@ -37,6 +37,9 @@ def should_remember(
 ) -> bool:
     """Return whether what was said is worth keeping. Reads no table beyond the settings of a handle passed.
 
+    A request to remember is, and what a person states about themselves. A question, a quotation, reported speech, a
+    condition, fiction and pasted text are not.
+
     Args:
         user_text: what the person said; None counts as blank.
         response_text: what the persona answered; None counts as blank.
@@ -55,8 +58,8 @@ def should_remember(
         if value is not None and not isinstance(value, str):
             raise MessageError.of_type(name, value, "a text or None")
     settings = settings_for(settings, db)
-    phrases = load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir)
-    return remember.should_remember(user_text, response_text, phrases)
+    known = [each for text in (user_text, response_text) if text for each in phrases_for(text, settings)]
+    return remember.should_remember(user_text, response_text, known)
 
 
 def silently_record_memory(

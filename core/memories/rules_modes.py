@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..text.remember_phrases import Phrases, is_explicit_wish
+from ..text.remember_phrases import Phrases, is_request
 
 ModeName = Literal["agent", "plus", "basic", "project"]
 """Values of MEMORY_MODE."""
@@ -58,10 +58,10 @@ def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collecti
 _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORECASE)
 
 
-def asked_before(text: str, phrases: Phrases) -> tuple[str, Literal["@memory", "phrase"]] | None:
+def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@memory", "phrase"]] | None:
     """Return what a message asks to save and by which means, None where it asks for nothing."""
     found = _CALL.search(text)
     if found is not None:
         after = text[found.end() :].strip()
         return after or text[: found.start()].strip(), "@memory"
-    return (text, "phrase") if is_explicit_wish(text, phrases) else None
+    return (text, "phrase") if is_request(text, known) else None

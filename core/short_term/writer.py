@@ -18,13 +18,13 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope
 from ..shapes import WriteReason, WriteResult
-from ..templates.phrases import load_phrases
+from ..templates.phrases import phrases_for
 from ..templates.refused import refused_patterns
 from ..text.folding import clean
 from ..text.hits import name_persona
 from ..text.host_values import as_text, has
 from ..text.refusals import judge_refusal
-from ..text.remember_phrases import is_explicit_wish
+from ..text.remember_phrases import is_request
 from ..text.times import parse_time
 from . import cache, places, rules, table, table_held
 from .rules_turn import UNKNOWN, list_personas, read_field, read_id, read_lineage, read_messages, read_turn
@@ -349,4 +349,4 @@ def _is_explicit(said: object, settings: Settings) -> bool:
         return False
     if not isinstance(said, str):
         raise MessageError.of_type("said", said, "a text or None")
-    return is_explicit_wish(said, load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir))
+    return is_request(said, phrases_for(said, settings))

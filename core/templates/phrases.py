@@ -7,7 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..base import logs
+from ..config import Settings
 from ..config.file import read_yaml_value
+from ..text.languages import likely_languages
 from ..text.remember_phrases import GROUPS, Phrases
 from .words import read_words
 
@@ -30,7 +32,7 @@ def _texts(value: object) -> tuple[str, ...]:
 def load_phrases(
     languages: Iterable[str], overlay: Phrases | None = None, templates_dir: str | Path | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the phrases of all five groups for these languages, the overlay's groups in place of the shipped ones."""
+    """Return the phrases of all groups for these languages, the overlay's groups in place of the shipped ones."""
     found: dict[str, tuple[str, ...]] = dict.fromkeys(GROUPS, ())
     for language in dict.fromkeys(code.lower() for code in languages):
         for group, phrases in (read_words("remember", language, _read, templates_dir) or {}).items():
@@ -41,3 +43,13 @@ def load_phrases(
         else:
             logs.warning("remember_phrases_unknown_group", group=group, known=GROUPS)
     return found
+
+
+LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
+"""Languages in Latin letters with a file; the others are recognised by their script."""
+
+
+def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
+    """Return the phrases of each language a text may be in; all there are where that is unclear."""
+    codes = likely_languages(text, (*settings.languages, *LANGUAGES))
+    return tuple(load_phrases([code], settings.remember_phrases, settings.templates_dir) for code in codes)

@@ -1,12 +1,24 @@
-"""Whether something said is worth remembering: phrases by group and language."""
+"""What people ask to be remembered, wish for good or say about themselves. Pure; one decision for all who store.
+
+| Called by | For |
+|---|---|
+| `memories.capture`, `memories.rules_modes`, `conversations.saved`, `short_term.writer` | requests to remember |
+| `memories.instructions` | standing instructions, and what takes one back |
+| `lifelong.rules_consolidation` | facts, where no model reads the conversation |
+
+Only what a person writes counts: no question, quotation, condition, reported speech, fiction, list or pasted text.
+A phrase of a file may hold `*` for up to six words, `(a|b)` for one of these, and end with `?` where it may be asked.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
-from .folding import SPACELESS, clean, fold, is_word_char
+from .extracts import sentences
+from .folding import SPACELESS, clean, fold
 
 WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 """explicit: asks to remember. facts: about the person. preferences: likes and dislikes. feelings: how someone feels."""
@@ -14,12 +26,58 @@ WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 REFUSALS = "refusals"
 """The group that wins over all others: asks not to remember."""
 
-GROUPS = (*WANTED_GROUPS, REFUSALS)
+TOPICS = ("name", "language", "units", "emoji", "length", "diet")
+"""What a standing instruction may be about, by words of the groups: of one topic, the newest holds."""
+
+GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "asks", "ruled_out", "not_wishes", "fiction", *TOPICS)
+"""wishes: begin a standing instruction. endings: take one back. leads: may stand in front. asks: begin a question or a
+task. ruled_out: make a sentence nobody's own. not_wishes: make it no instruction. fiction: make that of all that
+follows."""
 
 Phrases = Mapping[str, Sequence[str]]
 
+MOST_CHARS = 4_000
+"""A longer text is something pasted."""
+SENTENCE_CHARS = 300
+"""A longer sentence states nothing in short."""
+_MOST_SENTENCES = 40
+_QUOTED_NAME_CHARS = (24, 6)
+"""Longest quotation that is a name, and the longest in a script without spaces; a longer one is somebody's words."""
+
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
 _SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
+_NOT_TYPED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
+"""Code and quoted lines."""
+_QUOTED = re.compile('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
+_ACTION = re.compile(r"\*[^*\n]+\*")
+"""What a role plays: `*smiles*`."""
+_PASTED = re.compile(
+    r"#{1,6}\s|---|===|[{\[<|](?!@)|//|/\*|\w+:\s*$|"
+    r"(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|de|à|objet|asunto|para|da|oggetto|assunto|onderwerp|aan|"
+    r"от|кому|тема|差出人|宛先|件名|发件人|收件人|主题|fwd?|re|aw|wg|tr)\s*[:：]|"
+    r"(?:dear|sehr geehrte\w*|liebe[r]?|chère?|cher|estimad[oa]|querid[oa]|gentile|caro|cara|prezad[oa]|geachte|beste|"
+    r"уважаем\w+|尊敬的)\s+[^,]{1,40},\s*$",
+    re.IGNORECASE,
+)
+"""A line that opens a file or a mail."""
+_LISTED = re.compile(r"(?:[-*•·–]|\d{1,2}[.)])\s")
+_CLAUSES = re.compile("[,，、;；()（）–—¿¡]| - ")
+_COLON = re.compile(r"[:：](?=\s|$)|：")
+_ASKED = re.compile(r"[?？][!?！？\s\"”»)]*$|(?:吗|嗎|呢|ですか|ますか|のか)[。.！!]*$")
+_MENTION = r"(?:<@[!&]?\w+>|@[\w.\-]+)"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence of a person's own, with the groups it belongs to."""
+
+    text: str
+    groups: frozenset[str]
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Return what a standing instruction is about."""
+        return self.groups.intersection(TOPICS)
 
 
 def phrase_form(text: str) -> str:
@@ -28,32 +86,33 @@ def phrase_form(text: str) -> str:
     return " ".join(fold(clean(text).translate(_APOSTROPHES)).split())
 
 
-def _joined(left: str, right: str) -> bool:
-    """Return whether a word goes on from the one character to the other."""
-    if not (is_word_char(left) and is_word_char(right)):
-        return False
-    return not (_SPACELESS_CHAR.match(left) or _SPACELESS_CHAR.match(right))
+def _pattern(phrase: str) -> str:
+    """Return a phrase as a regular expression."""
+    form = phrase_form(phrase.rstrip("?")).replace(",", "").replace("、", " ")
+    letters = re.findall(r"\w", form)
+    made = re.sub(r"\\([()|$ ])", r"\1", re.escape(form)).replace("(", "(?:").replace("|) ", "|) ?")
+    made = re.sub(r"(^| )\\\* ", r"\1(?:\\S+ ){0,6}?", made)
+    made = re.sub(rf"(?<=[^\W{SPACELESS}])\\\*", r"\\w*", made).replace(r"\*", ".{0,30}?")
+    starts = r"(?<!\w)" if letters and not form.startswith("*") and not _SPACELESS_CHAR.match(letters[0]) else ""
+    ends = r"(?!\w)" if letters and not form.endswith("*") and not _SPACELESS_CHAR.match(letters[-1]) else ""
+    return f"{starts}(?:{made}){ends}"
 
 
-def _stands_in(phrase: str, text: str) -> bool:
-    """Return whether the phrase stands in the text on word boundaries; both in `phrase_form`."""
-    at = text.find(phrase)
-    while at >= 0:
-        end = at + len(phrase)
-        starts = at == 0 or not _joined(text[at - 1], phrase[0])
-        if starts and (end == len(text) or not _joined(phrase[-1], text[end])):
-            return True
-        at = text.find(phrase, at + 1)
-    return False
-
-
-@lru_cache(maxsize=64)
-def _forms(phrases: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(form for form in map(phrase_form, phrases) if form))
+@lru_cache(maxsize=1024)
+def _compile(phrases: tuple[str, ...], leads: tuple[str, ...] | None = None) -> re.Pattern[str] | None:
+    """Return what finds one of the phrases: anywhere, or behind nothing but `leads`."""
+    if not any(phrase_form(each) for each in phrases):
+        return None
+    found = "|".join(_pattern(each) for each in sorted(phrases, key=len, reverse=True) if phrase_form(each))
+    if leads is None:
+        return re.compile(found)
+    before = "|".join([_MENTION, *(_pattern(each) for each in leads if phrase_form(each))])
+    return re.compile(rf"\W*(?:(?:{before})[\s.!,]*){{0,6}}(?:{found})")
 
 
 def _holds(form: str, phrases: Sequence[str]) -> bool:
-    return any(_stands_in(phrase, form) for phrase in _forms(tuple(phrases)))
+    pattern = _compile(tuple(phrases))
+    return pattern is not None and pattern.search(form) is not None
 
 
 def holds_phrase(text: str | None, phrases: Sequence[str]) -> bool:
@@ -62,23 +121,127 @@ def holds_phrase(text: str | None, phrases: Sequence[str]) -> bool:
     return bool(form) and _holds(form, phrases)
 
 
-def groups_in(text: str | None, phrases: Phrases) -> frozenset[str]:
-    """Return the groups, refusals too, of which the text holds a phrase."""
-    form = phrase_form(text or "")
-    if not form:
-        return frozenset()
-    return frozenset(group for group in GROUPS if _holds(form, phrases.get(group, ())))
+# Whose words
 
 
-def is_explicit_wish(text: str | None, phrases: Phrases) -> bool:
-    """Return whether the text asks to remember: a phrase of the group explicit, and none of refusals."""
-    found = groups_in(text, phrases)
-    return "explicit" in found and REFUSALS not in found
+def _own_lines(text: str) -> Iterator[str]:
+    """Yield the lines a person typed, up to the first that opens a mail or a file."""
+    for line in _NOT_TYPED.sub("\n", clean(text)).splitlines():
+        typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", line)).strip()
+        if _PASTED.match(typed):
+            return
+        if typed and not _LISTED.match(typed):
+            yield typed
 
 
-def should_remember(user_text: str | None, response_text: str | None, phrases: Phrases) -> bool:
-    """Return whether an exchange is worth storing: a phrase of a wanted group in either text, no refusal in either."""
-    forms = [form for form in map(phrase_form, (user_text or "", response_text or "")) if form]
-    if any(_holds(form, phrases.get(REFUSALS, ())) for form in forms):
+def _unquote(match: re.Match[str]) -> str:
+    """Return a quoted name without its marks; a quoted sentence goes."""
+    inner = match.group(1)
+    most = _QUOTED_NAME_CHARS[bool(_SPACELESS_CHAR.search(inner))]
+    return inner if len(inner.split()) <= 2 and len(inner) <= most else " … "
+
+
+def _own_sentences(text: str, known: Sequence[Phrases]) -> Iterator[tuple[str, str]]:
+    """Yield the sentences that are a person's own, each with the part in which phrases are looked for."""
+    count = 0
+    for line in _own_lines(text):
+        for sentence in sentences(line):
+            count += 1
+            form = _without_marks(sentence)
+            if count > _MOST_SENTENCES or _holds_any(form, "fiction", known):
+                return
+            said, opens = _before_quotation(sentence, known)
+            if said and len(sentence) <= SENTENCE_CHARS and not _holds_any(form, "ruled_out", known):
+                yield sentence, said
+            if opens:
+                return
+
+
+def _without_marks(sentence: str) -> str:
+    return " ".join(form for clause in _CLAUSES.split(sentence) if (form := phrase_form(clause)))
+
+
+def _holds_any(form: str, group: str, known: Sequence[Phrases]) -> bool:
+    return any(_holds(form, phrases.get(group, ())) for phrases in known)
+
+
+def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, bool]:
+    """Return a sentence up to a colon that opens a quotation, and whether what it opens is all that follows."""
+    colon = _COLON.search(sentence)
+    if colon is None:
+        return sentence, False
+    before, after = sentence[: colon.start()], sentence[colon.end() :]
+    last = phrase_form(_CLAUSES.split(before)[-1])
+    for phrases in known:
+        introduces = (*phrases.get("explicit", ()), *phrases.get("leads", ()))
+        pattern = _compile(tuple(each.rstrip("?") for each in introduces), ())
+        if pattern is not None and (pattern.match(last) or pattern.match(phrase_form(before))):
+            return f"{before},{after}", False
+    return before, not after.strip()
+
+
+# The decision
+
+
+def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
+    """Return the sentences of a text that state something of a person's own; none where it asks not to remember.
+
+    `known` holds the phrases of each language the text may be in.
+    """
+    if not text or len(text) > MOST_CHARS or _holds_any(phrase_form(text), REFUSALS, known):
+        return []
+    found = []
+    for sentence, said in _own_sentences(text, known):
+        may_wish = not _holds_any(_without_marks(sentence), "not_wishes", known)
+        groups = frozenset[str]().union(*(_groups_of(said, phrases, may_wish) for phrases in known))
+        if groups:
+            found.append(Statement(sentence, groups))
+    return found
+
+
+def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
+    """Return the groups of one sentence; a question states what stands in front of its last clause."""
+    is_asked = _ASKED.search(said) is not None
+    clauses = [form for clause in _CLAUSES.split(said) if (form := phrase_form(clause))]
+    stated = clauses[:-1] if is_asked else clauses
+    whole = " ".join(clauses)
+    begun = ("explicit", "wishes", "endings") if may_wish else ("explicit", "endings")
+    groups = {group for group in begun if _begins(group, clauses, stated, phrases)}
+    asks = _compile(tuple(phrases.get("asks", ())), tuple(phrases.get("leads", ())))
+    if groups or asks is None or not asks.match(whole):
+        rest = " ".join(stated)
+        groups |= {group for group in WANTED_GROUPS[1:] if _holds(rest, phrases.get(group, ()))}
+    if groups & {"wishes", "endings"}:
+        groups |= {topic for topic in TOPICS if _holds(whole, phrases.get(topic, ()))}
+    return groups
+
+
+def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: Phrases) -> bool:
+    """Return whether a sentence, or what is left of it from one of its clauses on, begins with a phrase."""
+    leads = tuple(phrases.get("leads", ()))
+    if group != "explicit":
+        leads += tuple(each.rstrip("?") for each in phrases.get("explicit", ()) if not each.startswith("*"))
+    wanted = phrases.get(group, ())
+    plain = _compile(tuple(each for each in wanted if not each.endswith("?")), leads)
+    asked = _compile(tuple(each for each in wanted if each.endswith("?")), leads)
+    return any(
+        pattern is not None and pattern.match(" ".join(pieces[at:])) is not None
+        for pattern, pieces in ((plain, stated), (asked, clauses))
+        for at in range(len(pieces))
+    )
+
+
+def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
+    """Return whether a person asks for something to be remembered."""
+    return any("explicit" in each.groups for each in read_statements(text, known))
+
+
+def should_remember(user_text: str | None, response_text: str | None, known: Sequence[Phrases]) -> bool:
+    """Return whether an exchange is worth storing: a statement of a wanted group in either text, no refusal in any."""
+    if any(_holds_any(phrase_form(text or ""), REFUSALS, known) for text in (user_text, response_text)):
         return False
-    return any(_holds(form, phrases.get(group, ())) for form in forms for group in WANTED_GROUPS)
+    return any(
+        not each.groups.isdisjoint(WANTED_GROUPS)
+        for text in (user_text, response_text)
+        for each in read_statements(text, known)
+    )

@@ -144,7 +144,7 @@ def _wishes(value: str) -> object:
 
 def _remember(value: str) -> object:
     phrases = _known()[0]
-    return remember.groups_in(value, phrases), remember.should_remember(value, value, phrases)
+    return remember.read_statements(value, [phrases]), remember.should_remember(value, value, [phrases])
 
 
 def _tool_calls(value: str) -> object:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from core.config import Settings
 from core.conversations.rules_summaries import Line
 from core.lifelong.rules_consolidation import (
-    chosen_sentences,
+    choose_facts,
     emotion_importance,
     is_deep_end,
     kept_lines,
@@ -18,7 +19,7 @@ from core.lifelong.rules_consolidation import (
     read_reply,
     window,
 )
-from core.templates.phrases import load_phrases
+from core.templates.phrases import load_phrases, phrases_for
 from core.templates.refused import refused_patterns
 
 PHRASES = load_phrases(["en"])
@@ -85,17 +86,17 @@ def test_g23_the_words_of_a_failure_are_no_fact() -> None:
 
 
 def test_l18_sentences_worth_keeping() -> None:
-    (one,) = chosen_sentences([Line("My name is Jonas. What time is it?", participant=ANN, row_id=7)], PHRASES)
+    (one,) = choose_facts([Line("My name is Jonas. What time is it?", participant=ANN, row_id=7)], lambda _: [PHRASES])
     assert (one.text, one.kind, one.participant, one.sources) == ("My name is Jonas.", "FactsAboutUser", ANN, (7,))
     said = ["I really love rainy days.", "I feel lonely today.", "Remember that the key is under the mat.", "ok"]
-    made = chosen_sentences([Line(text, participant=ANN) for text in said], PHRASES)
+    made = choose_facts([Line(text, participant=ANN) for text in said], lambda _: [PHRASES])
     assert [(fact.kind, fact.tier) for fact in made] == [
         ("FactsAboutUser", "long_term"),
         ("Emotions", "session"),
         ("KeyFacts", "long_term"),
     ]
-    assert chosen_sentences([Line("My name is Iris.", is_persona=True)], PHRASES) == []
-    assert chosen_sentences([Line("My name is Jonas. Don't remember that, please.")], PHRASES) == []
+    assert choose_facts([Line("My name is Iris.", is_persona=True)], lambda _: [PHRASES]) == []
+    assert choose_facts([Line("My name is Jonas. Don't remember that, please.")], lambda _: [PHRASES]) == []
 
 
 def test_f20_lines_of_people_who_want_nothing_kept_are_left_out() -> None:
@@ -138,3 +139,23 @@ def test_l21_deep_facts_are_tagged_and_count_more() -> None:
         ("b", "FactsAboutUser", 0.7, ("deep",)),
     ]
     assert read_deep_reply('{"past_events": ["c"]}', patterns=()) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which board game do I like best?",
+        "Remind me where I work at the moment",
+        "Tell me what my sister likes",
+        "Hello, my dear!",
+        "In my novel: my name is Bond",
+        "Translate into French: I live in Rome",
+        "Write a poem about how I love my dog",
+        '"I live in Rome", said the hero.',
+        "She said I live in Rome",
+        "Bob: my name is Bond",
+    ],
+)
+def test_l18_without_a_model_only_statements_about_the_person_are_facts(text: str) -> None:
+    """The memory recalled its own questions, and a novel's hero as the person."""
+    assert choose_facts([Line(text, participant=ANN)], lambda said: phrases_for(said, Settings())) == []

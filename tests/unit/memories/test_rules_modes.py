@@ -54,4 +54,4 @@ def test_c25_the_tool_is_offered_in_agent_and_plus_while_it_is_on_and_named(mode
     ],
 )
 def test_c29_what_is_saved_before_the_model_answers(said: str, expected: Any) -> None:
-    assert asked_before(said, load_phrases(["en"])) == expected
+    assert asked_before(said, [load_phrases(["en"])]) == expected

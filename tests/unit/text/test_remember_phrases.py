@@ -2,23 +2,117 @@
 
 from __future__ import annotations
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 
-from core.templates.phrases import load_phrases
+from core.config import Settings
+from core.templates.phrases import load_phrases, phrases_for
 from core.text.remember_phrases import (
     GROUPS,
     REFUSALS,
     WANTED_GROUPS,
-    groups_in,
+    Phrases,
     holds_phrase,
-    is_explicit_wish,
+    is_request,
+    read_statements,
     should_remember,
 )
 
-LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "ja", "zh")
+LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "nl", "ru", "ja", "zh")
 ENGLISH = load_phrases(["en"])
+CORPUS = Path(__file__).parents[1] / "memories" / "corpus"
+
+
+def known(text: str) -> tuple[Phrases, ...]:
+    return phrases_for(text, Settings())
+
+
+def cases(kind: str, language: str, sign: str) -> list[str]:
+    lines = (CORPUS / f"{kind}_{language}.txt").read_text(encoding="utf-8").splitlines()
+    return [line[2:] for line in lines if line.startswith(sign)]
+
+
+def is_in(text: str, *groups: str) -> bool:
+    return any(each.groups.intersection(groups) for each in read_statements(text, known(text)))
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["development", "held_out"])
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("kind", "groups"), [("requests", ("explicit",)), ("wishes", ("wishes", "endings"))])
+def test_c12_people_are_understood_with_few_mistakes(
+    kind: str, groups: tuple[str, ...], language: str, half: int
+) -> None:
+    """What is missed is said again; what is invented stands in every prompt from then on.
+
+    Every second line was left unread while the phrases were written.
+    """
+    mine, others = cases(kind, language, "+"), cases(kind, language, "-")
+    assert len(mine) >= 60 and len(others) >= 60
+    right = sum(is_in(text, *groups) for text in mine[half::2])
+    wrong = sum(is_in(text, *groups) for text in others[half::2])
+    assert right / len(mine[half::2]) >= 0.75
+    assert right / (right + wrong) >= 0.95 - half * 0.02, "the halves together hold 95 %"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("kind", "groups"), [("requests", ("explicit",)), ("wishes", ("wishes", "endings"))])
+def test_c12_of_what_is_taken_for_one_95_percent_are(kind: str, groups: tuple[str, ...], language: str) -> None:
+    right, wrong = (sum(is_in(text, *groups) for text in cases(kind, language, sign)) for sign in "+-")
+    assert right / (right + wrong) >= 0.95
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_t46_a_sentence_without_a_request_is_not_worth_remembering(language: str) -> None:
+    """Questions and other people's words were saved as facts about the person."""
+    kept = [text for text in cases("requests", language, "-") if should_remember(text, None, known(text))]
+    assert len(kept) <= 3, kept
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Remember: the code is 4711", True),
+        ("Add to memory: the spare key is under the mat", True),
+        ("Keep this in mind, I start at noon", True),
+        ("Please memorize my address", True),
+        ("Do you remember that day?", False),
+        ("I can't remember that name", False),
+        ("He said please remember", False),
+        ("> please remember that I like tea", False),
+        ('"Please remember that I like tea", she wrote.', False),
+        ("Bob: please remember that I like tea", False),
+        ("Here is his mail:\nplease remember that I like tea", False),
+        ("Subject: rules\n\nPlease remember that I like tea", False),
+        ("```\nplease remember that I like tea\n```", False),
+        ("*please remember that I like tea*", False),
+        ("Translate into German: please remember that I like tea", False),
+    ],
+)
+def test_t46_only_what_a_person_asks_for_is_a_request(text: str, expected: bool) -> None:
+    assert is_request(text, known(text)) is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Agent rules: always answer in JSON",
+        "From: Bob\nSubject: rules\n\nAlways answer in JSON",
+        "Here is the file:\n\nalways answer in JSON\ncall me Jo",
+        "Bob: call me Jo",
+        "*smiles and says call me Jo*",
+        "- always answer in JSON\n- call me Jo",
+        'He wrote: "Call me Jo, always."',
+        "In my novel: call me Jo",
+        "Should you always answer in French?",
+        "If I were vegan",
+    ],
+)
+def test_c12_pasted_quoted_and_imagined_text_is_no_wish(text: str) -> None:
+    """A pasted file left its instructions in every later prompt."""
+    assert not is_in(text, "wishes", "endings")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +134,7 @@ ENGLISH = load_phrases(["en"])
     ],
 )
 def test_t46_t47_the_table(user_text: str | None, response_text: str | None, expected: bool) -> None:
-    assert should_remember(user_text, response_text, ENGLISH) is expected
+    assert should_remember(user_text, response_text, [ENGLISH]) is expected
 
 
 @pytest.mark.parametrize(
@@ -50,25 +144,24 @@ def test_t46_t47_the_table(user_text: str | None, response_text: str | None, exp
         ("My name is Jonas", "facts"),
         ("I really love rainy days", "preferences"),
         ("I feel lonely today", "feelings"),
-        ("Don't remember that, please", "refusals"),
     ],
 )
 def test_t46_the_reason_is_the_group_of_the_table(text: str, group: str) -> None:
-    assert group in groups_in(text, ENGLISH)
+    assert group in {group for each in read_statements(text, [ENGLISH]) for group in each.groups}
 
 
 def test_t46_all_groups_empty_is_false() -> None:
     empty = load_phrases(["en"], {group: [] for group in GROUPS})
-    assert should_remember("remember that", None, empty) is False
-    assert should_remember("remember that", None, {}) is False
+    assert should_remember("remember that", None, [empty]) is False
+    assert should_remember("remember that", None, []) is False
 
 
 def test_t46_given_phrases_replace_their_group_alone() -> None:
     own = load_phrases(["en"], {"explicit": ["mark my words"]})
-    assert should_remember("Mark my words, it rains", None, own) is True
-    assert should_remember("remember that it rains", None, own) is False
-    assert should_remember("My name is Jonas", None, own) is True
-    assert should_remember("Mark my words", None, ENGLISH) is False
+    assert should_remember("Mark my words, it rains", None, [own]) is True
+    assert should_remember("remember that it rains", None, [own]) is False
+    assert should_remember("My name is Jonas", None, [own]) is True
+    assert should_remember("Mark my words", None, [ENGLISH]) is False
 
 
 def test_t46_an_unknown_group_is_logged_and_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
@@ -79,23 +172,27 @@ def test_t46_an_unknown_group_is_logged_and_changes_nothing(caplog: pytest.LogCa
 def test_t46_languages_add_up_and_unknown_ones_add_nothing() -> None:
     several = load_phrases(["en", "de", "xx", "../en"])
     assert set(several["explicit"]) > set(ENGLISH["explicit"])
-    assert should_remember("Merk dir: ich wohne in Rom", None, several)
+    assert should_remember("Merk dir: ich wohne in Rom", None, [several])
     assert load_phrases([]) == dict.fromkeys(GROUPS, ())
+
+
+def example(phrase: str) -> str:
+    """Return a text that a phrase matches: its first alternatives, nothing for what may be anything."""
+    return re.sub(r"\(([^|()]*)[^()]*\)", r"\1", phrase).replace("*", " ").replace("$", "")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> None:
-    """A refusal that stands inside a wish (`forget that` in `don't forget that`) would turn it round."""
+    """A refusal that stands inside a request (`forget that` in `don't forget that`) would turn it round."""
     phrases = load_phrases([language])
-    together = load_phrases(LANGUAGES)
     for group in WANTED_GROUPS:
         assert len(phrases[group]) >= 5
         for phrase in phrases[group]:
-            for known in (phrases, together):
-                assert should_remember(f"... {phrase} ...", None, known), phrase
+            found = {name for each in read_statements(f"{example(phrase)} x1", [phrases]) for name in each.groups}
+            assert group in found, phrase
     assert len(phrases[REFUSALS]) >= 5
     for phrase in phrases[REFUSALS]:
-        assert not should_remember(f"{phrase}", None, together), phrase
+        assert not should_remember(f"{phrase}", None, [phrases]), phrase
 
 
 @pytest.mark.parametrize(
@@ -115,7 +212,7 @@ def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> Non
     ],
 )
 def test_t46_people_are_understood_in_their_language(text: str) -> None:
-    assert should_remember(text, None, load_phrases(LANGUAGES))
+    assert should_remember(text, None, known(text))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +227,7 @@ def test_t46_people_are_understood_in_their_language(text: str) -> None:
     ],
 )
 def test_t46_refusals_win_in_every_language(text: str) -> None:
-    assert not should_remember(text, None, load_phrases(LANGUAGES))
+    assert not should_remember(text, None, known(text))
 
 
 def test_t47_phrases_match_on_word_boundaries() -> None:
@@ -147,16 +244,17 @@ def test_t47_phrases_match_on_word_boundaries() -> None:
     assert not holds_phrase("anything", ["", "  "])
 
 
-def test_t47_an_explicit_wish_is_the_explicit_group_without_refusal() -> None:
-    assert is_explicit_wish("please remember that I like tea", ENGLISH)
-    assert not is_explicit_wish("I bought a notebook", ENGLISH)
-    assert not is_explicit_wish("my notebook", ENGLISH)
-    assert not is_explicit_wish("don't remember that", ENGLISH)
-    assert not is_explicit_wish("My name is Jonas", ENGLISH)
+def test_t47_a_request_is_the_explicit_group_without_refusal() -> None:
+    assert is_request("please remember that I like tea", [ENGLISH])
+    assert not is_request("I bought a notebook", [ENGLISH])
+    assert not is_request("my notebook", [ENGLISH])
+    assert not is_request("don't remember that", [ENGLISH])
+    assert not is_request("My name is Jonas", [ENGLISH])
 
 
 def test_t46_a_megabyte_is_read_in_bounded_time() -> None:
     phrases = load_phrases(LANGUAGES)
     start = time.process_time()
-    assert not should_remember("noteb that rememberx " * 50_000, None, phrases)
+    assert not should_remember("noteb that rememberx " * 50_000, None, [phrases])
+    assert not should_remember("please rememberx (((( **** " * 140, None, [phrases])
     assert time.process_time() - start < 5
