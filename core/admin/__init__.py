@@ -9,7 +9,7 @@ stands above every door and is imported by none of them.
 | context | what every route works with |
 | guard, sessions, hosts | who may ask: token, cookie, origin, host |
 | answers, bodies | the shapes that go out and come in |
-| errors, validation_messages | which error is which status, and in which words |
+| errors, validation | which error is which status, and in which words |
 | archive_reasons | why an item holds no more |
 | memory, relationship, transfer, lifecycle, queue, upkeep, playground, metrics | one group of routes each |
 | pages | the page |

@@ -140,8 +140,8 @@ async def _answer_core_error(_: Any, error: Any) -> Any:
     return errors.answer_core_error(error)
 
 
-async def _answer_bad_values(request: Request, error: Any) -> Any:
-    return errors.answer_bad_values(request.scope.get("route"), error)
+async def _answer_bad_values(_: Any, error: Any) -> Any:
+    return errors.answer_bad_values(error)
 
 
 async def _answer_http_error(request: Request, error: Any) -> Any:

@@ -19,7 +19,7 @@ from ..scope import Destination, Privacy
 from .context import AdminCall, AdminContext
 from .errors import ErrorAnswer, Refused
 from .guard import READING, require_token
-from .validation_messages import NO_BODY
+from .validation import NO_BODY
 
 ConfUid = Annotated[
     str,

@@ -5,12 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
-from pydantic.fields import FieldInfo
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -26,7 +23,7 @@ from ..errors import (
     StoreError,
     TransferError,
 )
-from .validation_messages import describe_problem, field_name, find_range, iter_types
+from .validation import describe_problem, field_name
 
 
 class ErrorAnswer(BaseModel):
@@ -89,38 +86,12 @@ def answer_core_error(error: CoreError) -> JSONResponse:
     return build_refusal(status, str(error), word, fields=getattr(error, "fields", ()), headers=headers)
 
 
-def answer_bad_values(route: Any, error: RequestValidationError) -> JSONResponse:
-    """Return the answer for parameters that do not fit: the first of them, by name, with its value and range."""
+def answer_bad_values(error: RequestValidationError) -> JSONResponse:
+    """Return the answer for parameters that do not fit: all names, and the sentences about the first of them."""
     problems = error.errors()
     names = list(dict.fromkeys(field_name(problem["loc"]) for problem in problems))
     first = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])  # a name misspelt
-    if first["type"] == "extra_forbidden" and "ctx" not in first:
-        first = {**first, "ctx": {"known": _list_fields(route, first["loc"])}}
-    said = describe_problem(field_name(first["loc"]), first, find_range(_find_field(route, first["loc"])))
-    return build_refusal(422, said, fields=names)
-
-
-def _list_fields(route: Any, place: Sequence[Any]) -> list[str]:
-    """Return the names of the fields that stand beside a place in a body; none where that is not known."""
-    model: Any = getattr(getattr(getattr(route, "body_field", None), "field_info", None), "annotation", None)
-    for part in place[1:-1]:
-        field = getattr(model, "model_fields", {}).get(part)
-        if field is not None:
-            model = next((each for each in iter_types(field.annotation) if hasattr(each, "model_fields")), None)
-    return list(getattr(model, "model_fields", {}))
-
-
-def _find_field(route: Any, place: Sequence[Any]) -> FieldInfo | None:
-    """Return how a parameter was declared, None where that is not known."""
-    if len(place) != 2 or not isinstance(route, APIRoute):
-        return None
-    where, name = place
-    if where == "body":
-        model = getattr(route.body_field, "field_info", None)
-        known: Mapping[str, FieldInfo] = getattr(getattr(model, "annotation", None), "model_fields", {})
-        return known.get(str(name))
-    fields = route.dependant.query_params if where == "query" else route.dependant.path_params
-    return next((each.field_info for each in fields if each.alias == name), None)
+    return build_refusal(422, describe_problem(field_name(first["loc"]), first), fields=names)
 
 
 def answer_http_error(error: HTTPException) -> JSONResponse:

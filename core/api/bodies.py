@@ -38,13 +38,13 @@ ItemId = Annotated[
 def _read_key(value: object) -> object:
     if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
         return value
-    raise PydanticCustomError("id", "no id")
+    raise PydanticCustomError("id", "Input should be a text or a whole number")
 
 
 def _read_date(value: object) -> object:
     if value is None or parse_time(value) is not None:
         return value
-    raise PydanticCustomError("time", "no time")
+    raise PydanticCustomError("time", "Input should be an ISO 8601 time such as 2026-03-10T12:00:00Z")
 
 
 def _read_number(value: object) -> object:

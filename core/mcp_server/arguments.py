@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..admin.validation_messages import describe_problem, find_range
+from ..admin.validation import describe_problem
 from ..errors import MessageError
 from ..memories.rules import KINDS, WISH
 from ..text.hints import hint_name
@@ -164,7 +164,4 @@ def _describe(model: type[Arguments], problem: Any) -> str:
         return f"{name} cannot be used. It must be a text of valid Unicode."
     if kind == "string_pattern_mismatch":
         return f"{name} cannot be used. It must be an id: a text of digits, as the tools give it."
-    field = model.model_fields.get(str(problem["loc"][0]))
-    if isinstance(problem.get("input"), str) and kind != "literal_error":
-        return describe_problem(name, {**problem, "input": b""}, find_range(field))  # a text is never quoted
-    return describe_problem(name, problem, find_range(field))
+    return describe_problem(name, problem)

@@ -52,7 +52,7 @@ def test_r6_the_inspector_lists_calls_and_reads(db: Database, migrated_url: str,
         found = ask(*called, "memory_search", "--tool-arg", "query=tea", "--tool-arg", "limit=3")["content"][0]["text"]
         assert [hit["text"] for hit in json.loads(found)["hits"]] == ["Ann likes tea"]
         wrong = ask(*called, "memory_list", "--tool-arg", "kind=secrets")
-        assert wrong["isError"] and wrong["content"][0]["text"].startswith("kind is 'secrets'.")
+        assert wrong["isError"] and wrong["content"][0]["text"].startswith("kind: input should be")
         quoted = f'id="{saved["id"]}"'  # without quotes it would send a number, rounded
         deleted = ask(*called, "memory_delete", "--tool-arg", quoted)["structuredContent"]
         assert deleted["id"] == saved["id"] and deleted["done"]

@@ -1,0 +1,41 @@
+"""What is said of a parameter that does not fit: its name, a number that was given, and pydantic's own words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..text.hints import hint_name
+
+NO_BODY = "no_body"
+"""A problem beside those of pydantic: a body where none is read."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
+
+
+def describe_problem(name: str, problem: Mapping[str, Any]) -> str:
+    """Return the sentences about one problem that the validation found; a text that was given is never quoted.
+
+    >>> describe_problem("limit", {"type": "less_than_equal", "input": 501, "msg": "Input should be less than 500"})
+    'limit is 501: input should be less than 500.'
+    """
+    kind, given = str(problem.get("type", "")), problem.get("input")
+    if kind == "missing":
+        return f"{name} is missing. It is needed here."
+    if kind == "json_invalid":
+        return "The body is no JSON. Send an object in valid JSON."
+    if kind == NO_BODY:
+        return "This path takes no body. Its values are parameters of the address, such as ?dry_run=true."
+    if kind == "extra_forbidden":
+        hint = hint_name(name.rpartition(".")[2], (problem.get("ctx") or {}).get("known", ()))
+        return f"{name} is not known here.{hint} Leave it out."
+    is_number = isinstance(given, (bool, int, float)) and abs(given) < 1e30
+    is_number = is_number or (isinstance(given, str) and _NUMBER.fullmatch(given) is not None)
+    said = str(problem.get("msg", "it does not fit")).rstrip(".")
+    return f"{name}{f' is {given}' if is_number else ''}: {said[:1].lower()}{said[1:]}."
+
+
+def field_name(place: Sequence[Any]) -> str:
+    """Return a parameter's name: where it stands in the request is left out, numbers of entries are kept."""
+    return ".".join(str(part) for part in place[1:]) or "body"
