@@ -52,11 +52,10 @@ class ItemAnswer(BaseModel):
 class FormerAnswer(BaseModel):
     """What became of an item that holds no more, as far as what is stored tells."""
 
-    why: Literal["replaced", "dropped", "expired", "pruned", "deleted", "unknown"] = Field(
+    why: Literal["replaced", "expired", "pruned", "deleted", "unknown"] = Field(
         description="unknown: it was deleted by hand, or pruned on demand.", examples=["expired"]
     )
-    by: str = Field(description="model, or the kind of the run: cycle or deep; blank where it is not known.")
-    note: str = Field(description="The reason that was given, where one was.")
+    by: str = Field(description="The kind of the run: cycle or deep; blank where it is not known.")
 
 
 class OneItemAnswer(ItemAnswer):

@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from ..conversations.table_saved import REPLACED
 from ..database.engine import Database
 from ..lifelong import table_runs
-from ..memories import table_history
 from ..memories.rules_retention import KEPT_KINDS
 
-Why = Literal["replaced", "dropped", "expired", "pruned", "deleted", "unknown"]
-"""replaced: another item says it now. dropped: left out when what
-was saved was written anew. expired: a session item whose time was over. pruned: by a run, for its age or importance.
-deleted: by hand, since nothing else takes it. unknown: deleted by hand, or pruned on demand."""
+Why = Literal["replaced", "expired", "pruned", "deleted", "unknown"]
+"""replaced: another item says it now. expired: a session item whose time was over. pruned: by a run, for its age or
+importance. deleted: by hand, since nothing else archives it. unknown: deleted by hand, or pruned on demand."""
 
 PRUNING = frozenset({"cycle", "deep"})
 """Kinds of runs that prune."""
@@ -28,28 +25,20 @@ class Former(NamedTuple):
 
     why: Why
     by: str = ""
-    """`model`, or the kind of the run, `cycle` or `deep`; blank where it is not known."""
-    note: str = ""
-    """The reason that was given, where one was: of a saved memory that was left out."""
+    """The kind of the run, `cycle` or `deep`; blank where it is not known."""
 
 
 def find_cause(
     item: Mapping[str, Any],
-    notes: Sequence[Mapping[str, str]] = (),
     ran: Sequence[Mapping[str, Any]] = (),
 ) -> Former | None:
     """Return why an item holds no more, None for one that holds."""
     archived_at = _parse_time(item["archived_at"])
     if archived_at is None and item["superseded_by"] is None:
         return None
-    own = [one for one in reversed(notes) if one["reason"] and one["text"] == item["text"]]
     if item["superseded_by"] is not None:
-        # An item that was edited and edited back has a note of its text too, of another reason.
-        return Former("replaced", next((one["changed_by"] for one in own if one["reason"] == REPLACED), ""))
+        return Former("replaced")
     assert archived_at is not None
-    note = next((one for one in own if _parse_time(one["until"]) == archived_at), None)
-    if note is not None:
-        return Former("dropped", note["changed_by"], note["reason"])
     expired_at = _parse_time(item["expires_at"])
     if item["tier"] == "session" and expired_at is not None and expired_at <= archived_at:
         return Former("expired")
@@ -71,15 +60,10 @@ def _is_within(run: Mapping[str, Any], went: datetime) -> bool:
 
 
 def find_reasons(db: Database, persona: str, items: Sequence[Mapping[str, Any]]) -> dict[int, Former]:
-    """Return what became of those of a list that hold no more; two round trips, none where all of them hold."""
+    """Return what became of those of a list that hold no more; one round trip, none where all of them hold."""
     former = [item for item in items if item["archived_at"] or item["superseded_by"] is not None]
     if not former:
         return {}
-    notes: dict[int, list[dict[str, str]]] = {}
-    for old in table_history.read_texts(db, persona, "memories", [item["id"] for item in former]):
-        until = old.at.isoformat() if old.at else ""
-        note = {"text": old.text, "until": until, "reason": old.reason, "changed_by": old.changed_by}
-        notes.setdefault(old.item_id, []).append(note)
     run_rows = [row._mapping for row in table_runs.read_newest(db, persona, RUNS)]
-    reasons = {item["id"]: find_cause(item, notes.get(item["id"], ()), run_rows) for item in former}
+    reasons = {item["id"]: find_cause(item, run_rows) for item in former}
     return {row_id: one for row_id, one in reasons.items() if one is not None}

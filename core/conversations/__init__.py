@@ -13,10 +13,9 @@ from .saved import (
     delete_saved_memory,
     list_saved_memories,
     saved_memory_history,
-    update_saved_memory,
 )
 
 __all__ = ["MarkdownResult", "add_recent_conversation", "add_saved_memory", "close_conversation",
            "delete_saved_memory", "export_markdown", "get_system_prompt_with_memory", "get_user_memory_prompt",
            "import_markdown", "list_recent_conversations", "list_saved_memories", "load_memory", "memory_tools",
-           "parse_tool_call", "run_tool_call", "saved_memory_history", "update_saved_memory"]  # fmt: skip
+           "parse_tool_call", "run_tool_call", "saved_memory_history"]  # fmt: skip

@@ -1,36 +1,25 @@
-"""Saved memories: added when a person asks for it, rewritten by a statement, listed, deleted, restored."""
+"""Saved memories: added when a person asks for it, listed, deleted, restored."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
-from .. import llm
 from ..audience.view import Viewer
-from ..base import logs
 from ..calls import screening
 from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
-from ..errors import MessageError, ModelError
+from ..errors import MessageError
 from ..memories import table_history, table_sources
 from ..scope import Scope
 from ..shapes import FormerText, SavedMemory, WriteResult
 from ..templates.phrases import phrases_for
-from ..templates.refused import refused_patterns
-from ..templates.render import Renderer
 from ..text.folding import one_line
 from ..text.remember_phrases import is_request
 from ..text.times import iso_text
-from . import memory_files, rules_rewrites, table_saved
+from . import memory_files, table_saved
 from .table_saved import Item
-
-TEMPLATE = "saved_rewrite.txt.j2"
-REWRITES_TRIED = 5
-"""Times a list is looked at anew because another rewrite came in between; then the statement is saved by itself."""
-
 
 # Saving
 
@@ -112,102 +101,6 @@ def _read_fact(settings: Settings, text: object, said: object) -> str | WriteRes
     if said is not None and not is_request(str(said), phrases_for(str(said), settings)):
         return WriteResult(False, None, "not_explicit")
     return fact
-
-
-def update_saved_memory(
-    statement: str,
-    *,
-    model: Any = None,
-    said: str | None = None,
-    message_id: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> WriteResult:
-    """Let a model rewrite what the scope's person has saved for this audience, by a statement, in one transaction.
-
-    What is replaced or dropped stays readable and can be restored. Where there is no model, or its answer cannot be
-    followed, the statement is saved by itself, and a note says why.
-
-    Args:
-        statement: as `text` of `add_saved_memory`.
-        model: by default that of the process.
-        said, message_id: as for `add_saved_memory`.
-
-    Returns:
-        `(True, id of the first new memory, "")`, the id None where memories were dropped alone; `notes` count what
-        became of the list. Else as `add_saved_memory`.
-
-    Raises:
-        MessageError: a value that is no text.
-        StoreWriteError: nothing was changed.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory, list_saved_memories, update_saved_memory
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> answer = '{"operations": [{"op": "replace", "item": 1, "text": "Ann likes coffee"}]}'
-    >>> update_saved_memory("I like coffee now", model=lambda messages: answer, db=db, scope=scope).notes
-    ('1 replaced',)
-    >>> [one["text"] for one in list_saved_memories(db=db, scope=scope)]
-    ['Ann likes coffee']
-    >>> db.close()
-    """
-    # 1. what was said, and who is asked
-    call = open_call(db, settings, scope)
-    fact = _read_fact(call.settings, statement, said)
-    if isinstance(fact, WriteResult):
-        return fact
-    asked = llm.resolve(model, call.settings)
-    sources = table_sources.find_sources(call.db, call.scope, message_id)
-    default = call.settings.privacy_default
-    note = ""
-    for _ in range(REWRITES_TRIED if asked is not None else 0):
-        # 2. the list as it is
-        before = table_saved.read_for_rewrite(call.db, call.scope, privacy_default=default)
-        if before.reason:
-            return WriteResult(False, None, before.reason)
-        if not before.items or (before.local_only and call.destination != "local"):
-            break
-        # 3. what becomes of it
-        rewrite, note = _ask_for_rewrite(call.settings, asked, before.items, fact)
-        if rewrite is None:
-            break
-        texts = [text for _, text in rewrite.replaced] + list(rewrite.added)
-        if any(screening.is_flagged(text, "memory")[0] for text in texts):
-            note = "a text of the model was flagged; the statement is saved by itself"
-            break
-        # 4. all of it, if the list is still the one the model saw
-        done = table_saved.apply_rewrite(
-            call.db, call.scope, before.items, rewrite, fact, privacy_default=default, source_message_ids=sources
-        )
-        if done is not None:
-            memory_files.write_files(call)
-            return done
-        note = "the list kept changing; the statement is saved by itself"
-    # 5. otherwise the statement by itself
-    stored = save_memory(call, fact, message_id=message_id)
-    return WriteResult(*stored, notes=(*stored.notes, note)) if note else stored
-
-
-def _ask_for_rewrite(
-    settings: Settings, model: Any, items: tuple[Item, ...], statement: str
-) -> tuple[rules_rewrites.Rewrite | None, str]:
-    """Return what the model wants changed, or None and a note why its answer is of no use."""
-    texts = [item.text for item in items]
-    shown = {"items": [json.dumps(text, ensure_ascii=False) for text in texts]}
-    renderer = Renderer(settings.templates_dir)
-    prompt = renderer.text(TEMPLATE, **shown, statement=json.dumps(statement, ensure_ascii=False))
-    try:
-        reply = llm.ask(model, [{"role": "user", "content": prompt}], settings)
-        patterns = refused_patterns(settings.templates_dir)
-        return rules_rewrites.read_rewrite(reply, texts, most_chars=settings.saved_memory_chars, patterns=patterns), ""
-    except ModelError as error:
-        logs.warning("saved_rewrite_without_model", reason=error.reason, error=error.error)
-        return None, f"the model failed ({error.reason}); the statement is saved by itself"
-    except rules_rewrites.ImpossibleError as error:
-        logs.warning("saved_rewrite_refused", why=str(error))
-        return None, f"the model's answer is not followed: {error}; the statement is saved by itself"
 
 
 def delete_saved_memory(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, func, literal, or_, select
 
-from ..audience import own_words, table_conversations, table_participants
+from ..audience import own_words, table_conversations
 from ..audience import table as audience_table
 from ..audience.view import Viewer
 from ..database import rows
@@ -22,20 +20,16 @@ from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..database.statements import Part, aside
 from ..index import indexed
-from ..memories import new_item, table_history
+from ..memories import new_item
 from ..memories import table as memories_table
 from ..memories.new_item import NewMemory, Provenance
 from ..scope import Scope
-from ..shapes import WriteReason, WriteResult
-from .rules_rewrites import Rewrite
+from ..shapes import WriteResult
 
 KIND = "saved"
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
 """author, and the two values of source: said or handed in, and written into the Markdown file."""
 NO_SUCH = "there is no such saved memory"
-REPLACED = "replaced"
-"""Why a former text of a saved memory was replaced, in its history."""
-CHANGED_BY = "model"
 _AUDIENCES_AT_ONCE = 500
 _C = memories.c
 
@@ -151,128 +145,6 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         return WriteResult(True, row_id)
 
     return memories_table.change_visible(db, viewer, KIND, row_id, change, former=True, note=NO_SUCH)
-
-
-# Rewriting a whole list, as long as it is the one that was looked at
-
-
-@dataclass(frozen=True, slots=True)
-class ListBefore:
-    """What a rewrite begins with."""
-
-    items: tuple[Item, ...] = ()
-    """What the scope's person has saved for the scope's audience, oldest first."""
-    local_only: bool = False
-    """What is said here may not leave the machine."""
-    reason: WriteReason = ""
-    """`privacy` where nothing of the person may be saved."""
-
-
-def read_for_rewrite(db: Database, scope: Scope, *, privacy_default: str) -> ListBefore:
-    """Return the list as it is now."""
-
-    def work(connection: Connection) -> ListBefore:
-        if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
-            return ListBefore(reason="privacy")
-        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
-        place = table_conversations.choose_place(connection, db, scope, place, KIND)
-        return ListBefore(tuple(_read_own_items(connection, scope, place, hold=False)), place.local_only)
-
-    return db.repeat(work, source="memories")
-
-
-def apply_rewrite(
-    db: Database,
-    scope: Scope,
-    seen: Sequence[Item],
-    rewrite: Rewrite,
-    statement: str,
-    *,
-    privacy_default: str,
-    source_message_ids: list[int | str] | None = None,
-) -> WriteResult | None:
-    """Change the list as asked, all of it or nothing; None where it is not the list that was seen any more."""
-    now = db.clock()
-    texts = [text for _, text in rewrite.replaced] + list(rewrite.added)
-    new = [
-        build_memory(
-            text,
-            now=now,
-            provenance="host" if text == statement else "model",
-            source_message_ids=source_message_ids,
-        )
-        for text in texts
-    ]
-    ready = list(zip(db.ids.take(len(new)), new, strict=True))
-    notes = tuple(
-        f"{count} {word}"
-        for count, word in (
-            (len(rewrite.replaced), REPLACED),
-            (len(rewrite.dropped), "dropped"),
-            (len(rewrite.added), "added"),
-        )
-        if count
-    )
-    done = WriteResult(True, ready[0][0] if ready else None, notes=notes)
-
-    def work(connection: Connection) -> WriteResult | None:
-        if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
-            return WriteResult(False, None, "privacy")
-        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
-        place = table_conversations.choose_place(connection, db, scope, place, KIND)
-        audience_table.lock(connection, scope.persona, place.audience_id)
-        there = _read_own_items(connection, scope, place, hold=True)
-        if [(item.id, item.digest) for item in there] != [(item.id, item.digest) for item in seen]:
-            return None
-        _write_rewrite(connection, db, scope, place, seen, rewrite, ready)
-        return done
-
-    confirm = rows.confirm_row(memories, scope.persona, ready[0][0] if ready else 0, done)
-    return db.transaction(work, source="memories", confirm=confirm)
-
-
-def _read_own_items(
-    connection: Connection, scope: Scope, place: table_conversations.Place, *, hold: bool
-) -> list[Item]:
-    """Return what the scope's person, under whatever identity, has saved for the audience."""
-    if scope.participant:
-        person = table_participants.person_of(connection, scope.persona, scope.participant)
-        p = participants.c
-        linked = select(p.participant_key).where(p.persona_id == scope.persona, p.person_key == person)
-        keys = sorted({scope.participant, *connection.execute(linked).scalars()})
-        whose: Any = _C.participant_key.in_(keys)
-    else:
-        whose = _C.participant_key.is_(None)
-    chosen = select(*_COLUMNS).where(
-        _C.persona_id == scope.persona,
-        _C.audience_id == place.audience_id,
-        _C.local_only <= int(place.local_only),
-        whose,
-        *_on_list(),
-    )
-    ordered = chosen.order_by(_C.timestamp, _C.id)
-    return [_read_item(row) for row in connection.execute(ordered.with_for_update() if hold else ordered)]
-
-
-def _write_rewrite(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    place: table_conversations.Place,
-    seen: Sequence[Item],
-    rewrite: Rewrite,
-    ready: Sequence[tuple[int, NewMemory]],
-) -> None:
-    now = db.clock()
-    memories_table.write(connection, db, scope, ready, place)
-    for (at, _), (row_id, _) in zip(rewrite.replaced, ready, strict=False):
-        gone = {"superseded_by": row_id, "updated_at": now}
-        indexed.set_hidden(connection, db, MEMORIES, scope.persona, [seen[at].id], **gone)
-    dropped = [seen[at].id for at, _ in rewrite.dropped]
-    indexed.set_hidden(connection, db, MEMORIES, scope.persona, dropped, archived_at=now, updated_at=now)
-    former = [(seen[at].id, seen[at].text, REPLACED) for at, _ in rewrite.replaced]
-    former += [(seen[at].id, seen[at].text, reason) for at, reason in rewrite.dropped]
-    table_history.insert_texts(connection, db, scope.persona, memories.name, former, changed_by=CHANGED_BY, now=now)
 
 
 # Reading

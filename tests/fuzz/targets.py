@@ -30,9 +30,6 @@ from core.conversations import (
 )
 from core.conversations import memory_tool
 from core.conversations import (
-    rules_rewrites as rewrites,
-)
-from core.conversations import (
     rules_summaries as summaries,
 )
 from core.conversations import (
@@ -228,12 +225,7 @@ def _secondary(value: str) -> object:
     )
 
 
-def _rewrite(value: str) -> object:
-    return rewrites.read_rewrite(value, ["a", "b"], most_chars=100, patterns=_patterns())
-
-
 TEXT_TARGETS: tuple[Target, ...] = (
-    Target("rewrites", _rewrite, (CoreError, rewrites.ImpossibleError)),
     Target("texts", _texts),
     Target("replies", _secondary),
     Target("tool calls", _tool_calls),

@@ -14,7 +14,6 @@ from tests.fuzz.targets import TARGETS, TEXT_TARGETS, VALUE_TARGETS
 
 _WRITTEN: dict[str, st.SearchStrategy[str]] = {
     "replies": of.reply_texts,
-    "rewrites": of.reply_texts,
     "tool calls": of.reply_texts,
     "scene answers": of.reply_texts,
     "running recaps": of.reply_texts,

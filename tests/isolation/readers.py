@@ -272,7 +272,7 @@ WRITERS = {
     "core.chat_history_cache": "clear_chat_history delete_chat_message edit_chat_message save_chat_message "
     "save_message",
     "core.conversations": "add_recent_conversation add_saved_memory close_conversation delete_saved_memory "
-    "import_markdown update_saved_memory",
+    "import_markdown",
     "core.jobs": "cancel clear_queue enqueue_operation retry_operation run_pending Worker",
     "core.lifelong": "add_facts_with_meta classify_items consolidate_history deep_consolidation delete_item "
     "delete_items edit_item on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl purge_items "

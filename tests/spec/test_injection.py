@@ -219,7 +219,6 @@ def test_f31_models_are_asked_with_texts_as_data(stage: Stage) -> None:
         by: dict[str, Any] = {"db": one.db, "settings": Settings(**FLAGS), "scope": one.scope(HERE)}
         jobs.run_pending(model=model, **by)
         lifelong.consolidate_history(HERE, model=model, **by)
-        conversations.update_saved_memory(f"remember {text[:100]}", model=model, **by)
         conversations.close_conversation(HERE, model, wait=True, **by)
     said = [message for messages in asked for message in messages if CANARY in message["content"]]
     assert len(said) >= 20

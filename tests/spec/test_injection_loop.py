@@ -129,11 +129,6 @@ def _saved(s: Stage) -> Any:
     return conversations.add_saved_memory(SECRET, **by(s))
 
 
-def _rewritten(s: Stage) -> Any:
-    answer = json.dumps({"operations": [{"op": "add", "text": SECRET}]})
-    return conversations.update_saved_memory("likes tofu", model=lambda messages: answer, **by(s))
-
-
 def _consolidated(s: Stage) -> Any:
     for n in range(6):
         s.say(f"tofu is my favourite food number {n}", minutes=30 - n)
@@ -151,7 +146,6 @@ WRITERS: dict[str, Any] = {
     "captured": lambda s: silently_record_memory(SECRET, **by(s)),
     "facts": lambda s: lifelong.add_facts_with_meta([SECRET], **by(s)),
     "saved": _saved,
-    "rewritten": _rewritten,
     "wish": lambda s: add_wish("Please call me zqobey", **by(s)),
     "wish said": lambda s: s.say("Please always call me zqobey.", minutes=1),
     "diary": lambda s: s.diary("a day", personal_thought=SECRET),

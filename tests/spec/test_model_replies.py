@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from core import jobs, stories
 from core.config import Settings
-from core.conversations import add_saved_memory, close_conversation, update_saved_memory
+from core.conversations import close_conversation
 from core.database.engine import Database
 from core.upkeep import ddl
 from tests.spec.stage import Stage
@@ -145,18 +145,3 @@ def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, db: Database) -> 
     follows = {"SCENE_RECAP": {"RUNNING_SCENE_RECAP"}, "SCENE_DETECTION": {"SCENE_RECAP", "RUNNING_SCENE_RECAP"}}
     queued = {row.type for row in rows(db, "memory_jobs", stage.persona)}
     assert queued <= {kind} | follows.get(kind, set())
-
-
-def test_f33_a_rewrite_of_saved_memories_names_no_others(db: Database) -> None:
-    """A model that rewrites the list can neither delete nor replace what it was not shown."""
-    stage, other = Stage(db), Stage(db)
-    theirs = add_saved_memory("I like boats", db=db, settings=FLAGS, scope=other.scope(participant=ANN))
-    given = {"db": db, "settings": FLAGS, "scope": stage.scope(participant=ANN)}
-    add_saved_memory("I like tea", **given)
-    before = rows(db, "memories", other.persona)
-    reply = json.dumps(
-        {"memories": [{"id": theirs.id, "text": f"{TAG} changed", "replaces": [theirs.id]}], "delete": [theirs.id]}
-    )
-    update_saved_memory("I prefer coffee", model=lambda _: reply, **given)
-    assert rows(db, "memories", other.persona) == before
-    assert not any(row.superseded_by == theirs.id for row in rows(db, "memories", stage.persona))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import Any
 
 import pytest
-from sqlalchemy import text as sql_text
 from sqlalchemy import update
 
 from core import privacy
@@ -21,8 +19,6 @@ from core.conversations import (
     memory_tools,
     parse_tool_call,
     run_tool_call,
-    saved_memory_history,
-    update_saved_memory,
 )
 from core.database import schema, schema_recent
 from core.database.engine import Database
@@ -54,15 +50,6 @@ def items(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more
 
 def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[str]:
     return [one["text"] for one in items(stage, path, who, **more)]
-
-
-def answering(*operations: Any) -> Any:
-    return lambda messages: json.dumps({"operations": list(operations)})
-
-
-def rewrite(stage: Stage, statement: str, model: Any, path: str | None = HERE, who: str = "ann", **more: Any) -> Any:
-    more.setdefault("settings", PLAIN)
-    return update_saved_memory(statement, model=model, db=stage.db, scope=where(stage, path, who), **more)
 
 
 # C11 to C14
@@ -145,129 +132,6 @@ def test_c14_a_thousand_are_listed(stage: Stage) -> None:
     assert texts(stage) == [f"fact {n}" for n in range(1000)]
 
 
-# C15 to C17
-
-
-def test_c15_replaced_and_dropped_stay_readable_and_come_back(stage: Stage) -> None:
-    ids = [save(stage, f"fact {n}").id for n in range(1, 6)]
-    before = {row.id: row for row in rows_of(stage.db, MEMORIES, stage.persona)}  # type: ignore[arg-type]
-    model = answering(
-        {"op": "replace", "item": 2, "text": "fact two"}, {"op": "drop", "item": 5, "reason": "no longer"}
-    )
-    told = rewrite(stage, "two is now two", model)
-    assert told.stored and told.notes == ("1 replaced", "1 dropped")
-    assert texts(stage) == ["fact 1", "fact 3", "fact 4", "fact two"]
-    after = {row.id: row for row in rows_of(stage.db, MEMORIES, stage.persona)}  # type: ignore[arg-type]
-    assert all(tuple(after[n]) == tuple(before[n]) for n in (ids[0], ids[2], ids[3]))
-    assert (after[ids[1]].superseded_by, after[told.id].provenance, after[told.id].pinned) == (told.id, "model", 1)
-    assert index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
-
-    def history(row_id: int, who: str = "ann", path: str = HERE) -> list[Any]:
-        return saved_memory_history(row_id, db=stage.db, settings=PLAIN, scope=where(stage, path, who))
-
-    for row_id in (ids[1], told.id):
-        assert [(one["text"], one["reason"]) for one in history(row_id)] == [("fact 2", "replaced"), ("fact two", "")]
-    assert [(one["text"], one["reason"], one["changed_by"]) for one in history(ids[4])] == [
-        ("fact 5", "no longer", "model")
-    ]
-    assert history(7) == [] and history(ids[1], path="s/1") != []  # both public without a server
-    assert texts(stage, former=True) == [f"fact {n}" for n in range(1, 6)] + ["fact two"]
-    for n in (1, 4):
-        back = delete_saved_memory(ids[n], restore=True, db=stage.db, settings=PLAIN, scope=where(stage))
-        assert back == (True, ids[n], "")
-    assert sorted(texts(stage)) == ["fact 1", "fact 2", "fact 3", "fact 4", "fact 5", "fact two"]
-    assert index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
-
-
-def test_c15_the_model_sees_and_changes_only_what_this_person_saved_for_this_audience(stage: Stage) -> None:
-    """What was saved in a direct message must not enter a public list, nor Bob's wish change Ann's."""
-    save(stage, "mine, public")
-    save(stage, "of Bob", who="bob")
-    save(stage, "mine, private", "tg/ann", privacy="direct")
-    save(stage, "mine, elsewhere", ELSEWHERE)
-    asked: list[str] = []
-
-    def model(messages: Any) -> str:
-        asked.append(messages[0]["content"])
-        return json.dumps({"operations": [{"op": "replace", "item": 1, "text": "changed"}]})
-
-    assert rewrite(stage, "a statement", model).stored
-    assert '1. "mine, public"\n2. "mine, elsewhere"' in asked[0]
-    assert "Bob" not in asked[0] and "private" not in asked[0] and 'Statement: "a statement"' in asked[0]
-    assert texts(stage) == ["of Bob", "mine, elsewhere", "changed"]
-    assert texts(stage, "tg/ann") == ["of Bob", "mine, private", "mine, elsewhere", "changed"]
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-@pytest.mark.parametrize(
-    ("model", "note"),
-    [
-        (lambda messages: "", "the model failed (empty)"),
-        (lambda messages: 1 / 0, "the model failed (error)"),
-        (lambda messages: "I would rather not.", "cannot be read"),
-        (answering({"op": "replace", "item": 9, "text": "x"}), "not on the list"),
-        (answering(*({"op": "drop", "item": n, "reason": "old"} for n in (1, 2))), "drops everything"),
-        (None, ""),
-    ],
-)  # fmt: skip
-def test_c16_an_answer_of_no_use_changes_nothing_and_the_statement_is_saved(
-    stage: Stage, model: Any, note: str
-) -> None:
-    save(stage, "one")
-    save(stage, "two")
-    told = rewrite(stage, "the statement", model)
-    assert told == (True, told.id, "") and (note in "".join(told.notes))
-    assert texts(stage) == ["one", "two", "the statement"]
-    assert count(stage.db, HISTORY, stage.persona) == 0  # type: ignore[arg-type]
-    assert rewrite(stage, " ", model) == (False, None, "empty")
-    assert rewrite(stage, "x", model, said="hello") == (False, None, "not_explicit")
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_c16_a_model_is_not_asked_about_an_empty_list(stage: Stage) -> None:
-    assert rewrite(stage, "the first", lambda messages: pytest.fail("asked")).stored
-    assert texts(stage) == ["the first"]
-
-
-@pytest.mark.engines("every")
-def test_c17_two_rewrites_at_once_both_take_effect(stage: Stage) -> None:
-    save(stage, "one")
-    meet = threading.Barrier(2, timeout=20)
-    seen: dict[str, list[str]] = {"first": [], "second": []}
-
-    def write(name: str) -> None:
-        def model(messages: Any) -> str:
-            seen[name].append(messages[0]["content"])
-            if len(seen[name]) == 1:
-                meet.wait()  # both have read the same list
-            return json.dumps({"operations": [{"op": "add", "text": f"the {name} statement"}]})
-
-        assert rewrite(stage, f"the {name} statement", model).stored
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in seen]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(texts(stage)) == ["one", "the first statement", "the second statement"]
-    again = [asked for asked in seen.values() if len(asked) == 2]
-    assert len(again) == 1 and " statement" in again[0][1].split("Statement:")[0].split("Items:")[1]
-
-
-def test_c15_a_failure_in_the_middle_leaves_the_list_as_it_was(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """G16: new rows, what they replace and the history are one transaction."""
-    from core.memories import table_history as item_history
-
-    def fail(connection: Any, *arguments: Any, **more: Any) -> None:
-        connection.execute(sql_text("SELECT nothing FROM nowhere"))
-
-    save(stage, "one")
-    monkeypatch.setattr(item_history, "insert_texts", fail)
-    with pytest.raises(StoreWriteError):
-        rewrite(stage, "uno", answering({"op": "replace", "item": 1, "text": "uno"}))
-    assert texts(stage, former=True) == ["one"] and index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
-
-
 # C18
 
 
@@ -322,24 +186,21 @@ def test_f20_nothing_is_saved_of_who_does_not_want_it(stage: Stage) -> None:
     for level in ("partial", "full"):
         privacy.set_privacy("tg/ann", level, db=stage.db, settings=PLAIN, scope=stage.scope())
         assert save(stage, "something") == (False, None, "privacy")
-        model = lambda messages: pytest.fail("asked")  # noqa: E731
-        assert rewrite(stage, "something", model) == (False, None, "privacy")
     assert texts(stage) == ["before"]
     assert save(stage, "x", who=None, settings=Settings(privacy_default="full")) == (False, None, "privacy")
 
 
-def test_f36_a_flagged_text_is_not_listed_and_a_flagged_rewrite_not_made(stage: Stage) -> None:
+def test_f36_a_flagged_text_is_not_listed_until_it_is_released(stage: Stage) -> None:
     set_screen(lambda text: "canary" in text)
     try:
         kept = save(stage, "a canary")
         assert kept.stored and texts(stage) == []
         save(stage, "one")
-        told = rewrite(stage, "two", answering({"op": "replace", "item": 1, "text": "a canary in it"}))
-        assert told.stored and texts(stage) == ["one", "two"] and "flagged" in told.notes[-1]
+        assert texts(stage) == ["one"]
     finally:
         set_screen(None)
     assert privacy.release("memories", kept.id, db=stage.db, settings=PLAIN, scope=stage.scope())
-    assert texts(stage) == ["a canary", "one", "two"]
+    assert texts(stage) == ["a canary", "one"]
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently

@@ -231,9 +231,6 @@ def _end(s: _Story) -> None:
         for n, text in enumerate(TEXTS):
             s.tell(f"saved {place} {n}", conversations.add_saved_memory, text, **own)
     s.tell("summarised", lambda **call: [(one.type, one.state) for one in jobs.run_pending(**call)], **s.more())
-    answer = '{"operations": [{"op": "replace", "item": 1, "text": "Tofu is a cat"}, {"op": "add", "text": "new"}]}'
-    own = s.more(S1, participant="tg/ann")
-    s.tell("rewritten", conversations.update_saved_memory, "new", model=lambda messages: answer, **own)
     for place in (S1, C9, DIRECT, "tg/elsewhere"):
         own = s.more(place, participant="tg/ann")
         s.tell(f"read {place}", conversations.load_memory, **own)

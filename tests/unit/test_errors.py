@@ -63,7 +63,6 @@ INSIDE = {
     "core.config.bad_values.BadValueError",
     "core.database.engine.UndoError",  # ends a transaction, which answers it
     "core.text.loose_json.TooDeepError",
-    "core.conversations.rules_rewrites.ImpossibleError",
     "core.transfer.items.rows.NotTakenError",
     "core.transfer.records.RefusedError",
     "core.index.audiences.SegmentsMovedError",  # the index is read again

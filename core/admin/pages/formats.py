@@ -100,7 +100,6 @@ REASONS: Mapping[str, str] = {
 
 _FORMER: Mapping[str, tuple[str, str]] = {
     "replaced": ("replaced by another", "Replaced{by}."),
-    "dropped": ("left out", "Left out when what was saved was written anew{by}:"),
     "expired": ("expired", "Its time as a session item was over."),
     "pruned": ("pruned", "Pruned for its age or importance{by}."),
     "deleted": ("deleted", "Deleted by hand: nothing prunes what is pinned or was asked for."),
@@ -167,7 +166,7 @@ def former_word(why: str) -> str:
 def former_sentence(former: Former) -> str:
     """Return why an item holds no more, as a sentence."""
     by = {"model": ", by the model", "file": ", by the file"}.get(former.by, f", by a {former.by} run")
-    return _FORMER[former.why][1].format(by=by if former.by else "") + (f' "{former.note}"' if former.note else "")
+    return _FORMER[former.why][1].format(by=by if former.by else "")
 
 
 def provenance_name(provenance: str) -> str:
