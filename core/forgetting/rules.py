@@ -155,26 +155,6 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of a running recap, as far as it is decided whether it goes."""
-
-    number: int
-    new_scene_index: int
-    scenes: frozenset[int] | None
-    """Ids of the scenes in it; None where that is not known."""
-
-
-def stale_versions(versions: Iterable[Version], first: int | None, scenes: Collection[int]) -> list[int]:
-    """Return the numbers of the versions that hold something of what is forgotten."""
-    return [
-        each.number
-        for each in versions
-        if (first is not None and each.new_scene_index >= first)
-        or (bool(scenes) and (each.scenes is None or not each.scenes.isdisjoint(scenes)))
-    ]
-
-
 def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], gone: Collection[int]) -> dict[int, int | None]:
     """Return scene id to the message its break moves to, where the one it lies on goes; None where none is left."""
     moved: dict[int, int | None] = {}

@@ -222,11 +222,8 @@ def _delete_operations(removal: Removal, person: Person, direct: Collection[str]
 
 def _delete_of_messages(removal: Removal, messages: dict[int, str], whole: Collection[str]) -> None:
     """Delete what lies on messages and what was made of them in their conversations, those that go whole left out."""
-    parts = _parts(messages, whole)
-    for key, rows in parts.items():
+    for key, rows in _parts(messages, whole).items():
         table_stories.delete_parts(removal, key, rows)
-    firsts = {key: min(rows) for key, rows in parts.items()} | dict.fromkeys(whole, 0)
-    table_stories.delete_brought(removal, firsts)
     table_stories.delete_beside_messages(removal, messages.keys())
     table_quotes.delete_entries_on(removal, messages.keys())
 

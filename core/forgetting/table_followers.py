@@ -79,7 +79,6 @@ def remove_followers(removal: Removal, message: Message) -> None:
     key, row = message.conversation, message.row_id
     if table_stories.is_told(removal, key):
         table_stories.delete_parts(removal, key, {row})
-    table_stories.delete_brought(removal, {key: row})
     table_quotes.clean_operations(removal, (), (), {row})
     table_quotes.change_replies(removal, key, message.message_id, message.text, None)
     _drop_from_short_term(removal, message, None)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import or_, select, update
 
 from ..database import readers
 from ..database.bulk import chunks
-from ..database.ids import BITS, first_of
 from ..database.rows import read_object
 from ..database.schema import conversations
 from ..database.schema_stories import (
@@ -25,17 +23,12 @@ from ..database.schema_stories import scenes as scene_table
 from ..messages import table_lines, table_scenes
 from ..messages.table_scenes import Scene
 from ..messages.table_story_rows import MESSAGE_TARGET
-from ..stories.running.plan import known_scenes
 from ..stories.scenes import rules as scenes_rules
-from ..stories.scenes.rules import BEFORE_ALL
 from . import rules
-from .rules import Version
 from .table_rows import AT_ONCE, Removal
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""
-FROM = "from"
-"""Key of a recap's metadata: the conversation it was brought from."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 _F = refused_recaps.c
 
@@ -63,15 +56,11 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
     if first is None:
         return
     at = {row: index for index, row in enumerate(order)}
-    there = [
-        each
-        for each in table_scenes.read_scenes(read, removal.persona, conversation)
-        if each.is_brought or each.break_row in at
-    ]
+    there = [each for each in table_scenes.read_scenes(read, removal.persona, conversation) if each.break_row in at]
     touched = _touched(order, at, there, gone)
     _clear_scenes(removal, [each.scene.id for each in touched])
     _move_breaks(removal, order, there, gone)
-    ended = _drop_versions(removal, conversation, first, ())
+    ended = _drop_versions(removal, conversation, first)
     removal.delete(
         refused_recaps, _F.conversation_key == conversation, _F.target == "running", _F.id >= min(gone, default=0)
     )
@@ -86,11 +75,7 @@ def renew_parts(removal: Removal, conversation: str, row: int) -> None:
     at = {each: index for index, each in enumerate(order)}
     if row not in at:
         return
-    there = [
-        each
-        for each in table_scenes.read_scenes(read, removal.persona, conversation)
-        if each.is_brought or each.break_row in at
-    ]
+    there = [each for each in table_scenes.read_scenes(read, removal.persona, conversation) if each.break_row in at]
     anew = [each.scene for each in _touched(order, at, there, {row}) if each.scene.recap_index is not None]
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
     told = removal.read_rows(select(_V.version).where(*mine, _V.new_scene_index >= at[row]).limit(1))
@@ -105,14 +90,9 @@ def is_told(removal: Removal, conversation: str) -> bool:
 
 
 def _touched(order: Sequence[int], at: dict[int, int], there: Sequence[Scene], gone: Collection[int]) -> list[_Touched]:
-    breaks = [
-        scenes_rules.Break(BEFORE_ALL if each.is_brought else at[each.break_row], each.recap_index is not None)
-        for each in there
-    ]
+    breaks = [scenes_rules.Break(at[each.break_row], each.recap_index is not None) for each in there]
     made = []
     for each in there:
-        if each.is_brought:
-            continue
         index = at[each.break_row]
         rows = order[scenes_rules.first_of(breaks, index) : index + 1]
         if any(row in gone for row in rows):
@@ -132,7 +112,7 @@ def _clear_scenes(removal: Removal, ids: Sequence[int]) -> None:
 
 
 def _move_breaks(removal: Removal, order: Sequence[int], there: Sequence[Scene], gone: Collection[int]) -> None:
-    breaks = {each.break_row: each.id for each in there if not each.is_brought}
+    breaks = {each.break_row: each.id for each in there}
     counted = {each.id for each in there if each.recap_index is not None or each.start_row is not None or each.name}
     for scene_id, row in rules.moved_breaks(order, breaks, gone).items():
         mine = (_S.persona_id == removal.persona, _S.id == scene_id)
@@ -144,12 +124,11 @@ def _move_breaks(removal: Removal, order: Sequence[int], there: Sequence[Scene],
             removal.counts[scene_table.name] += scene_id not in counted
 
 
-def _drop_versions(removal: Removal, conversation: str, first: int | None, brought: Collection[int]) -> bool:
+def _drop_versions(removal: Removal, conversation: str, first: int) -> bool:
     """Delete the versions that hold something of what goes; return whether there were some with a text."""
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
-    found = removal.read_rows(select(_V.version, _V.new_scene_index, _V.data, _V.deleted_at).where(*mine))
-    versions = [Version(r.version, r.new_scene_index, _scenes(r.data)) for r in found]
-    stale = rules.stale_versions(versions, first, brought)
+    found = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at).where(*mine))
+    stale = [r.version for r in found if r.new_scene_index >= first]
     removal.delete_in(running_recaps, _V.version, stale, _V.conversation_key == conversation)
     left = [r.version for r in found if r.deleted_at is None and r.version not in stale]
     there = (_K.persona_id == removal.persona, _K.conversation_key == conversation)
@@ -159,11 +138,6 @@ def _drop_versions(removal: Removal, conversation: str, first: int | None, broug
     )
     removal.counts[conversations.name] += 0 if changed is None else int(changed.rowcount)
     return any(r.version in stale and r.deleted_at is None for r in found)
-
-
-def _scenes(data: Any) -> frozenset[int] | None:
-    known = known_scenes(read_object(data))
-    return None if known is None else frozenset(each.id for each in known)
 
 
 def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, running: bool) -> None:
@@ -187,51 +161,6 @@ def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, runnin
 def delete_scene_recaps(removal: Removal, conversation: str) -> None:
     """Delete the recaps of a conversation's scenes, which are found by these alone."""
     removal.delete_in(scene_recaps, _R.scene_id, removal.find_ids(_S.id, _S.conversation_key == conversation))
-
-
-def delete_brought(removal: Removal, sources: Mapping[str, int]) -> None:
-    """Delete what was taken over into other conversations from some whose texts go, and from there into
-    further ones.
-    """
-    chosen = (
-        select(_R.scene_id, _R.version_index, _R.metadata, _R.created_at, _S.conversation_key)
-        .select_from(scene_recaps.join(scene_table, and_(_S.persona_id == _R.persona_id, _S.id == _R.scene_id)))
-        .where(_R.persona_id == removal.persona, _S.break_row == _S.id)
-        .order_by(_R.scene_id, _R.version_index)
-    )
-    told = [(row, (read_object(row.metadata) or {}).get(FROM)) for row in removal.read_rows(chosen)] if sources else []
-    reached, stale = dict(sources), dict[tuple[int, str], list[int]]()
-    more = True
-    while more:
-        now = [row for row, source in told if source in reached and _is_after(row.created_at, reached[source])]
-        further = {row.conversation_key: 0 for row in now if reached.get(row.conversation_key) != 0}
-        more = bool(further)
-        reached |= further
-        stale = {}
-        for row in now:
-            stale.setdefault((row.scene_id, row.conversation_key), []).append(row.version_index)
-    for (scene_id, key), numbers in sorted(stale.items()):
-        _take_back(removal, scene_id, numbers)
-        if _drop_versions(removal, key, None, {scene_id}):
-            _queue(removal, key, (), running=True)
-
-
-def _is_after(made: datetime | None, first: int) -> bool:
-    """Return whether a text was made when a message was there already; ids rise with the time of storing."""
-    return made is None or first_of(made) + (1 << BITS) > first
-
-
-def _take_back(removal: Removal, scene_id: int, numbers: Collection[int]) -> None:
-    """Delete recaps of a scene that was brought; without another one the scene goes too."""
-    removal.delete_in(scene_recaps, _R.version_index, numbers, _R.scene_id == scene_id)
-    left = removal.read_rows(select(_R.version_index).where(_R.persona_id == removal.persona, _R.scene_id == scene_id))
-    if left:
-        mine = (_S.persona_id == removal.persona, _S.id == scene_id)
-        change = update(scene_table).where(*mine).values(current_recap_index=max(row.version_index for row in left))
-        removal.counts[scene_table.name] += int(removal.connection.execute(change).rowcount)
-    else:
-        removal.delete(refused_recaps, _F.target == "scene", _F.target_id == scene_id)
-        removal.delete(scene_table, _S.id == scene_id)
 
 
 def find_waiting(removal: Removal, keys: Collection[str], rows: Collection[int]) -> list[int]:

@@ -40,11 +40,6 @@ class Scene:
     recap: str = ""
     provenance: str = ""
 
-    @property
-    def is_brought(self) -> bool:
-        """Return whether it was brought from another chat and lies on no message."""
-        return self.break_row == self.id
-
 
 @dataclass(frozen=True, slots=True)
 class Recap:
@@ -113,7 +108,7 @@ def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:
 
 
 def insert_scene(
-    connection: Connection, db: Database, persona: str, conversation: str, break_row: int | None, name: str = "",
+    connection: Connection, db: Database, persona: str, conversation: str, break_row: int, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
     """Store a break and return its scene's id and whether it was made now; a message has one break."""
@@ -122,7 +117,7 @@ def insert_scene(
         "id": scene_id,
         "persona_id": persona,
         "conversation_key": conversation,
-        "break_row": scene_id if break_row is None else break_row,
+        "break_row": break_row,
         "name": name,
         "visible": int(visible),
     }

@@ -116,16 +116,11 @@ def delete_rows(connection: Connection, persona: str, rows: Collection[int]) -> 
 
 
 def delete_conversation(connection: Connection, persona: str, conversation: str) -> None:
-    """Delete what was made of a whole conversation, once none of its messages is left: running recap, refused texts,
-    scenes brought from other chats."""
+    """Delete what was made of a whole conversation, once none of its messages is left: running recap, refused texts."""
     c, k = chat_history_cache.c, conversations.c
     left = select(c.id).where(c.persona_id == persona, c.interface_path == conversation).limit(1)
     if connection.execute(left).first() is not None:
         return
-    s = scene_table.c
-    brought = select(s.id).where(s.persona_id == persona, s.conversation_key == conversation)
-    ids = connection.execute(brought.with_for_update()).scalars().all()
-    table_scenes.delete_scenes(connection, persona, ids)
     for table in (running_recaps, refused_recaps):
         t = table.c
         connection.execute(delete(table).where(t.persona_id == persona, t.conversation_key == conversation))

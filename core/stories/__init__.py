@@ -7,7 +7,6 @@ together with `interface_path`.
 from __future__ import annotations
 
 from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
-from .branches import Branched, branch_conversation, copy_recaps
 from .recaps.alternatives import add_alternative, choose_alternative, list_alternatives
 from .recaps.inclusion import (
     check_message_exclusion,
@@ -40,11 +39,11 @@ from .scenes.breaks import (
 from .scenes.versions import SceneRecap, choose_scene_recap, get_scene_recaps, set_scene_recap
 from .values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 
-__all__ = ["Branched", "HidePlan", "Injection", "Refreshed", "RefusedRecap", "RunningRecapStorage",
+__all__ = ["HidePlan", "Injection", "Refreshed", "RefusedRecap", "RunningRecapStorage",
            "RunningRecapVersion", "SceneInfo", "SceneRecap", "accept_refused", "add_alternative",
-           "add_running_recap_version", "add_scene_break", "auto_hide_plan", "branch_conversation",
+           "add_running_recap_version", "add_scene_break", "auto_hide_plan",
            "check_message_exclusion", "choose_alternative", "choose_scene_recap", "clear_all", "concatenate_recap",
-           "copy_recaps", "delete_running_recap_version", "dismiss_refused", "edit_memory", "edit_scene_break",
+           "delete_running_recap_version", "dismiss_refused", "edit_memory", "edit_scene_break",
            "from_number", "get_data", "get_memory", "get_recap_text", "get_running_recap",
            "get_running_recap_injection", "get_running_recap_storage", "get_running_recap_versions",
            "get_scene_range", "get_scene_recaps", "get_short_token_limit", "list_alternatives", "list_refused",

@@ -23,7 +23,7 @@ from ..calls.call import GivenSettings, open_call
 from ..database import written_files
 from ..database.engine import Database
 from ..errors import TransferError
-from ..messages import table_reading, table_scenes
+from ..messages import table_reading
 from ..messages.table_reading import PageLine
 from ..scope import Scope
 from ..stories import delayed_writes, table_imported
@@ -42,7 +42,6 @@ Format = Literal["sillytavern"]
 Progress = Callable[[str, int, int], None]
 """Called with `writing`, the messages written, and 0: how many there are is not counted."""
 
-_BROUGHT = "scenes brought from other chats, which lie on no message and are not in the file"
 _NAMES = {"user": "User", "persona": "Character"}
 """Where nobody with a name spoke."""
 
@@ -193,7 +192,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
             progress("writing", count, 0)
     for line in after:
         put(line)
-    return replace(result, messages=count, bytes=size, notes=_notes(call))
+    return replace(result, messages=count, bytes=size)
 
 
 def _said(row: PageLine, lies_beside: Beside, header: dict[str, Any]) -> Said:
@@ -249,9 +248,3 @@ def _human(at: datetime | None) -> str:
     if at is None:
         return ""
     return f"{at.year}-{at.month}-{at.day} @{at:%H}h {at:%M}m {at:%S}s {at.microsecond // 1000}ms"
-
-
-def _notes(call: StoryCall) -> tuple[str, ...]:
-    found = table_scenes.read_scenes(call.reader("scenes"), call.persona, call.conversation)
-    brought = sum(scene.is_brought for scene in found)
-    return (f"{_BROUGHT}: {brought}",) if brought else ()

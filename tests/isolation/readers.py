@@ -282,8 +282,8 @@ WRITERS = {
     "core.relationships": "adjust decay_all ensure_and_touch",
     "core.short_term": "clear_by_channel clear_by_server clear_by_user clear_expired store_short_term_memory "
     "update_short_term_memory write_turn",
-    "core.stories": "accept_refused add_alternative add_running_recap_version add_scene_break branch_conversation "
-    "choose_alternative choose_scene_recap clear_all copy_recaps delete_running_recap_version dismiss_refused "
+    "core.stories": "accept_refused add_alternative add_running_recap_version add_scene_break "
+    "choose_alternative choose_scene_recap clear_all delete_running_recap_version dismiss_refused "
     "edit_memory edit_scene_break queue_recaps refresh_memory remove_scene_break set_current_running_recap set_data "
     "set_scene_recap switch_stories update_message_inclusion_flags",
     "core.synth_core_memory": "silently_record_memory",

@@ -379,16 +379,6 @@ def test_f44_a_conversation(stage: Stage) -> None:
     assert texts(stage, conversations, "conversation_key") == [OTHER]
 
 
-def test_f44_what_was_taken_over_into_another_chat_goes_too(stage: Stage) -> None:
-    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
-    story(stage)
-    stage.say("elsewhere", OTHER, "Bob")
-    assert stories.copy_recaps(GROUP, OTHER, **given).stored
-    done = checked(stage, conversation=GROUP)
-    assert done["scenes"] == 5
-    assert not rows_of(stage.db, scenes, stage.persona)
-
-
 # F46: words and tags
 
 

@@ -88,8 +88,6 @@ def called(name: str, function: Any, values: dict[str, Any], by: dict[str, Any],
         reply = f"<use_tool><name>memoryTool</name><memoryContent>{text}</memoryContent></use_tool>"
         calls = parse_tool_call(reply)
         wanted, argument = ({"call": calls[0]} if calls else {}), "said"
-    if name == "core.stories.branch_conversation":
-        wanted = {"source": HERE, "target": "tg/77"}
     if "scope" in parameters and name.endswith(("insert_memory", "silently_record_memory")):
         by = {**by, "scope": by["scope"]}
     given_text = [text] if argument in ("ids", "others", "entries", "messages") else text

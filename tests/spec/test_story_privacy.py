@@ -284,49 +284,6 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(stage: S
 # From one audience to another
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
-@pytest.mark.parametrize(
-    ("source", "target", "private_stays", "may"),
-    [
-        ("tg/ann", "tg/bob", True, False),
-        ("tg/ann", "dc/a", True, False),
-        ("tg/ann", "tg/ann2", True, True),
-        ("dc/a", "dc/b", True, False),
-        ("dc/a", "tg/ann", True, False),
-        ("dc/a", "dc/a2", True, True),
-        ("dc/a", "dc/locked", True, True),
-        ("dc/locked", "dc/a", True, False),
-        ("dc/locked", "dc/locked2", True, False),
-        ("dc/locked", "dc/a", False, True),
-        ("web/open", "tg/ann", True, True),
-        ("dc/b", "dc/a", False, False),
-    ],
-)
-def test_f15_recaps_are_taken_only_where_their_source_is_seen(
-    stage: StoryStage, source: str, target: str, private_stays: bool, may: bool
-) -> None:
-    known: dict[str, Any] = {
-        "tg/ann": {"privacy": "direct", "participant": "tg/ann"},
-        "tg/ann2": {"privacy": "direct", "participant": "tg/ann"},
-        "tg/bob": {"privacy": "direct", "participant": "tg/bob", "who": "Bob"},
-        "dc/a": {"server": "s1"},
-        "dc/a2": {"server": "s1"},
-        "dc/b": {"server": "s2"},
-        "dc/locked": {"server": "s1", "privacy": "restricted"},
-        "dc/locked2": {"server": "s1", "privacy": "restricted"},
-        "web/open": {},
-    }
-    for path in (source, target):
-        stage.say("hello there", path, **known[path])
-    stage.add(f"They met the {CANARY}.", path=source)
-    given = stage.with_flags(private_stays_private=private_stays)
-    taken = stories.copy_recaps(source, target, **given)
-    assert (taken.stored, taken.reason) == ((True, "") if may else (False, "privacy"))
-    assert len(stories.get_running_recap_versions(source, **given)) == 1  # seen by who names no server, too
-    if not may:
-        assert stories.branch_conversation(source, target, **given)["reason"] == "privacy"
-
-
 # Messages handed in
 
 

@@ -220,8 +220,6 @@ def _recap(s: _Story) -> None:
     s.tell("injected", stories.get_running_recap_injection, **own)
     s.tell("recaps", stories.get_recap_text, **own)
     s.tell("edited line", chat_history_cache.edit_chat_message, "s23", "another end", interface_path="tg/story", **own)
-    s.tell("branched", stories.branch_conversation, "tg/story", "tg/branch", rows[13], **own)
-    s.tell("branch", stories.list_scenes, "tg/branch", **own)
 
 
 def _end(s: _Story) -> None:

@@ -397,18 +397,6 @@ def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_
 
 
 @pytest.mark.engines("sqlite")
-def test_s32_a_chat_with_scenes_of_others_says_what_is_not_in_the_file(db: Database, tmp_path: Path) -> None:
-    """G15: nothing is dropped unsaid; the counter of versions goes on after an import."""
-    scope = own_scope()
-    _import(db, scope, world.SAMPLE)
-    here: dict[str, Any] = {"db": db, "scope": scope, "settings": DEFAULTS}
-    _import(db, scope, _file(tmp_path / "b.jsonl", [_say(0)]))
-    assert stories.copy_recaps(CHAT, "import/b", **here).stored
-    (note,) = export_chat(io.BytesIO(), conversation="import/b", **here).notes
-    assert note.endswith("not in the file: 1")
-
-
-@pytest.mark.engines("sqlite")
 @settings(max_examples=15, deadline=None)
 @given(st.lists(world.lines(), max_size=8), st.lists(st.integers(0, 9), max_size=3, unique=True), world.PLAIN_JSON)
 def test_s48_any_chat_goes_in_and_out(db: Database, tmp_path_factory: Any, lines: Any, numbers: Any, more: Any) -> None:

@@ -131,9 +131,6 @@ def _by_extract(former: Story, added: Sequence[Scene]) -> Story:
     """Return the recap carried on by what the scenes' recaps say, each as one development."""
     told: list[str] = []
     for scene in added:
-        if scene.is_brought:  # a whole running recap: each of its lines says something of its own
-            told += scene.recap.splitlines()
-            continue
         text = (
             scene.recap if len(scene.recap) <= EXTRACT_CHARS else build_extract([scene.recap], most_chars=EXTRACT_CHARS)
         )

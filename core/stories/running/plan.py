@@ -19,7 +19,7 @@ class Scene:
 
     id: int
     index: int
-    """Of the message it ends with; BEFORE_ALL for one that was brought from another chat."""
+    """Of the message it ends with."""
     version: int
     """Which version of its recap is current."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -263,46 +263,6 @@ def delete_version(connection: Connection, persona: str, conversation: str, numb
 
 
 # A conversation taken over
-
-
-def is_used(connection: Connection, persona: str, conversation: str) -> bool:
-    """Return whether a number was ever given in a conversation."""
-    held = hold_conversation(connection, persona, conversation)
-    return held is not None and held.next_number > 0
-
-
-def copy_versions(
-    connection: Connection, persona: str, source: str, target: str, rows: Mapping[int, int], last_index: int
-) -> Sequence[int]:
-    """Copy the versions of one conversation into an unused one, with their numbers and the counter; return
-    the numbers.
-    """
-    mine = (_V.persona_id == persona, _V.conversation_key == source)
-    versions = connection.execute(select(*_COLUMNS, _V.deleted_at).where(*mine).order_by(_V.version)).all()
-    state = connection.execute(_STATE, {"persona": persona, "conversation": source}).first()
-    copies = []
-    for r in versions:
-        new = NewVersion(
-            r.content, r.scene_count, r.excluded_count, r.prev_scene_index, r.new_scene_index, r.provenance or "",
-            _moved(read_object(r.data), rows),
-        )  # fmt: skip
-        copies.append({**_row(persona, target, r.version, new, r.created_at), "deleted_at": r.deleted_at})
-    if copies:
-        connection.execute(running_recaps.insert(), copies)
-    there = {r.version: r.new_scene_index for r in versions if r.deleted_at is None}
-    now = None if state is None else state.current_recap_version
-    if now is None or there.get(now, last_index + 1) > last_index:
-        now = max((n for n, index in there.items() if index <= last_index), default=None)
-    here = (_K.persona_id == persona, _K.conversation_key == target)
-    numbers = {"current_recap_version": now, "next_recap_version": 0 if state is None else state.next_recap_version}
-    connection.execute(update(conversations).where(*here).values(**numbers))
-    return tuple(there)
-
-
-def _moved(data: dict[str, Any] | None, rows: Mapping[int, int]) -> dict[str, Any] | None:
-    if data is None or not isinstance(data.get("scenes"), list):
-        return data
-    return {**data, "scenes": [[rows.get(each[0], each[0]), *each[1:]] for each in data["scenes"] if each]}
 
 
 def update_stories_off(connection: Connection, persona: str, conversation: str, *, off: bool) -> bool:

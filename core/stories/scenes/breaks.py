@@ -26,11 +26,11 @@ class SceneInfo(TypedDict):
 
     id: int
     message: int | None
-    """Row id of the message it ends with; None for one that was brought from another chat."""
+    """Row id of the message it ends with."""
     first_index: int
     """Index of its first message."""
     last_index: int
-    """Index of the message it ends with; -1 for one brought from another chat."""
+    """Index of the message it ends with."""
     name: str
     visible: bool
     recap: str
@@ -271,8 +271,8 @@ def _shown(told: Layout, placed: PlacedScene) -> SceneInfo:
     scene = placed.scene
     return {
         "id": scene.id,
-        "message": None if scene.is_brought else scene.break_row,
-        "first_index": placed.index if scene.is_brought else told.first_of(placed),
+        "message": scene.break_row,
+        "first_index": told.first_of(placed),
         "last_index": placed.index,
         "name": scene.name,
         "visible": scene.visible,

@@ -13,7 +13,7 @@ from .rules import BEFORE_ALL
 
 @dataclass(frozen=True, slots=True)
 class PlacedScene:
-    """A scene and the index of the message it ends with; BEFORE_ALL for one brought from another chat."""
+    """A scene and the index of the message it ends with."""
 
     scene: Scene
     index: int
@@ -56,8 +56,8 @@ def read_layout(reader: Reader, persona: str, conversation: str) -> Layout:
     rows = table_lines.read_order(reader, persona, conversation)
     at = {row_id: index for index, row_id in enumerate(rows)}
     placed = [
-        PlacedScene(scene, BEFORE_ALL if scene.is_brought else at[scene.break_row])
+        PlacedScene(scene, at[scene.break_row])
         for scene in table_scenes.read_scenes(reader, persona, conversation)
-        if scene.is_brought or scene.break_row in at
+        if scene.break_row in at
     ]
     return Layout(rows, tuple(sorted(placed, key=lambda each: (each.index, each.scene.id))))

@@ -37,7 +37,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     place = table_lines.find_place(read, persona, conversation)
     told = positions.read_layout(read, persona, conversation)
     placed = told.find(row_id)
-    if place is None or place.stories_off or placed is None or placed.scene.is_brought:
+    if place is None or place.stories_off or placed is None:
         return None
     tools = model_calls.choose_tools(tools, place)
     # 1. what was said

@@ -14,7 +14,7 @@ number. outside: of the range asked about. not_shown: no message the model saw. 
 than SCENE_MIN_LENGTH messages. offset: among the newest SCENE_OFFSET messages."""
 
 BEFORE_ALL = -1
-"""Index of a scene that stands before the first message: it was brought from another chat."""
+"""Index before the first message: that of the newest break where there is none."""
 
 _NO_BREAK = ("", "false", "null", "none", "no")
 _MOST_DIGITS = 12

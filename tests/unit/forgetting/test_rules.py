@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.forgetting import rules
-from core.forgetting.rules import Person, Version
+from core.forgetting.rules import Person
 
 ANN = Person(frozenset({"tg/7", "dc/u1"}), frozenset({"Ann", "安娜"}))
 
@@ -61,9 +61,6 @@ def test_f43_lines_handed_in_keep_their_places() -> None:
     assert rules.without_lines({"texts": "", "rows": "x"}, ANN.keys, {3}) is None
 
 
-def test_f43_versions_and_breaks() -> None:
-    known = [Version(0, 2, frozenset({1})), Version(1, 5, frozenset({1, 2})), Version(2, 8, None)]
-    assert rules.stale_versions(known, 5, ()) == [1, 2]
-    assert rules.stale_versions(known, None, {1}) == [0, 1, 2]
+def test_f43_breaks_move_to_a_message_that_stays() -> None:
     assert rules.moved_breaks([1, 2, 3], {3: 9}, {1, 2, 3}) == {9: None}
     assert rules.moved_breaks([1, 2, 3], {2: 8, 3: 9}, {2}) == {8: 1}
