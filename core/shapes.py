@@ -22,9 +22,6 @@ Ranking = Literal["relevance", "recency"]
 
 Role = Literal["user", "persona", "system", "narrator", "thought"]
 
-RecapTarget = Literal["message", "scene", "running"]
-"""What the text of a recap is meant for: a message's recap, a scene's, the running recap."""
-
 PERSONA_SENDER = "self"
 """Sender id of the persona's own lines."""
 

@@ -131,9 +131,6 @@ _add_group(
         "show": recap.show,
         "make": recap.make,
         "refresh": recap.refresh,
-        "refused": recap.refused,
-        "accept": recap.accept,
-        "dismiss": recap.dismiss,
     },
 )
 run.add_command(app, "forget", forget.forget)

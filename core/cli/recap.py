@@ -13,7 +13,6 @@ from .run import Run, ServerOption
 KeyArgument = Annotated[
     str, typer.Argument(metavar="CONVERSATION", help="interface/chat or interface/chat/thread.", show_default=False)
 ]
-RefusedArgument = Annotated[int, typer.Argument(metavar="ID", help="Id from `recap refused`.", show_default=False)]
 
 
 def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
@@ -69,34 +68,6 @@ def refresh(run: Run, conversation: KeyArgument, server: ServerOption = "") -> N
 
     done = stories.refresh_memory(**_asking(run, conversation, server))
     run.answer(done, f"{done['changed']} recaps changed.")
-
-
-def refused(run: Run, conversation: KeyArgument, server: ServerOption = "") -> None:
-    """List the texts of a model that were not taken, and why."""
-    from .. import stories
-
-    found = stories.list_refused(**_asking(run, conversation, server))
-    run.answer(
-        found,
-        lambda: output.table(
-            ("id", "of", "because of", "text"),
-            [(one["id"], one["target"], one["reason"], str(one["content"])[:80]) for one in found],
-        ),
-    )
-
-
-def accept(run: Run, conversation: KeyArgument, refused_id: RefusedArgument, server: ServerOption = "") -> None:
-    """Let a refused text take its place after all."""
-    from .. import stories
-
-    _answer(run, stories.accept_refused(refused_id, **_asking(run, conversation, server)), "It holds now.")
-
-
-def dismiss(run: Run, conversation: KeyArgument, refused_id: RefusedArgument, server: ServerOption = "") -> None:
-    """Drop a refused text."""
-    from .. import stories
-
-    _answer(run, stories.dismiss_refused(refused_id, **_asking(run, conversation, server)), "It is dropped.")
 
 
 def _answer(run: Run, done: Any, said: str) -> None:

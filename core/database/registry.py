@@ -132,7 +132,6 @@ REGISTRY: tuple[Registered, ...] = (
     ),
     Registered("scene_recaps", "persona", texts=("content", "metadata"), row_of=("scene_id",), row_table="scenes"),
     Registered("running_recaps", "persona", texts=("content", "data"), conversation=("conversation_key",)),
-    Registered("refused_recaps", "persona", texts=("content", "reason", "data"), conversation=("conversation_key",)),
     Registered(
         "memory_jobs",
         "persona",

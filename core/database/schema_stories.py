@@ -93,25 +93,6 @@ running_recaps: Table = table(
     *checks("running_recaps", "data"),
 )
 
-refused_recaps: Table = table(
-    "refused_recaps",
-    Column("id", ID, nullable=False, autoincrement=False),
-    persona(),
-    key("conversation_key", 512),
-    key("target", 20),
-    # what the refused text was meant for: a message row, a scene, none for the running recap
-    Column("target_id", ID, nullable=True),
-    Column("content", LONG_TEXT, nullable=False),
-    Column("reason", name_type(40), nullable=False, server_default=text("''")),
-    # what is to be stored with the text when somebody accepts it
-    json_text("data"),
-    Column("created_at", Time(), nullable=True),
-    PrimaryKeyConstraint("id"),
-    # what was refused in a conversation, in order
-    Index("ix_refused_conversation", "persona_id", "conversation_key", "id"),
-    *checks("refused_recaps", "data"),
-)
-
 memory_jobs: Table = table(
     "memory_jobs",
     Column("id", ID, nullable=False, autoincrement=False),

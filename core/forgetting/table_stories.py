@@ -1,4 +1,4 @@
-"""What a story keeps of somebody who is forgotten: recaps, scenes, versions, refused texts."""
+"""What a story keeps of somebody who is forgotten: recaps, scenes, versions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from ..database.schema_stories import (
     memory_jobs,
     message_alternatives,
     message_recaps,
-    refused_recaps,
     running_recaps,
     scene_recaps,
 )
 from ..database.schema_stories import scenes as scene_table
 from ..messages import table_lines, table_scenes
 from ..messages.table_scenes import Scene
-from ..messages.table_story_rows import MESSAGE_TARGET
 from ..stories.scenes import rules as scenes_rules
 from . import rules
 from .table_rows import AT_ONCE, Removal
@@ -30,7 +28,6 @@ from .table_rows import AT_ONCE, Removal
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
-_F = refused_recaps.c
 
 
 class _Touched(NamedTuple):
@@ -42,10 +39,9 @@ class _Touched(NamedTuple):
 
 
 def delete_beside_messages(removal: Removal, rows: Collection[int]) -> None:
-    """Delete what lies on messages that go: recaps, alternatives, refused texts."""
+    """Delete what lies on messages that go: recaps and alternatives."""
     removal.delete_in(message_recaps, message_recaps.c.message_row, rows)
     removal.delete_in(message_alternatives, message_alternatives.c.message_row, rows)
-    removal.delete_in(refused_recaps, _F.target_id, rows, _F.target == MESSAGE_TARGET)
 
 
 def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> None:
@@ -61,9 +57,6 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
     _clear_scenes(removal, [each.scene.id for each in touched])
     _move_breaks(removal, order, there, gone)
     ended = _drop_versions(removal, conversation, first)
-    removal.delete(
-        refused_recaps, _F.conversation_key == conversation, _F.target == "running", _F.id >= min(gone, default=0)
-    )
     anew = [each for each in touched if each.scene.recap_index is not None and each.rows]
     _queue(removal, conversation, [each.rows[-1] for each in anew], running=ended)
 
@@ -101,9 +94,8 @@ def _touched(order: Sequence[int], at: dict[int, int], there: Sequence[Scene], g
 
 
 def _clear_scenes(removal: Removal, ids: Sequence[int]) -> None:
-    """Delete the recaps of scenes and what was refused for them; their names may tell what was said, so they go too."""
+    """Delete the recaps of scenes; their names may tell what was said, so they go too."""
     removal.delete_in(scene_recaps, _R.scene_id, ids)
-    removal.delete_in(refused_recaps, _F.target_id, ids, _F.target == "scene")
     for part in chunks(sorted(ids), AT_ONCE):
         mine = (_S.persona_id == removal.persona, _S.id.in_(part))
         told = or_(_S.current_recap_index.is_not(None), _S.start_row.is_not(None), _S.name != "")

@@ -14,7 +14,7 @@ from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.readers import Reader
 from ..database.rows import read_object
-from ..database.schema_stories import memory_jobs, refused_recaps, scene_recaps, scenes
+from ..database.schema_stories import memory_jobs, scene_recaps, scenes
 from .table_lines import AT_ONCE
 
 NAME_CHARS = 200
@@ -143,13 +143,10 @@ def delete_scene(connection: Connection, persona: str, break_row: int) -> bool:
 
 
 def delete_scenes(connection: Connection, persona: str, ids: Collection[int]) -> int:
-    """Delete scenes with all that was made of them, refused texts too, and return how many there were."""
-    gone, f = 0, refused_recaps.c
+    """Delete scenes with all that was made of them and return how many there were."""
+    gone = 0
     for part in chunks(sorted(ids), AT_ONCE):
         connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id.in_(part)))
-        connection.execute(
-            delete(refused_recaps).where(f.persona_id == persona, f.target == "scene", f.target_id.in_(part))
-        )
         gone += connection.execute(delete(scenes).where(_S.persona_id == persona, _S.id.in_(part))).rowcount
     return gone
 

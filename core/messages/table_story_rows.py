@@ -12,18 +12,16 @@ from ..database.engine import Database
 from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
-from ..database.schema_stories import memory_jobs, refused_recaps, running_recaps
+from ..database.schema_stories import memory_jobs, running_recaps
 from ..database.schema_stories import message_recaps as recaps
 from ..database.schema_stories import scenes as scene_table
 from ..jobs import table as jobs_table
-from ..shapes import RecapTarget
 from . import table_alternatives, table_lines, table_recaps, table_scenes
 from .table_lines import AT_ONCE
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")
 """Roles of messages that get a recap by themselves: said by a person, or by the persona."""
-MESSAGE_TARGET: RecapTarget = "message"
 _MADE = ("model", "extract")
 """Provenance of recaps an operation made."""
 
@@ -102,28 +100,24 @@ def delete_rows(connection: Connection, persona: str, rows: Collection[int]) -> 
     """Delete what lies on messages that are deleted: recaps, alternatives, the scenes they end, refused texts."""
     table_recaps.delete_recaps(connection, persona, rows)
     table_alternatives.delete_alternatives(connection, persona, rows)
-    s, f = scene_table.c, refused_recaps.c
+    s = scene_table.c
     gone = 0
     for part in chunks(sorted(rows), AT_ONCE):
         ended = select(s.id).where(s.persona_id == persona, s.break_row.in_(part)).with_for_update()
         ids = connection.execute(ended).scalars().all()
         table_scenes.delete_scenes(connection, persona, ids)
         gone += len(ids)
-        connection.execute(
-            delete(refused_recaps).where(f.persona_id == persona, f.target == MESSAGE_TARGET, f.target_id.in_(part))
-        )
     return gone
 
 
 def delete_conversation(connection: Connection, persona: str, conversation: str) -> None:
-    """Delete what was made of a whole conversation, once none of its messages is left: running recap, refused texts."""
+    """Delete what was made of a whole conversation, once none of its messages is left: the running recap."""
     c, k = chat_history_cache.c, conversations.c
     left = select(c.id).where(c.persona_id == persona, c.interface_path == conversation).limit(1)
     if connection.execute(left).first() is not None:
         return
-    for table in (running_recaps, refused_recaps):
-        t = table.c
-        connection.execute(delete(table).where(t.persona_id == persona, t.conversation_key == conversation))
+    v = running_recaps.c
+    connection.execute(delete(running_recaps).where(v.persona_id == persona, v.conversation_key == conversation))
     connection.execute(
         update(conversations)
         .where(k.persona_id == persona, k.conversation_key == conversation, k.current_recap_version.is_not(None))

@@ -16,7 +16,6 @@ from .recaps.inclusion import (
     update_message_inclusion_flags,
 )
 from .recaps.refresh import HidePlan, auto_hide_plan
-from .refused import RefusedRecap, accept_refused, dismiss_refused, list_refused
 from .running.injection import Refreshed, get_running_recap_injection, refresh_memory, switch_stories
 from .running.versions import (
     RunningRecapStorage,
@@ -39,14 +38,14 @@ from .scenes.breaks import (
 from .scenes.versions import SceneRecap, choose_scene_recap, get_scene_recaps, set_scene_recap
 from .values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 
-__all__ = ["HidePlan", "Injection", "Refreshed", "RefusedRecap", "RunningRecapStorage",
-           "RunningRecapVersion", "SceneInfo", "SceneRecap", "accept_refused", "add_alternative",
+__all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
+           "RunningRecapVersion", "SceneInfo", "SceneRecap", "add_alternative",
            "add_running_recap_version", "add_scene_break", "auto_hide_plan",
            "check_message_exclusion", "choose_alternative", "choose_scene_recap", "clear_all", "concatenate_recap",
-           "delete_running_recap_version", "dismiss_refused", "edit_memory", "edit_scene_break",
+           "delete_running_recap_version", "edit_memory", "edit_scene_break",
            "from_number", "get_data", "get_memory", "get_recap_text", "get_running_recap",
            "get_running_recap_injection", "get_running_recap_storage", "get_running_recap_versions",
-           "get_scene_range", "get_scene_recaps", "get_short_token_limit", "list_alternatives", "list_refused",
+           "get_scene_range", "get_scene_recaps", "get_short_token_limit", "list_alternatives",
            "list_scenes", "queue_recaps", "refresh_memory", "remove_scene_break", "role_from_number",
            "role_to_number", "set_current_running_recap", "set_data", "set_scene_recap", "switch_stories",
            "to_number", "to_numbers", "update_message_inclusion_flags"]  # fmt: skip

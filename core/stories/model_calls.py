@@ -8,21 +8,17 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from .. import llm
-from ..audience import table_conversations
 from ..calls import screening
 from ..config import Settings
-from ..database.engine import Connection
 from ..jobs.tools import Tools
 from ..messages import table_lines
 from ..messages.table_lines import Line, StoryPlace
-from ..shapes import RecapTarget
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
 from ..text.refusals import judge_refusal
 from ..text.replies import read_object
 from ..text.sizes import to_json
 from ..text.thoughts import strip_thoughts
-from . import table_refused
 
 T = TypeVar("T")
 
@@ -32,11 +28,9 @@ OVERHEAD_TOKENS = 12
 """Of one message beside its text: name, number, signs of the JSON."""
 
 FLAGGED = "flagged"
-"""Reason of a text that the host's screen has flagged: a person accepts it, or nobody reads it."""
+"""Reason of a text that the host's screen has flagged."""
 UNREADABLE = "unreadable"
 """Reason why a reply is refused that is no text: an object of other keys, or one too long to be read."""
-KEPT_CHARS = 10_000
-"""So much is kept of such a reply, for a person to see."""
 
 
 def build_renderer(settings: Settings) -> Renderer:
@@ -87,30 +81,6 @@ def reason_against(tools: Tools, text: str, current: str) -> str:
         min_ratio=tools.settings.recap_min_ratio,
     )
     return why or (FLAGGED if screening.is_flagged(text, "recap")[0] else "")
-
-
-def keep_refused(
-    tools: Tools,
-    persona: str,
-    conversation: str,
-    target: RecapTarget,
-    content: str,
-    reason: str,
-    *,
-    while_there: Callable[[Connection], bool],
-    target_id: int | None = None,
-    data: dict[str, Any] | None = None,
-) -> None:
-    """Keep a refused text in a transaction of its own: the operation it comes from is tried again."""
-
-    def work(connection: Connection) -> None:
-        table_conversations.find(connection, persona, conversation, lock=True)
-        if while_there(connection):
-            table_refused.insert_refused(
-                connection, tools.db, persona, conversation, target, content, reason, target_id=target_id, data=data
-            )
-
-    tools.db.repeat(work, source="refused_recaps")
 
 
 def room_tokens(settings: Settings) -> int:

@@ -421,22 +421,6 @@ CREATE TABLE IF NOT EXISTS running_recaps (
     PRIMARY KEY (persona_id, conversation_key, version)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS refused_recaps (
-    id BIGINT NOT NULL,
-    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
-    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
-    target VARBINARY(20) NOT NULL DEFAULT '',
-    target_id BIGINT,
-    content MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-    reason VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
-    data JSON,
-    created_at DATETIME(6),
-    -- the row (8 bytes)
-    PRIMARY KEY (id),
-    -- what was refused in a conversation, in order (584 bytes)
-    KEY ix_refused_conversation (persona_id, conversation_key, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS memory_jobs (
     id BIGINT NOT NULL,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',

@@ -434,23 +434,6 @@ CREATE TABLE IF NOT EXISTS running_recaps (
     CONSTRAINT ck_running_recaps_data CHECK (data IS NULL OR json_valid(data))
 );
 
-CREATE TABLE IF NOT EXISTS refused_recaps (
-    id INTEGER NOT NULL,
-    persona_id TEXT DEFAULT 'default' NOT NULL,
-    conversation_key TEXT DEFAULT '' NOT NULL,
-    target TEXT DEFAULT '' NOT NULL,
-    target_id INTEGER,
-    content TEXT NOT NULL,
-    reason VARCHAR(40) DEFAULT '' NOT NULL,
-    data TEXT,
-    created_at TEXT,
-    -- the row (8 bytes)
-    PRIMARY KEY (id),
-    CONSTRAINT ck_refused_recaps_data CHECK (data IS NULL OR json_valid(data))
-);
--- what was refused in a conversation, in order (584 bytes)
-CREATE INDEX IF NOT EXISTS ix_refused_conversation ON refused_recaps (persona_id, conversation_key, id);
-
 CREATE TABLE IF NOT EXISTS memory_jobs (
     id INTEGER NOT NULL,
     persona_id TEXT DEFAULT 'default' NOT NULL,

@@ -237,7 +237,7 @@ for _name in ("check_message_exclusion", "concatenate_recap", "get_data", "get_m
               "get_scene_recaps", "list_alternatives"):  # fmt: skip
     _of_message(_name)
 for _name in ("auto_hide_plan", "get_recap_text", "get_running_recap", "get_running_recap_injection",
-              "get_running_recap_storage", "get_running_recap_versions", "list_refused", "list_scenes"):  # fmt: skip
+              "get_running_recap_storage", "get_running_recap_versions", "list_scenes"):  # fmt: skip
     _of_conversation(_name)
 
 # Listings for an operator, and figures
@@ -282,8 +282,8 @@ WRITERS = {
     "core.relationships": "adjust decay_all ensure_and_touch",
     "core.short_term": "clear_by_channel clear_by_server clear_by_user clear_expired store_short_term_memory "
     "update_short_term_memory write_turn",
-    "core.stories": "accept_refused add_alternative add_running_recap_version add_scene_break "
-    "choose_alternative choose_scene_recap clear_all delete_running_recap_version dismiss_refused "
+    "core.stories": "add_alternative add_running_recap_version add_scene_break "
+    "choose_alternative choose_scene_recap clear_all delete_running_recap_version "
     "edit_memory edit_scene_break queue_recaps refresh_memory remove_scene_break set_current_running_recap set_data "
     "set_scene_recap switch_stories update_message_inclusion_flags",
     "core.synth_core_memory": "silently_record_memory",

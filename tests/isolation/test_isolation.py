@@ -444,8 +444,6 @@ def _foreign_writes() -> list[Any]:
         lambda p, by: stories.set_scene_recap(row(p), "changed", **by),
         lambda p, by: stories.clear_all(p.conversation, **by),
         lambda p, by: stories.delete_running_recap_version(0, conversation=p.conversation, **by),
-        lambda p, by: stories.dismiss_refused(p.rows.get("refused_recaps", 1), conversation=p.conversation, **by),
-        lambda p, by: stories.accept_refused(p.rows.get("refused_recaps", 1), conversation=p.conversation, **by),
         lambda p, by: stories.switch_stories(False, p.conversation, **by),
         lambda p, by: jobs.cancel(p.rows["memories"], **by),
     ]

@@ -136,11 +136,10 @@ COMMANDS = {
     "jobs list": ["jobs", "list"],
     "memory health": ["memory", "health"],
     "recap show": ["recap", "show"],
-    "recap refused": ["recap", "refused"],
     "mcp": None,
 }
 """What reads, and how it is called; None for one that is tried by itself, or tells of the server alone."""
-IN_A_CONVERSATION = ("build", "explain", "search", "recap show", "recap refused")
+IN_A_CONVERSATION = ("build", "explain", "search", "recap show")
 """What shows the rows of a conversation's scope; the rest is for an operator, of a whole persona."""
 OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo", "tags add", "tags alias", "tags link", "tags extract",
@@ -148,7 +147,7 @@ OTHERS = {
     "db verify", "db maintenance", "config list", "config check", "config write",
     "config schema", "memory consolidate", "memory prune", "jobs cancel", "jobs clear", "jobs retry",
     "memory embed", "memory runs", "token add", "token list", "token revoke",
-    "recap make", "recap refresh", "recap accept", "recap dismiss", "config preset", "config set", "db backup",
+    "recap make", "recap refresh", "config preset", "config set", "db backup",
     "health",
 }  # fmt: skip
 """What writes, or reads no rows of anybody."""

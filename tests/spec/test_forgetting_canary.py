@@ -120,9 +120,6 @@ class Planting:
         index = len([r for r in self.rows("chat_history_cache") if r.interface_path == path]) - 1
         stories.add_running_recap_version(f"a {self.word('running')}", 1, 0, 0, index, conversation=path, **self.given)
         self.put("running_recaps", {"conversation_key": path}, "data")
-        self.add("refused_recaps", conversation_key=path, target="running")
-        self.add("refused_recaps", conversation_key=path, target="message", target_id=row)
-        self.add("refused_recaps", conversation_key=path, target="scene", target_id=scene.id)
         self.add("conversation_summaries", conversation_key=path, last_message_row=bob)
         summary = self.rows("conversation_summaries")[-1]
         self.add("item_history", item_table="conversation_summaries", item_id=summary.id)

@@ -178,29 +178,24 @@ def test_f36_what_a_writing_door_stores_is_screened(stage: Stage, screen: list[s
         assert name in ("rewritten", "consolidated")
 
 
-def test_f36_recaps_that_are_flagged_wait_with_the_refused_ones(stage: Stage, screen: list[str]) -> None:
+def test_f36_recaps_that_are_flagged_are_refused(stage: Stage, screen: list[str]) -> None:
     own = by(stage)
     rows = [stage.say(f"Ann walks to the house of tofu number {n}.", minutes=30 - n) for n in range(4)]
     stories.add_scene_break(rows[1], "one", **own)
     stories.queue_recaps(HERE, **own)
     jobs.run_pending(model=lambda messages: "She knows zqobey.", **own)
-    flagged = [each for each in stories.list_refused(HERE, **own) if each["reason"] == "flagged"]
-    assert {each["target"] for each in flagged} >= {"message", "scene"}
-    assert kept(stage) == {"refused_recaps"}
+    assert kept(stage) == set()
+    assert "flagged" in json.dumps([each["error"] for each in jobs.list_operations(**own)])
     assert "zqobey" not in json.dumps(stage.context("tofu", settings=PLAIN))
-    first = next(each for each in flagged if each["target"] == "message")
-    assert stories.accept_refused(first["id"], conversation=HERE, **own).stored
-    assert stories.get_memory(first["target_id"], **own) == "She knows zqobey."
     assert "recap" in screen
 
 
-def test_f36_extracts_of_flagged_lines_wait_too(stage: Stage, screen: list[str]) -> None:
+def test_f36_extracts_of_flagged_lines_are_refused_too(stage: Stage, screen: list[str]) -> None:
     own = by(stage)
     row = stage.say(f"{SECRET}.", minutes=3)
     stories.queue_recaps(HERE, **own)
     jobs.run_pending(**own)
     assert stories.get_memory(row, **own) is None
-    assert [each["reason"] for each in stories.list_refused(HERE, **own)] == ["flagged"]
 
 
 def test_f36_a_summary_that_is_flagged_gives_way_to_an_extract(stage: Stage, screen: list[str]) -> None:

@@ -361,13 +361,6 @@ def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(stage
     assert stage.add(" \n") is None
     assert stage.add("Error 429: too many requests") is None
     assert stage.storage()["current_version"] == 0
-    found = stories.list_refused(HERE, **stage.given)
-    assert [(each["reason"], len(each["content"])) for each in found] == [
-        ("shorter", 299),
-        ("empty", 2),
-        ("error_like", 28),
-    ]
-    assert {each["target"] for each in found} == {"running"}
     assert stage.add("y" * 300) == 1
     assert stage.add("z" * 199) == 2
     assert stage.add("a") == 3, "below 200 characters any text that is not blank"
@@ -375,40 +368,13 @@ def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(stage
     assert stage.add("by hand", provenance="manual") == 5
 
 
-def test_s33_a_refused_text_can_be_accepted_or_dismissed(stage: StoryStage) -> None:
-    stage.add("x" * 1000)
-    stage.add("short", 3, 0, 1, 2)
-    stage.add("other")
-    one, two = stories.list_refused(HERE, **stage.given)
-    where = {"conversation": HERE, **stage.given}
-    assert stories.accept_refused(one["id"], **where) == (True, 1, "")
-    version = stage.storage()["versions"][1]
-    assert (version["content"], numbers(version)) == ("short", (3, 0, 1, 2))
-    assert stories.accept_refused(one["id"], **where).reason == "unchanged"
-    assert stories.dismiss_refused(two["id"], **where).stored
-    assert stories.list_refused(HERE, **stage.given) == []
-    stage.add("x" * 1000)
-    stage.add("short")
-    (last,) = stories.list_refused(HERE, target="running", **stage.given)
-    assert stories.accept_refused(last["id"], conversation="tg/0", **stage.given).reason == "unchanged"
-    assert stories.list_refused(HERE, target="scene", **stage.given) == []
-    with pytest.raises(ValueError, match="'message', 'scene' or 'running'"):
-        stories.list_refused(HERE, target="all", **stage.given)  # type: ignore[arg-type]
-
-
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_s33_a_refused_reply_is_kept_tried_again_and_accepted_as_part_of_the_recap(stage: StoryStage) -> None:
+def test_s33_a_refused_reply_is_tried_again_with_its_reason(stage: StoryStage) -> None:
     told(stage, 10)
     model = Model("Error 429: too many requests")
     assert combine(stage, model) == [("retrying", "ModelError: error_like")]
     assert stage.storage()["versions"] == []
-    (refused,) = stories.list_refused(HERE, **stage.given)
-    assert (refused["content"], refused["reason"]) == ("Error 429: too many requests", "error_like")
     assert [state for _, state in stage.states()] == ["retrying"]
-    accepted = stories.accept_refused(refused["id"], conversation=HERE, **stage.given)
-    assert accepted.stored
-    version = stage.storage()["versions"][0]
-    assert (version["content"], numbers(version)) == ("Error 429: too many requests", (1, 0, 0, 10))
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
@@ -418,6 +384,5 @@ def test_s33_a_recap_made_anew_that_is_far_shorter_is_refused(stage: StoryStage)
     assert combine(stage, Model('{"recap": {"developments": ["too little"]}}'), anew=True) == [
         ("retrying", "ModelError: shorter")
     ]
-    (refused,) = stories.list_refused(HERE, **stage.given)
-    assert refused["content"] == "too little"
+    assert stage.storage()["current_version"] == 0
     assert combine(stage, Model("{ broken"), anew=True)[0] == ("retrying", "ModelError: unreadable")

@@ -28,7 +28,6 @@ MADE = (
     schema_stories.message_alternatives,
     schema_stories.scene_recaps,
     schema_stories.running_recaps,
-    schema_stories.refused_recaps,
     schema_recent.conversation_summaries,
     schema_recent.short_term_memories,
     schema_stories.memory_jobs,
@@ -134,27 +133,6 @@ def test_f21_a_level_set_while_the_model_writes_counts(stage: StoryStage, kind: 
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_f20_a_refused_recap_of_somebody_at_full_is_neither_kept_nor_accepted(stage: StoryStage) -> None:
-    ann, _ = conversation(stage)
-    jobs.enqueue_operation("RECAP", metadata={"message_id": ann[0]}, conversation=HERE, **stage.given)
-    stage.run(Model(f"Error 429: {CANARY}"))
-    (refused,) = stories.list_refused(HERE, **stage.given)
-    level(stage)
-    result = stories.accept_refused(refused["id"], conversation=HERE, **stage.given)
-    assert (result.stored, result.reason) == (False, "privacy")
-    assert stories.get_memory(ann[0], **stage.given) is None
-    level(stage, "none")
-    jobs.enqueue_operation("RECAP", metadata={"message_id": ann[1]}, conversation=HERE, **stage.given)
-
-    def meanwhile(request: str) -> str:
-        level(stage)
-        return f"Error 429: {CANARY}"
-
-    stage.run(Model(meanwhile))
-    assert where(stage) == []
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(stage: StoryStage) -> None:
     ann, bob = conversation(stage)
     level(stage)
@@ -250,22 +228,6 @@ def test_s9_a_message_changed_while_its_scene_is_recapped_is_not_in_the_recap(st
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-@pytest.mark.parametrize("how", ["remove", "set_data", "delete"])
-def test_s33_refused_recaps_of_a_scene_go_with_its_break(stage: StoryStage, how: str) -> None:
-    rows = stage.tell(4)
-    stories.add_scene_break(rows[-1], **stage.given)
-    stage.run(Model(f"Error 429: {CANARY}"))
-    assert where(stage) == ["refused_recaps"]
-    if how == "remove":
-        assert stories.remove_scene_break(rows[-1], **stage.given).stored
-    elif how == "set_data":
-        assert stories.set_data(rows[-1], "scene_break", False, **stage.given).stored
-    else:
-        assert chat_history_cache.delete_chat_message(rows[-1], **stage.given).stored
-    assert where(stage) == []
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(stage: StoryStage) -> None:
     """What was cleared here must not be told in the next channel as said a moment ago."""
     for path in (HERE, "tg/43"):
@@ -342,9 +304,6 @@ def test_g22_an_answer_that_is_no_text_is_no_recap(stage: StoryStage, kind: str,
     assert (run.state, run.error) == ("retrying", "ModelError: unreadable")
     assert stories.get_memory(rows[0], **stage.given) is None
     assert stories.get_running_recap(conversation=HERE, **stage.given) is None
-    (refused,) = stories.list_refused(HERE, **stage.given)
-    assert refused["reason"] == "unreadable"
-    assert len(refused["content"]) <= 10_000
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently

@@ -213,7 +213,6 @@ def _recap(s: _Story) -> None:
     s.tell("scenes", stories.list_scenes, **own)
     s.tell("version", stories.add_running_recap_version, "So far " * 40 + TEXTS[2], 3, 0, 0, 18, **own)
     s.tell("refused version", stories.add_running_recap_version, "Error 429: too many requests", 3, 0, 0, 18, **own)
-    s.tell("refused", stories.list_refused, **own)
     s.tell("versions", stories.get_running_recap_versions, **own)
     s.tell("refreshed", stories.refresh_memory, **own)
     s.tell("refreshed again", stories.refresh_memory, **own)

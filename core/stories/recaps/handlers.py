@@ -17,7 +17,7 @@ from ...shapes import Operation
 from ...text.extracts import build_extract
 from ...text.replies import is_unreadable
 from ...text.sizes import to_json
-from .. import delayed_writes, model_calls, table_refused, token_counts
+from .. import delayed_writes, model_calls, token_counts
 from ..model_calls import FLAGGED, reason_against
 from . import inclusion, refresh, rules
 from .rules import Provenance
@@ -153,7 +153,7 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
         if not chosen.strip():
             return None
         if screening.is_flagged(chosen, "recap")[0]:
-            _refuse(operation, tools, source.found.row_id, chosen, FLAGGED)
+            _note_refusal(operation, tools, source.found.row_id, FLAGGED)
             return None
         return _Made(chosen, "extract")
     wording = rules.read_wording(operation.payload)
@@ -161,16 +161,16 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
         reply = _ask(tools, source, wording)
     except ModelError as error:
         if error.reason in ("empty", "no_text"):
-            _refuse(operation, tools, source.found.row_id, "", error.reason)
+            _note_refusal(operation, tools, source.found.row_id, error.reason)
         raise
     said = model_calls.read_text(reply, KEYS)
     # A recap of a former text says nothing about how long the new one must be.
     current = "" if source.found.stale else source.found.memory or ""
     reason = reason_against(tools, said, current)
     if not reason and is_unreadable(said):
-        said, reason = said[: model_calls.KEPT_CHARS], model_calls.UNREADABLE
+        reason = model_calls.UNREADABLE
     if reason:
-        _refuse(operation, tools, source.found.row_id, said, reason)
+        _note_refusal(operation, tools, source.found.row_id, reason)
         raise ModelError(reason)
     return _Made(said, "model", wording.prefill)
 
@@ -186,21 +186,16 @@ def _ask(tools: Tools, source: _Source, wording: rules.Wording) -> str:
     return rules.join_prefill(wording.prefill, model_calls.ask_text(tools, asked, begins_with=wording.prefill))
 
 
-def _refuse(operation: Operation, tools: Tools, row_id: int, said: str, reason: str) -> None:
-    """Note the reason beside the message, whose recap stays, and keep the refused text for a person to see."""
-    conversation = operation.conversation or ""
+def _note_refusal(operation: Operation, tools: Tools, row_id: int, reason: str) -> None:
+    """Note beside the message why a reply was refused; its recap stays."""
 
     def work(connection: Connection) -> None:
         row = table_changes.hold_message(connection, operation.persona, row_id)
         if row is None or table_changes.is_private(connection, operation.persona, row, tools.settings.privacy_default):
             return
         table_recaps.update_recap(
-            connection, tools.db.family, operation.persona, conversation, row_id, {}, {"error": reason},
-            now=tools.db.clock(),
+            connection, tools.db.family, operation.persona, operation.conversation or "", row_id, {},
+            {"error": reason}, now=tools.db.clock(),
         )  # fmt: skip
-        if said.strip():
-            table_refused.insert_refused(
-                connection, tools.db, operation.persona, conversation, "message", said, reason, target_id=row_id
-            )
 
     tools.db.repeat(work, source="message_recaps")

@@ -17,7 +17,7 @@ from ...text.extracts import build_extract
 from ...text.replies import is_unreadable, read_object
 from ...text.thoughts import strip_thoughts
 from .. import model_calls, token_counts
-from ..model_calls import keep_refused, reason_against
+from ..model_calls import reason_against
 from ..recaps.rules import corrected
 from ..scenes import positions
 from ..scenes.breaks import queue_running
@@ -64,11 +64,6 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     # 3. unless it is refused
     reason = draft.refused or reason_against(tools, new.content, current.content if current is not None else "")
     if reason:
-        data = {**new.as_data(), "content": new.content}
-        text = draft.reply if draft.refused else new.content
-        text = text[: model_calls.KEPT_CHARS] if reason == model_calls.UNREADABLE else text
-        holds = _holds(persona, conversation, plan, told)
-        keep_refused(tools, persona, conversation, "running", text, reason, data=data, while_there=holds)
         if tools.model is not None:
             raise ModelError(reason)
         return None
@@ -93,7 +88,6 @@ class _Made(NamedTuple):
     """The recap as it would be, and what is wrong with the answer it was made of."""
 
     story: Story
-    reply: str = ""
     refused: str = ""
     """Reason why the last answer cannot be used; blank where it can."""
 
@@ -167,7 +161,7 @@ def _by_model(tools: Tools, former: Story, added: Sequence[Scene]) -> _Made:
         said, reason = _read(tools, reply)
         story = parts.combine(story, said)
         if reason:
-            return _Made(story, strip_thoughts(reply).strip(), reason)
+            return _Made(story, reason)
     return _Made(story)
 
 

@@ -1,4 +1,4 @@
-"""The running recap of a conversation in versions, and the texts that were refused."""
+"""The running recap of a conversation in versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.refused import refused_patterns
 from ...text.refusals import judge_refusal
-from .. import table_refused
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps.rules import check_provenance
 from . import table as running_table
@@ -78,7 +77,7 @@ def add_running_recap_version(
 
     Returns:
         None when the text was refused, because it is blank, looks like an error, or is far shorter than the current
-        one; it is kept with the reason, see `list_refused`.
+        one; a warning of the log has the reason.
 
     Raises:
         MessageError: a value of a wrong type; the scope does not see the conversation.
@@ -120,7 +119,7 @@ def add_running_recap_version(
 
 
 def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None:
-    """Store a version within a transaction, or keep it as refused."""
+    """Store a version within a transaction; return None where its text is refused."""
     read = readers.on(connection)
     running_table.hold_conversation(connection, call.persona, call.conversation)
     current = running_table.find_current(read, call.persona, call.conversation)
@@ -132,9 +131,7 @@ def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None
         min_ratio=call.settings.recap_min_ratio,
     )
     if reason:
-        table_refused.insert_refused(
-            connection, call.db, call.persona, call.conversation, "running", new.content, reason, data=new.as_data()
-        )
+        logs.warning("running_recap_refused", reason=reason)
         return None
     return running_table.insert_version(connection, call.db, call.scope, new)
 

@@ -16,7 +16,7 @@ from ...shapes import Operation
 from ...text.extracts import build_extract
 from ...text.replies import is_unreadable
 from .. import delayed_writes, model_calls, token_counts
-from ..model_calls import keep_refused, reason_against
+from ..model_calls import reason_against
 from ..recaps import inclusion, refresh
 from ..recaps.rules import corrected
 from . import positions
@@ -46,7 +46,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     lines = model_calls.read_open_lines(tools, persona, table_lines.read_lines(read, persona, rows))
     lines = inclusion.choose_lines(lines, tools.settings, by)
     # 2. the text
-    text = _text(operation, tools, placed, lines, by, rows[0]) if lines else ""
+    text = _text(tools, placed, lines, by) if lines else ""
     if not text:
         logs.event(20, "scene_without_recap", id=operation.id, messages=len(lines))
         return None
@@ -54,14 +54,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     return _stored(operation, tools, told, placed, text, rows[0], lines)
 
 
-def _text(
-    operation: Operation,
-    tools: Tools,
-    placed: PlacedScene,
-    lines: list[Line],
-    by: token_counts.Counting,
-    start_row: int,
-) -> str:
+def _text(tools: Tools, placed: PlacedScene, lines: list[Line], by: token_counts.Counting) -> str:
     """Return the recap, blank where an extract has nothing to say or would take the place of a better text."""
     by_model = tools.model is not None
     text, reason = _by_model(tools, lines, by) if by_model else (_extract(lines), "")
@@ -70,17 +63,6 @@ def _text(
     reason = reason or reason_against(tools, text, placed.scene.recap)
     if not reason:
         return text
-    keep_refused(
-        tools,
-        operation.persona,
-        placed.scene.conversation,
-        "scene",
-        text,
-        reason,
-        target_id=placed.scene.id,
-        data={"start_row": start_row, "provenance": "model" if by_model else "extract"},
-        while_there=lambda connection: _still_holds(connection, tools, operation.persona, placed, lines),
-    )
     if by_model:
         raise ModelError(reason)
     return ""
@@ -112,7 +94,7 @@ def _by_model(tools: Tools, lines: list[Line], by: token_counts.Counting) -> tup
     ]
     broken = next(filter(is_unreadable, told), None)
     if broken is not None:
-        return broken[: model_calls.KEPT_CHARS], model_calls.UNREADABLE
+        return broken, model_calls.UNREADABLE
     return "\n".join(filter(None, told)), ""
 
 

@@ -76,7 +76,7 @@ _READING = (
     "tags extract tea",
     "db check", "db stats", "db reindex", "db pack", "db maintenance health",
     "db backup copy.db", "memory consolidate", "memory prune", "memory health", "recap show tg/1",
-    "recap make tg/1", "recap refresh tg/1", "recap refused tg/1", "recap accept tg/1 1", "recap dismiss tg/1 1",
+    "recap make tg/1", "recap refresh tg/1",
     "forget --participant tg/ann --yes", "jobs list", "jobs cancel 1", "jobs clear", "jobs retry 1", "token list",
     "token revoke 1",
 )  # fmt: skip
