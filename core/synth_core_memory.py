@@ -24,6 +24,7 @@ from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
 from .search.candidates import MOST_COMPARED
 from .search.reading import plain as search_plain
+from .search.terms import list_unindexed
 from .shapes import Hit
 
 __all__ = [
@@ -183,6 +184,7 @@ def report(result: searching.Result) -> dict[str, Any]:
         },
         "notes": [
             *query.notes,
+            *list_unindexed(result.round.search.viewer),
             *([str(error)] if (error := result.round.meaning_error) else []),
             *([f"The search index: {why}"] if (why := result.round.gathered.index_error) else []),
             *(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, null, select
+from sqlalchemy import Connection, Integer, bindparam, case, func, null, select, union_all
 
 from ..database import sources
 from ..database.bulk import chunks
@@ -28,12 +28,10 @@ from ..text.hits import stored_tags
 from . import table as audience_table
 from .rules import AudienceKey, split_key
 
-INSERTED = 0
-"""The audience of a row that somebody inserted by SQL."""
 RANGE = 200
 """Rows taken in in one transaction."""
-MOST_AT_A_READ = 2000
-"""Rows that one read takes in; the next one, or `db reindex`, goes on."""
+MOST_AT_A_READ = 200
+"""Rows that one read takes in; the next one, a worker or `db reindex` goes on."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -42,12 +40,9 @@ def take_in(db: Database, persona: str, most: int | None = None, progress: Progr
     """Give the rows that others inserted into a persona their place, and return how many there were."""
     done = 0
     for source in sources.ALL:
-        left = most
-        while left is None or left > 0:
-            size = RANGE if left is None else min(RANGE, left)
+        while (size := RANGE if most is None else min(RANGE, most - done)) > 0:
             took = db.transaction(partial(_take_in_range, db, source, persona, size), source=source.table.name)
             done += took
-            left = None if left is None else left - took
             if progress is not None and took:
                 progress(source.table.name, done, 0)
             if took < size:
@@ -61,10 +56,19 @@ def take_in_all(db: Database, progress: Progress | None = None) -> int:
     return sum(take_in(db, persona, progress=progress) for persona in sorted(personas))
 
 
+def count_waiting(db: Database, persona: str) -> int:
+    """Return how many rows of a persona wait to be indexed."""
+    counts = [
+        select(func.count()).select_from(s.table).where(s.table.c.persona_id == persona, s.table.c.indexed == 0)
+        for s in sources.ALL
+    ]
+    return sum(int(row[0]) for row in db.read(union_all(*counts), source="the rows that wait to be indexed"))
+
+
 @lru_cache(maxsize=8)
 def _personas(source: SourceTable) -> Any:
     c = source.table.c
-    return select(c.persona_id).where(c.audience_id == INSERTED).distinct()
+    return select(c.persona_id).where(c.indexed == 0).distinct()
 
 
 def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, connection: Connection) -> int:
@@ -78,7 +82,8 @@ def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, c
     entries, uses = [], Counter[str]()
     for row in rows:
         audience, local = places[_conversation_of(source, row)]
-        made = _complete(db, source, row) | {"audience_id": audience}
+        audience = row["audience_id"] or audience
+        made = _complete(db, source, row) | {"audience_id": audience, "indexed": 1}
         connection.execute(change_row(source, tuple(sorted(made))), {"whose": persona, "which": row["id"], **made})
         found = made.get(source.tags.name, []) if source.tags is not None else []
         uses.update(found)
@@ -109,13 +114,14 @@ def _inserted(source: SourceTable, family: str) -> Any:
     beside = [c[name] for name in names if name in c and name not in {text.name for text in texts}]
     found = select(
         c.id,
+        c.audience_id,
         c.timestamp,
         *texts,
         *beside,
         (null() if source.tags is None else source.tags).label("found_tags"),
         (c.local_only if "local_only" in c else null()).label("is_local"),
-        sources.case_findable(source).label("findable"),
-    ).where(c.persona_id == bindparam("persona", type_=Key(64)), c.audience_id == INSERTED)
+        case((source.visible, 1), else_=0).label("findable"),
+    ).where(c.persona_id == bindparam("persona", type_=Key(64)), c.indexed == 0)
     found = found.order_by(c.id).limit(bindparam("most", type_=Integer()))
     return found if family == "sqlite" else found.with_for_update()
 

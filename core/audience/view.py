@@ -59,6 +59,8 @@ class Viewer:
     """Source to whether its index is complete; one that is missing has none."""
     waiting: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Source to the ids `(above, up to)` of the rows that are not in its index yet."""
+    unindexed: int = 0
+    """Rows of the persona that other programs inserted and that are not indexed yet."""
     counts: tuple[WordCount, ...] = ()
     fragments: tuple[Fragment, ...] = ()
     """The fragments `counts` refer to by index."""

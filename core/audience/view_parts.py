@@ -45,7 +45,6 @@ from ..database.sources import BY_NUMBER
 from ..database.statements import Part
 from ..index.lookups import WORD
 from ..index.postings import as_text
-from .inserted_rows import INSERTED as NO_PLACE
 
 (
     CONVERSATION,
@@ -173,7 +172,7 @@ def inserted(numbers: tuple[int, ...], family: str) -> Part:
     waiting: list[Any] = [null()]
     for number in numbers:
         c = BY_NUMBER[number].table.c
-        waiting.append(select(c.id).where(c.persona_id == _P, c.audience_id == NO_PLACE).limit(1).scalar_subquery())
+        waiting.append(select(c.id).where(c.persona_id == _P, c.indexed == 0).limit(1).scalar_subquery())
     return Part(select(*_row(INSERTED)).where(func.coalesce(*waiting, null()).is_not(None)), family)
 
 

@@ -48,9 +48,12 @@ def look(db: Database, scope: Scope, request: Request, *, destination: str, priv
         # A table of rows that cannot be read is no reason to see nothing: whoever reads it says so.
         request = replace(request, inserted_into=())
         rows = _ask(db, scope, request, not private_stays_private)
-    if any(row[0] == look_parts.INSERTED for row in rows) and _took_in(db, scope.persona):
-        rows = _ask(db, scope, request, not private_stays_private)
-    return _read(rows, scope, request, destination, private_stays_private)
+    left = 0
+    if any(row[0] == look_parts.INSERTED for row in rows):
+        done, left = _took_in(db, scope.persona)
+        rows = _ask(db, scope, request, not private_stays_private) if done else rows
+    seen = _read(rows, scope, request, destination, private_stays_private)
+    return seen if not left else replace(seen, viewer=replace(seen.viewer, unindexed=left))
 
 
 def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[Any]:
@@ -59,13 +62,17 @@ def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[A
     return db.read_driver(text, values, source="the visible audiences")
 
 
-def _took_in(db: Database, persona: str) -> bool:
-    """Give rows that others inserted by SQL their place; return whether there were any. What fails is left to later."""
+def _took_in(db: Database, persona: str) -> tuple[int, int]:
+    """Give rows that others inserted by SQL their place; return how many, and how many are left for later."""
     try:
-        return inserted_rows.take_in(db, persona, inserted_rows.MOST_AT_A_READ) > 0
+        done = inserted_rows.take_in(db, persona, inserted_rows.MOST_AT_A_READ)
+        left = inserted_rows.count_waiting(db, persona) if done >= inserted_rows.MOST_AT_A_READ else 0
     except StoreError as error:
         logs.warning("inserted_rows_left", error=type(error).__name__, number=error.number)
-        return False
+        return 0, 0
+    if left:
+        logs.warning("rows_not_indexed", rows=left)
+    return done, left
 
 
 def _values(scope: Scope, request: Request) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     one gives it back. A worker that is killed loses nothing: another does the operation after a while.
     """
     from .. import llm
+    from ..audience import inserted_rows
     from ..jobs import Worker
 
     failed: list[OperationRun] = []
@@ -53,6 +54,7 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
         if done.state == "failed":
             failed.append(done)
 
+    inserted_rows.take_in_all(run.db)
     worker = Worker(run.db, personas=personas or (), told=tell)
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"

@@ -130,6 +130,8 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
     """Insert rows that all have the columns of the first, many in one statement."""
     if not rows:
         return
+    if "indexed" in table.c:  # whoever writes a row here writes its place in the search index, too
+        rows = [{**row, "indexed": 1} for row in rows]
     columns = tuple(rows[0])
     ready = _processors(table, columns, connection.dialect)
     values = [

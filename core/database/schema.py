@@ -95,7 +95,7 @@ chat_history_cache: Table = table(
     Column("text_folded", LONG_TEXT, nullable=True),
     key("triggered_by", 255, default=None, nullable=True),
     json_text("metadata"),
-    Column("timestamp", Time(), nullable=False),
+    Column("timestamp", Time(), nullable=True),
     flag("hidden"),
     flag("excluded"),
     Column("token_count", Integer, nullable=True),
@@ -103,6 +103,8 @@ chat_history_cache: Table = table(
     Column("edited_at", Time(), nullable=True),
     # the counter that token_count is from
     key("token_counter", 40, default=None, nullable=True),
+    # 0 for a row that another program inserted, until it is in the search index
+    flag("indexed"),
     PrimaryKeyConstraint("id"),
     # newest of a conversation, range of a story
     Index("ix_chat_conversation", "persona_id", "interface_path", "timestamp", "id"),
@@ -115,6 +117,8 @@ chat_history_cache: Table = table(
     # forgetting a participant
     Index("ix_chat_participant", "persona_id", "participant_key", "id"),
     Index("ix_chat_triggered", "persona_id", "triggered_by", "id"),
+    # rows that wait to be indexed
+    Index("ix_chat_waiting", "persona_id", "indexed", "id"),
     *checks("chat", "metadata"),
 )
 
@@ -151,6 +155,8 @@ memories: Table = table(
     Column("content_hash", HASH, nullable=True),
     Column("created_at", Time(), nullable=True),
     Column("updated_at", Time(), nullable=True),
+    # 0 for a row that another program inserted, until it is in the search index
+    flag("indexed"),
     PrimaryKeyConstraint("id"),
     # listing, walk of a search
     Index("ix_memories_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
@@ -163,6 +169,8 @@ memories: Table = table(
     # forgetting, relationship of items
     Index("ix_memories_participant", "persona_id", "participant_key", "id"),
     Index("ix_memories_conversation", "persona_id", "conversation_key", "id"),
+    # rows that wait to be indexed
+    Index("ix_memories_waiting", "persona_id", "indexed", "id"),
     *checks("memories", "tags", "source_message_ids", "metadata"),
 )
 
@@ -189,11 +197,15 @@ ai_diary: Table = table(
     Column("content_hash", HASH, nullable=True),
     # the messages the entry stands on
     json_text("source_message_ids"),
+    # 0 for a row that another program inserted, until it is in the search index
+    flag("indexed"),
     PrimaryKeyConstraint("id"),
     # recent entries, walk of a search
     Index("ix_diary_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
     # entries of a chat
     Index("ix_diary_chat", "persona_id", "interface", "chat_id", "timestamp", "id"),
+    # rows that wait to be indexed
+    Index("ix_diary_waiting", "persona_id", "indexed", "id"),
     *checks("diary", "emotions", "context_tags", "involved_users", "source_message_ids"),
 )
 

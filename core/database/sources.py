@@ -25,7 +25,12 @@ class SourceTable:
 
     @property
     def findable(self) -> ColumnElement[bool]:
-        """Rows that are indexed: neither archived nor superseded nor quarantined."""
+        """Rows that are in the search index, and may be found."""
+        return and_(self.table.c.indexed == 1, self.visible)
+
+    @property
+    def visible(self) -> ColumnElement[bool]:
+        """Rows that may be found once they are indexed: neither archived nor superseded nor quarantined."""
         columns = self.table.c
         conditions: list[ColumnElement[bool]] = []
         if "archived_at" in columns:

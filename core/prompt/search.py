@@ -17,6 +17,7 @@ from ..database.rows import read_list
 from ..errors import StoreError
 from ..search.reading.by_id import RowsWanted
 from ..search.reading.found_rows import FoundRow
+from ..search.terms import list_unindexed
 from ..shapes import HistoryEntry, Hit
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
@@ -46,7 +47,7 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
         query = searching.prepare(
             tags=tags, keywords=words, query=call.asked_text, include_chat=True, limit=limit, settings=s
         )
-        call.report.note(*query.notes)
+        call.report.note(*query.notes, *list_unindexed(viewer))
         return searching.gather(searching.resolve(query, viewer, s), db)
 
     return call.guard("search", "search_index", gather, None)

@@ -91,6 +91,12 @@ def resolve(query: Query, viewer: Viewer, settings: Settings, embedder: Any = No
     return Search(query, viewer, settings, words, known, limits, own)
 
 
+def list_unindexed(viewer: Viewer) -> list[str]:
+    """Return the note that rows of other programs are not found yet, where there are some."""
+    said = f"{viewer.unindexed} rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
+    return [said] if viewer.unindexed else []
+
+
 def _join(query: Query, viewer: Viewer, languages: Sequence[str]) -> tuple[tuple[Wanted, ...], Known]:
     by_piece: dict[int, dict[tuple[int, int, str], int]] = {}
     for c in viewer.counts:

@@ -26,7 +26,7 @@ REINDEX = "prompt-engine db reindex"
 
 def check_rows(db: Database, progress: Progress | None) -> list[Row]:
     """Return what is wrong with rows, and how many there are of each kind."""
-    listed = [*_unreadable(db), *_index(db, progress)]
+    listed = [*_unreadable(db), *_waiting(db), *_index(db, progress)]
     return [*listed, *_orphans(db), *_expired(db), *_kinds(db)]
 
 

@@ -84,13 +84,14 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     text_folded MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
     triggered_by VARBINARY(255),
     metadata JSON,
-    timestamp DATETIME(6) NOT NULL,
+    timestamp DATETIME(6),
     hidden TINYINT NOT NULL DEFAULT 0,
     excluded TINYINT NOT NULL DEFAULT 0,
     token_count INTEGER,
     content_hash BINARY(32),
     edited_at DATETIME(6),
     token_counter VARBINARY(40),
+    indexed TINYINT NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     -- same id twice (NULLs do not collide) (767 bytes)
@@ -104,7 +105,9 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     -- forgetting a participant (327 bytes)
     KEY ix_chat_participant (persona_id, participant_key, id),
     -- forgetting a participant (327 bytes)
-    KEY ix_chat_triggered (persona_id, triggered_by, id)
+    KEY ix_chat_triggered (persona_id, triggered_by, id),
+    -- rows that wait to be indexed (76 bytes)
+    KEY ix_chat_waiting (persona_id, indexed, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS memories (
@@ -139,6 +142,7 @@ CREATE TABLE IF NOT EXISTS memories (
     content_hash BINARY(32),
     created_at DATETIME(6),
     updated_at DATETIME(6),
+    indexed TINYINT NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     -- listing, walk of a search (96 bytes)
@@ -152,7 +156,9 @@ CREATE TABLE IF NOT EXISTS memories (
     -- admin search, saved memories, export (100 bytes)
     KEY ix_memories_kind (persona_id, kind, timestamp, id),
     -- forgetting, relationship of items (327 bytes)
-    KEY ix_memories_participant (persona_id, participant_key, id)
+    KEY ix_memories_participant (persona_id, participant_key, id),
+    -- rows that wait to be indexed (76 bytes)
+    KEY ix_memories_waiting (persona_id, indexed, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS ai_diary (
@@ -176,12 +182,15 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     archived_at DATETIME(6),
     content_hash BINARY(32),
     source_message_ids JSON,
+    indexed TINYINT NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     -- recent entries, walk of a search (96 bytes)
     KEY ix_diary_audience (persona_id, audience_id, archived_at, timestamp, id),
     -- entries of a chat (385 bytes)
-    KEY ix_diary_chat (persona_id, interface, chat_id, timestamp, id)
+    KEY ix_diary_chat (persona_id, interface, chat_id, timestamp, id),
+    -- rows that wait to be indexed (76 bytes)
+    KEY ix_diary_waiting (persona_id, indexed, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS tags (

@@ -85,13 +85,14 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     text_folded TEXT,
     triggered_by TEXT,
     metadata TEXT,
-    timestamp TEXT NOT NULL,
+    timestamp TEXT,
     hidden INTEGER DEFAULT 0 NOT NULL,
     excluded INTEGER DEFAULT 0 NOT NULL,
     token_count INTEGER,
     content_hash BLOB,
     edited_at TEXT,
     token_counter TEXT,
+    "indexed" INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     CONSTRAINT ck_chat_metadata CHECK (metadata IS NULL OR json_valid(metadata))
@@ -108,6 +109,8 @@ CREATE INDEX IF NOT EXISTS ix_chat_conversation ON chat_history_cache (persona_i
 CREATE INDEX IF NOT EXISTS ix_chat_participant ON chat_history_cache (persona_id, participant_key, id);
 -- forgetting a participant (327 bytes)
 CREATE INDEX IF NOT EXISTS ix_chat_triggered ON chat_history_cache (persona_id, triggered_by, id);
+-- rows that wait to be indexed (76 bytes)
+CREATE INDEX IF NOT EXISTS ix_chat_waiting ON chat_history_cache (persona_id, "indexed", id);
 
 CREATE TABLE IF NOT EXISTS memories (
     id INTEGER NOT NULL,
@@ -141,6 +144,7 @@ CREATE TABLE IF NOT EXISTS memories (
     content_hash BLOB,
     created_at TEXT,
     updated_at TEXT,
+    "indexed" INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     CONSTRAINT ck_memories_metadata CHECK (metadata IS NULL OR json_valid(metadata)),
@@ -159,6 +163,8 @@ CREATE INDEX IF NOT EXISTS ix_memories_expiry ON memories (persona_id, tier, exp
 CREATE INDEX IF NOT EXISTS ix_memories_kind ON memories (persona_id, kind, timestamp, id);
 -- forgetting, relationship of items (327 bytes)
 CREATE INDEX IF NOT EXISTS ix_memories_participant ON memories (persona_id, participant_key, id);
+-- rows that wait to be indexed (76 bytes)
+CREATE INDEX IF NOT EXISTS ix_memories_waiting ON memories (persona_id, "indexed", id);
 
 CREATE TABLE IF NOT EXISTS ai_diary (
     id INTEGER NOT NULL,
@@ -181,6 +187,7 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     archived_at TEXT,
     content_hash BLOB,
     source_message_ids TEXT,
+    "indexed" INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     CONSTRAINT ck_diary_context_tags CHECK (context_tags IS NULL OR json_valid(context_tags)),
@@ -192,6 +199,8 @@ CREATE TABLE IF NOT EXISTS ai_diary (
 CREATE INDEX IF NOT EXISTS ix_diary_audience ON ai_diary (persona_id, audience_id, archived_at, timestamp, id);
 -- entries of a chat (385 bytes)
 CREATE INDEX IF NOT EXISTS ix_diary_chat ON ai_diary (persona_id, interface, chat_id, timestamp, id);
+-- rows that wait to be indexed (76 bytes)
+CREATE INDEX IF NOT EXISTS ix_diary_waiting ON ai_diary (persona_id, "indexed", id);
 
 CREATE TABLE IF NOT EXISTS tags (
     persona_id TEXT DEFAULT 'default' NOT NULL,

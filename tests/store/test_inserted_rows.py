@@ -19,10 +19,11 @@ from core.database.schema import (
     search_progress,
     tags,
 )  # fmt: skip
-from core.db import reindex
+from core.db import check_server, reindex
 from core.scope import Scope
+from core.synth_core_memory import explain_search
 from tests.index_check import verify_index
-from tests.store.search_world import NOW, find, memory, open_quick, said
+from tests.store.search_world import NOW, entered, find, memory, open_quick, said
 
 TEXTS = (memories, ai_diary, chat_history_cache)
 
@@ -131,14 +132,50 @@ def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
     assert verify_index(db) == []
 
 
-def test_d40_more_than_one_read_takes_in_are_taken_in_by_the_next(
+def test_d40_more_rows_than_one_search_indexes_are_reported_and_wait(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One search is not held up by all that the original application wrote meanwhile."""
+    """One search is not held up by all that another program wrote; nothing is missed without a word."""
+    assert inserted_rows.MOST_AT_A_READ == 200
     monkeypatch.setattr(inserted_rows, "MOST_AT_A_READ", 3)
     monkeypatch.setattr(inserted_rows, "RANGE", 2)
-    for n in range(5):
+    for n in range(8):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter {n}")
-    assert len(find(db, Scope(), keywords=["otter"], limit=10)) == 3
-    assert len(find(db, Scope(), keywords=["otter"], limit=10)) == 5
+    hits, told = explain_search(keywords=["otter"], db=db, limit=10)
+    assert len(hits) == 3
+    assert [note for note in told["notes"] if "5 rows that were inserted by SQL" in note and "db reindex" in note]
+    assert [one.where for one in check_server(db) if "wait to be indexed" in one.what] == ["memories"]
+    assert len(find(db, Scope(), keywords=["otter"], limit=10)) == 6
+    assert reindex(db) == 2
+    hits, told = explain_search(keywords=["otter"], db=db, limit=10)
+    assert (len(hits), told["notes"]) == (8, [])
     assert verify_index(db) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("memories", "content"), ("ai_diary", "content"), ("chat_history_cache", "message_text"),
+        ("chat_history_cache", "message_text, interface_path"),
+    ],
+)  # fmt: skip
+def test_d40_every_column_that_another_program_may_leave_out_has_a_default(
+    db: Database, table: str, columns: str
+) -> None:
+    """A program of the original application inserts messages without their time."""
+    values = ", ".join(["'the pangolin'", "'tg/9'"][: columns.count(",") + 1])
+    run_sql(db, f"INSERT INTO {table} ({columns}) VALUES ({values})")
+    waits = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
+    assert tuple(waits[0]) == (0, None)
+    assert len(find(db, Scope(), keywords=["pangolin"])) == 1
+    done = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
+    assert done[0][0] == 1 and done[0][1] is not None
+    assert verify_index(db) == []
+
+
+def test_d40_what_this_program_writes_never_waits(db: Database) -> None:
+    """It stands in the index with its row."""
+    memory(db, Scope(), "ours")
+    said(db, Scope(conversation="tg/1"), [("ours", NOW)], "tg/1")
+    entered(db, Scope(conversation="tg/1"), "ours")
+    assert inserted_rows.take_in_all(db) == 0

@@ -46,6 +46,7 @@ def remember(db: Database, number: int, text: str, *words: str, persona: str = "
         "text_folded": fold(text),
         "content_hash": content_digest(text),
         "timestamp": NOW,
+        "indexed": 1,
         "tags": list(words),
     } | more
 
