@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from . import chatgpt, claude, discord, openwebui, slack, telegram, whatsapp
+from . import chatgpt, claude, declared, discord, openwebui, slack, telegram, whatsapp
 from .archive import Export, Member
 from .fields import each_part
 from .json_parts import Part
@@ -24,9 +24,11 @@ READERS: dict[str, Reader] = {
     "slack": slack.read,
     "telegram": telegram.read,
     "whatsapp": whatsapp.read,
+    **declared.readers(),
 }
 TITLES = {"chatgpt": "ChatGPT", "claude": "Claude", "discord": "Discord", "openwebui": "Open WebUI", "slack": "Slack",
-          "telegram": "Telegram", "whatsapp": "WhatsApp"}  # fmt: skip
+          "telegram": "Telegram", "whatsapp": "WhatsApp",
+          **{name: form.title for name, form in declared.FORMATS.items()}}  # fmt: skip
 
 _LOOKED_AT = 40
 _TEXT_CHARS = 1 << 16
@@ -98,7 +100,8 @@ def _kind(member: Member, broken: list[Fault]) -> str:
     if not head:
         return ""
     if head[0] in "{[" and not whatsapp.fits(head[:200]):
-        return next((kind for part in islice(each_part(member), _LOOKED_AT) if (kind := _kind_of_part(part))), "")
+        kinds = (_kind_of_part(part) for part in islice(each_part(member), _LOOKED_AT))
+        return next((kind for kind in kinds if kind), "") or declared.find_format(member, [])
     return "whatsapp" if whatsapp.fits(begins) else ""
 
 
