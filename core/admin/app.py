@@ -7,7 +7,6 @@ from collections.abc import Collection
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
-from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,7 +16,7 @@ from ..calls.call import GivenSettings
 from ..calls.defaults import check_model, known_settings
 from ..config.admin_token import admin_token
 from ..database.engine import Database
-from ..errors import ConfigError, CoreError
+from ..errors import ConfigError
 from . import (
     bodies,
     errors,
@@ -101,9 +100,10 @@ def create_app(
         telemetry=NO_TELEMETRY,
     )
     app.state.admin = context
-    app.add_middleware(guard.Guard, context=context, sessions=sessions, wrong=wrong)
-    for failure, answer in _HANDLERS.items():
-        app.add_exception_handler(failure, answer)
+    app.add_middleware(guard.AdminGuard, context=context, sessions=sessions, wrong=wrong)
+    for failure in errors.HANDLED:
+        app.add_exception_handler(failure, errors.handle)
+    app.add_exception_handler(HTTPException, _answer_http_error)
     # 3. its routes
     app.include_router(guard.login_routes(context, sessions, wrong), prefix=prefix)
     app.include_router(api_routes(), prefix=prefix)
@@ -136,14 +136,6 @@ async def _lead_to_page(request: Request) -> RedirectResponse:
     return RedirectResponse(f"{request.scope['path']}/", 307)
 
 
-async def _answer_core_error(_: Any, error: Any) -> Any:
-    return errors.answer_core_error(error)
-
-
-async def _answer_bad_values(_: Any, error: Any) -> Any:
-    return errors.answer_bad_values(error)
-
-
 async def _answer_http_error(request: Request, error: Any) -> Any:
     """Answer what was refused; a browser that is signed in gets a page for a path that there is not."""
     context: AdminContext = request.app.state.admin
@@ -153,10 +145,3 @@ async def _answer_http_error(request: Request, error: Any) -> Any:
     if error.status_code in (404, 405) and is_visit and is_screen and guard.is_known(request):
         return await run_in_threadpool(pages.render_missing, context, request, error.status_code)
     return errors.answer_http_error(error)
-
-
-_HANDLERS: dict[Any, Any] = {
-    CoreError: _answer_core_error,
-    RequestValidationError: _answer_bad_values,
-    HTTPException: _answer_http_error,
-}

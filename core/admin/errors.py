@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
@@ -96,8 +97,10 @@ def answer_bad_values(error: RequestValidationError) -> JSONResponse:
 
 def answer_http_error(error: HTTPException) -> JSONResponse:
     """Return the answer for what the web framework, or a route, refused."""
-    detail = str(error.detail) if error.status_code not in _SENTENCES or _is_own(error) else ""
-    return build_refusal(error.status_code, detail or _SENTENCES[error.status_code], headers=error.headers)
+    word = error.word if isinstance(error, Refused) else ""
+    is_own = isinstance(error, Refused) or error.status_code not in _SENTENCES
+    detail = str(error.detail) if is_own else ""
+    return build_refusal(error.status_code, detail or _SENTENCES[error.status_code], word, headers=error.headers)
 
 
 def answer_failure(error: Exception) -> JSONResponse:
@@ -108,7 +111,25 @@ def answer_failure(error: Exception) -> JSONResponse:
 
 
 class Refused(HTTPException):
-    """A route refuses what was asked, in a sentence of its own."""
+    """A request is refused, in a sentence of its own."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None, *, word: str = "") -> None:
+        super().__init__(status, message, headers)
+        self.word = word
+        """What stands under `error`; blank for that of the status."""
+
+
+class CutOffError(Exception):
+    """An answer ended early, and the log says so already."""
+
+
+def answer_error(error: Exception) -> JSONResponse:
+    """Return the answer for whatever failed; only errors of this project say what is wrong."""
+    if isinstance(error, CoreError):
+        return answer_core_error(error)
+    if isinstance(error, RequestValidationError):
+        return answer_bad_values(error)
+    return answer_http_error(error) if isinstance(error, HTTPException) else answer_failure(error)
 
 
 @contextmanager
@@ -120,5 +141,10 @@ def refuse_bad_values() -> Iterator[None]:
         raise Refused(422, str(error)) from None
 
 
-def _is_own(error: HTTPException) -> bool:
-    return isinstance(error, Refused)
+HANDLED: Sequence[Any] = (CoreError, RequestValidationError, HTTPException)
+"""What an application hands to `handle`."""
+
+
+async def handle(_: Any, error: Any) -> JSONResponse:
+    """Answer an error as an application of FastAPI asks for it."""
+    return answer_error(error)

@@ -1,4 +1,4 @@
-"""Who may ask: every request passes `Guard` before anything of it is read.
+"""Who may ask: every request passes a `Guard` before anything of it is read. Of the operator's routes:
 
 | Step | Refused with |
 |---|---|
@@ -18,7 +18,8 @@ A browser that has not logged in gets its 401 as a page that leads to `{prefix}/
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -91,13 +92,13 @@ def is_known(request: Request) -> bool:
 
 
 class Guard:
-    """Lets a request through to the application, or answers it itself. Also turns what fails there into an answer."""
+    """Stands before an application: refuses what may not pass, and turns what fails behind it into an answer.
 
-    def __init__(self, app: ASGIApp, context: AdminContext, sessions: Sessions, wrong: WrongTokens) -> None:
-        self._app = app
-        self._context = context
-        self._sessions = sessions
-        self._wrong = wrong
+    The operator's routes and every face for programs stand behind one, each with its own way to know who asks.
+    """
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
+        self._app, self._headers = app, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -107,38 +108,87 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, path = Headers(scope=scope), path_below(scope, self._context.prefix)
-        most = _max_bytes(path)
-        refused = (
-            self._refuse_foreign(scope, headers)
-            or self._refuse_large(headers, most)
-            or await self._refuse_unknown(scope, path)
-        )
-        sending = Sending(send, HEADERS)
-        if refused is not None:
-            await refused(scope, receive, sending)
-            return
+        sending = Sending(send, self._headers)
         try:
-            await self._app(scope, _limit_receive(receive, most), sending)
+            refused = await self.refuse(scope, Headers(scope=scope))
+            if refused is not None:
+                await self.speak(refused)(scope, receive, sending)
+            else:
+                await self._app(scope, await self.limit_body(scope, receive), sending)
+        except ClientDisconnect:
+            logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer
+        except errors.CutOffError:
+            pass  # a response that does not end closes the connection, so that nobody takes a part for the whole
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
-            answer = errors.answer_failure(error)
-            if sending.begun:
-                raise _CutOff from None  # the connection is closed, so that nobody takes a part for the whole
-            await answer(scope, receive, sending)
+            answer = self.speak(errors.answer_error(error))
+            if not sending.begun:
+                await answer(scope, receive, sending)
 
-    def _refuse_foreign(self, scope: Scope, headers: Headers) -> Response | None:
+    async def refuse(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the refusal of a request; None lets it through, marked with who asks."""
+        raise NotImplementedError
+
+    async def limit_body(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a receive that gives no more than is allowed."""
+        raise NotImplementedError
+
+    def speak(self, answer: Response) -> Response:
+        """Return an answer in the dialect of the face."""
+        return answer
+
+
+def refuse_host(headers: Headers, listening_on: str, allowed: Collection[str]) -> Response | None:
+    """Return the refusal of a Host header that names another machine."""
+    if hosts.is_known_host(headers.get("host", ""), listening_on, allowed):
+        return None
+    return errors.build_refusal(
+        421,
+        "The Host header names another machine. Use 127.0.0.1, localhost or ADMIN_HOST, or allow the name with "
+        "`prompt-engine serve --allow-host NAME`.",
+    )
+
+
+def refuse_length(headers: Headers, most: int, sentence: str) -> Response | None:
+    """Return the refusal of a body that says it is too long."""
+    length = headers.get("content-length", "")
+    is_large = length.isdecimal() and (len(length) > 15 or int(length) > most)
+    return errors.build_refusal(413, sentence.format(most)) if is_large else None
+
+
+class AdminGuard(Guard):
+    """Knows an operator by ADMIN_TOKEN, a token of kind admin, or the page's log-in."""
+
+    def __init__(self, app: ASGIApp, context: AdminContext, sessions: Sessions, wrong: WrongTokens) -> None:
+        super().__init__(app, HEADERS)
+        self._context = context
+        self._sessions = sessions
+        self._wrong = wrong
+
+    async def refuse(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the refusal of a foreign host or site, of too much, and of who has shown no token."""
+        path = path_below(scope, self._context.prefix)
         listening_on = known_settings(self._context.settings, self._context.db).admin_host
-        if not hosts.is_known_host(headers.get("host", ""), listening_on, self._context.allowed_hosts):
-            return errors.build_refusal(
-                421,
-                "The Host header names another machine. Use 127.0.0.1, localhost or ADMIN_HOST, or allow the name with "
-                "`prompt-engine serve --allow-host NAME`.",
-            )
+        if refused := refuse_host(headers, listening_on, self._context.allowed_hosts):
+            return refused
         if scope["method"] not in READING and hosts.judge_origin(headers, scope["scheme"]) == "foreign":
             return errors.build_refusal(
                 403, "The request was sent from a page of another site. Use the page of this server."
             )
-        return None
+        return refuse_length(headers, _max_bytes(path), _TOO_LARGE) or await self._refuse_unknown(scope, path)
+
+    async def limit_body(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a receive that ends with 413 as soon as more came than is allowed, whatever was announced."""
+        most, got = _max_bytes(path_below(scope, self._context.prefix)), 0
+
+        async def receive_some() -> Message:
+            nonlocal got
+            message = await receive()
+            got += len(message.get("body", b""))
+            if got > most:
+                raise errors.Refused(413, _TOO_LARGE.format(most))
+            return message
+
+        return receive_some
 
     async def _judge_stored_token(self, scope: Scope, given: str, now: datetime) -> Response | None:
         """Return the refusal of a token that is not ADMIN_TOKEN, None for one that the database has for operators."""
@@ -155,11 +205,6 @@ class Guard:
 
     def _find_token(self, given: str) -> AccessToken | None:
         return find_token(given, db=self._context.db) if read_token_id(given) is not None else None
-
-    def _refuse_large(self, headers: Headers, most: int) -> Response | None:
-        length = headers.get("content-length", "")
-        is_large = length.isdecimal() and (len(length) > 15 or int(length) > most)
-        return errors.build_refusal(413, _TOO_LARGE.format(most)) if is_large else None
 
     async def _refuse_unknown(self, scope: Scope, path: str) -> Response | None:
         """Return the refusal for who has shown neither token nor cookie; else mark the request as known."""
@@ -272,22 +317,3 @@ def _max_bytes(path: str) -> int:
     if path == "/login":
         return FORM_BYTES
     return UPLOAD_BYTES if path.endswith("/import") else BODY_BYTES
-
-
-def _limit_receive(receive: Receive, most: int) -> Receive:
-    """Return a receive that ends with 413 as soon as more came than is allowed, whatever was announced."""
-    got = 0
-
-    async def receive_some() -> Message:
-        nonlocal got
-        message = await receive()
-        got += len(message.get("body", b""))
-        if got > most:
-            raise errors.Refused(413, _TOO_LARGE.format(most))
-        return message
-
-    return receive_some
-
-
-class _CutOff(Exception):  # noqa: N818 - it says what happens to the connection
-    """An answer ended before its time; nothing about why."""

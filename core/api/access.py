@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
+from ..admin.errors import Refused
 from ..admin.sessions import is_token
 from ..config import Settings
 from ..database.engine import Database
@@ -25,8 +25,11 @@ FORBIDDEN = "The token is not for this."
 _KNOWN = "prompt_engine_access"
 
 
-class AccessRefusedError(HTTPException):
+class AccessRefusedError(Refused):
     """A request is refused for who sends it: 401 or 403. What is said is the same whatever there is."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, message, headers, word="forbidden" if status == 403 else "")
 
 
 def check_token(

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,16 +21,15 @@ from functools import partial
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope
 
 from ..admin import errors, hosts
-from ..admin.sending import Sending
-from ..base import logs
+from ..admin.guard import Guard, refuse_host, refuse_length
 from ..calls import defaults
 from ..calls.call import GivenSettings
 from ..config import Settings
 from ..database.engine import Database
-from ..errors import CoreError, StoreError
+from ..errors import StoreError
 from ..tokens.shapes import AccessToken, TokenKind
 from . import access
 
@@ -68,8 +66,8 @@ class FaceContext:
         return defaults.known_settings(self.settings, self.db)
 
 
-class FaceGuard:
-    """Lets a request through to a face, or answers it itself. What fails there becomes an answer too."""
+class FaceGuard(Guard):
+    """Knows a program by a token of kind scope or host."""
 
     def __init__(
         self,
@@ -79,7 +77,7 @@ class FaceGuard:
         kinds: Collection[TokenKind] = access.FOR_HOSTS,
         is_proxy: bool = False,
     ) -> None:
-        self._app = app
+        super().__init__(app, HEADERS)
         self._context = context
         self._kinds = kinds
         self._is_proxy = is_proxy
@@ -88,50 +86,26 @@ class FaceGuard:
         self._known: dict[bytes, AccessToken] = {}
         """Hash of a header to the token it showed last, for the time that the database does not answer."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
-            return
-        sending = Sending(send, HEADERS)
-        try:
-            settings = self._context.values()
-            refused = self._refuse(scope, settings) or await self._refuse_unknown(scope, settings)
-            if refused is not None:
-                await self._speak(refused)(scope, receive, sending)
-                return
-            if not self._is_proxy:
-                receive = give_body(await read_body(receive, settings.max_body_bytes), receive)
-            await self._app(scope, receive, sending)
-        except ClientDisconnect:
-            logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer
-        except CutOffError:
-            pass  # a response that does not end closes the connection, so that nobody takes a part for the whole
-        except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
-            answer = self._speak(answer_error(error))
-            if not sending.begun:
-                await answer(scope, receive, sending)
-
-    def _refuse(self, scope: Scope, settings: Settings) -> Response | None:
-        headers = Headers(scope=scope)
-        if not hosts.is_known_host(headers.get("host", ""), settings.admin_host, self._context.allowed_hosts):
-            return errors.build_refusal(
-                421,
-                "The Host header names another machine. Use 127.0.0.1, localhost or ADMIN_HOST, or allow the name with "
-                "`prompt-engine serve --allow-host NAME`.",
-            )
+    async def refuse(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the refusal of a foreign host or site, of too much, and of who has shown no token."""
+        settings = self._context.values()
+        if refused := refuse_host(headers, settings.admin_host, self._context.allowed_hosts):
+            return refused
         if headers.get("origin", "") not in settings.allowed_origins and (
             hosts.judge_origin(headers, scope["scheme"]) == "foreign"
         ):
             return errors.build_refusal(403, "The request was sent from a page that ALLOWED_ORIGINS does not name.")
-        length = headers.get("content-length", "")
-        if not self._is_proxy and length.isdecimal() and (len(length) > 15 or int(length) > settings.max_body_bytes):
-            return errors.build_refusal(413, TOO_LARGE.format(settings.max_body_bytes))
-        return None
+        if not self._is_proxy and (refused := refuse_length(headers, settings.max_body_bytes, TOO_LARGE)):
+            return refused
+        return await self._refuse_unknown(scope, headers, settings)
 
-    async def _refuse_unknown(self, scope: Scope, settings: Settings) -> Response | None:
-        headers = Headers(scope=scope)
+    async def limit_body(self, scope: Scope, receive: Receive) -> Receive:  # noqa: ARG002 - of every guard
+        """Return a receive that gives the body, read whole; a proxy reads it itself."""
+        if self._is_proxy:
+            return receive
+        return give_body(await read_body(receive, self._context.values().max_body_bytes), receive)
 
+    async def _refuse_unknown(self, scope: Scope, headers: Headers, settings: Settings) -> Response | None:
         shown = hashlib.sha256(headers.get("authorization", "").encode("utf-8", "surrogatepass")).digest()
         work = asyncio.get_running_loop().run_in_executor(
             self._checking,
@@ -145,14 +119,15 @@ class FaceGuard:
             token = self._known[shown]
         except access.AccessRefusedError as error:
             self._known.pop(shown, None)
-            return answer_error(error)
+            return errors.answer_error(error)
         while len(self._known) >= MOST_KNOWN:
             self._known.pop(next(iter(self._known)), None)
         self._known[shown] = token
         access.note_token(scope, token)
         return None
 
-    def _speak(self, answer: Response) -> Response:
+    def speak(self, answer: Response) -> Response:
+        """Return a refusal as clients of the face read it."""
         return speak_dialect(answer) if self._is_proxy else answer
 
 
@@ -166,22 +141,6 @@ def speak_dialect(answer: Response) -> Response:
     answer.body = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     answer.headers["content-length"] = str(len(answer.body))
     return answer
-
-
-class CutOffError(Exception):
-    """The model server ended an answer early; the log says so already."""
-
-
-def answer_error(error: Exception) -> Response:
-    """Return the answer for a failure; only errors of this project say what is wrong."""
-    if isinstance(error, access.AccessRefusedError):
-        word = "forbidden" if error.status_code == 403 else ""
-        return errors.build_refusal(error.status_code, str(error.detail), word, headers=error.headers)
-    if isinstance(error, CoreError):
-        return errors.answer_core_error(error)
-    if isinstance(error, errors.Refused):
-        return errors.answer_http_error(error)
-    return errors.answer_failure(error)
 
 
 async def read_body(receive: Receive, most: int, seconds: float = BODY_SECONDS) -> bytes:

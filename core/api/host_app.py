@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import Depends, FastAPI, Security
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ..admin import errors
 from ..admin.app import NO_TELEMETRY
 from ..admin.bodies import check_known
-from ..errors import CoreError
 from . import access, host_routes
-from .guard import FaceContext, answer_error
+from .guard import FaceContext
 
 DOCUMENT = "/v1/openapi.json"
 _bearer = HTTPBearer(auto_error=False, description="A token of `prompt-engine token add`.")
@@ -35,8 +30,8 @@ def create_host_app(context: FaceContext) -> FastAPI:
         telemetry=NO_TELEMETRY,
     )
     app.state.context = context
-    for failure, answer in _HANDLERS.items():
-        app.add_exception_handler(failure, answer)
+    for failure in errors.HANDLED:
+        app.add_exception_handler(failure, errors.handle)
     app.include_router(
         host_routes.router, dependencies=[Security(_bearer), Depends(_require_token), Depends(check_known)]
     )
@@ -52,23 +47,3 @@ def list_own_paths() -> list[str]:
 def _require_token(request: Request) -> None:
     """Refuse a request that has not passed the guard."""
     access.get_token(request)
-
-
-async def _answer_known(_: Any, error: Any) -> Any:
-    return answer_error(error)
-
-
-async def _answer_bad_values(_: Any, error: Any) -> Any:
-    return errors.answer_bad_values(error)
-
-
-async def _answer_http_error(_: Any, error: Any) -> Any:
-    return errors.answer_http_error(error)
-
-
-_HANDLERS: dict[Any, Any] = {
-    CoreError: _answer_known,
-    access.AccessRefusedError: _answer_known,
-    RequestValidationError: _answer_bad_values,
-    HTTPException: _answer_http_error,
-}

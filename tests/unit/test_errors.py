@@ -57,7 +57,7 @@ def test_g25_exceptions_form_one_family() -> None:
 
 INSIDE = {
     "core.api.access.AccessRefusedError",  # answered with its status, as the one below
-    "core.api.guard.CutOffError",
+    "core.admin.errors.CutOffError",
     "core.admin.errors.Refused",  # answered with its status, by the web framework
     "core.admin.pages.page.PageError",
     "core.config.bad_values.BadValueError",

@@ -24,7 +24,7 @@ from ...errors import ScopeError
 from ...tokens import narrow_scope
 from ...tokens.shapes import AccessToken
 from .. import access
-from ..guard import CutOffError, FaceContext, speak_dialect
+from ..guard import FaceContext, speak_dialect
 from . import background, identity, json_text, messages
 from .answer import MAX_BYTES, AnswerReader
 from .memory import Turn, TurnMemory
@@ -230,7 +230,7 @@ async def _iter_plain(answer: Any, chunks: AsyncIterator[bytes]) -> AsyncIterato
             yield chunk
     except httpx2.HTTPError as error:
         logs.warning("proxy_upstream", error=type(error).__name__)
-        raise CutOffError from None
+        raise errors.CutOffError from None
     finally:
         await answer.aclose()
 
