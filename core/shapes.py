@@ -108,19 +108,6 @@ class Sender:
     """Full name for people."""
     username: str = ""
 
-    @property
-    def shown_username(self) -> str:
-        """Username, else the full name in one line of at most 64 characters, else `Unknown`.
-
-        A model that answers "Where did I leave my key?" has to know which of the lines are the asker's.
-        """
-        return self.username or " ".join(self.name.split())[:64] or "Unknown"
-
-    @property
-    def usertag(self) -> str:
-        """`@username`, or `(no tag)`."""
-        return f"@{self.username}" if self.username else "(no tag)"
-
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 
-from ..shapes import HistoryEntry, IncomingMessage, LeftOut
+from ..shapes import PERSONA_SENDER, HistoryEntry, IncomingMessage, LeftOut
 from .context import Caps
 from .lines import ChatLine, body, origin, turn_of
 from .live import LiveHistory
@@ -20,6 +20,7 @@ from .merge import (
     live_places,
     stored_places,
 )
+from .names import NameLabels, find_persona_name
 from .plan import (
     CURRENT,
     RECENT,
@@ -52,6 +53,8 @@ class HistoryOptions:
     """NOISE_PREFIXES."""
     replaced: Replaced | None = None
     """What the message takes the place of."""
+    persona: str = ""
+    """Id of the persona, by which it is called where no line has its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class HistoryLists:
     """Conversations of which every stored message is shown."""
     full: frozenset[str] = frozenset()
     """Sections that would take no older message, so that none need be read for them."""
+    names: NameLabels = field(default_factory=NameLabels, compare=False)
+    """What the people of the lines are called."""
 
 
 def newest(entries: Sequence[Item], count: int) -> list[Item]:
@@ -101,6 +106,7 @@ class _Account:
         self.is_echo = echo_check(message, options.echo_window_seconds)
         self.left_out: list[LeftOut] = []
         self.titles: dict[str, str] = {}
+        self.names = NameLabels()
         self._bodies: dict[int, str] = {}
 
     def leave(self, section: str, reason: str, entry: HistoryEntry) -> None:
@@ -123,12 +129,23 @@ class _Account:
 
     def line(self, entry: HistoryEntry) -> str:
         """Return the line as it is shown; only those of other conversations name theirs."""
+        shown = body(self.named(entry), **self.look, name=self.names.entry(entry))
         if entry.conversation in ("", self.own):
-            return self.body(entry)
+            return shown
         if not entry.title and entry.conversation in self.titles:
-            titled = replace(entry, title=self.titles[entry.conversation])
-            return f"{origin(titled)}{self.body(entry)}"
-        return f"{origin(entry)}{self.body(entry)}"
+            entry = replace(entry, title=self.titles[entry.conversation])
+        return f"{origin(entry)}{shown}"
+
+    def named(self, entry: HistoryEntry) -> HistoryEntry:
+        """Return the message with the persona's name where it replies to the persona."""
+        if entry.reply is None or entry.reply.name != PERSONA_SENDER:
+            return entry
+        return replace(entry, reply=replace(entry.reply, name=self.names.persona))
+
+    def chat_line(self, entry: HistoryEntry) -> ChatLine:
+        """Return a line of this conversation, which knows what was said."""
+        name = self.names.entry(entry)
+        return ChatLine(self.line(entry), turn_of(self.named(entry), self.options.reply_quote_chars, name))
 
     def choose(
         self,
@@ -184,9 +201,10 @@ def build_lists(
         for section, lines, most in ((CURRENT, current, caps.history), (RECENT, recent, caps.recent))
         if len(lines) >= most
     ]
+    account.names = NameLabels(find_persona_name(options.persona, [*recent, *current]))
     own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
     lists = HistoryLists(
-        current=[ChatLine(account.line(entry), turn_of(entry, options.reply_quote_chars)) for entry in current],
+        current=[account.chat_line(entry) for entry in current],
         left_out=account.left_out,
         found=_found(chosen),
         notes=[note for note in live.notes if note],
@@ -194,6 +212,7 @@ def build_lists(
         replacing=options.replaced,
         replaced=[entry for entry in (*rows, *own_live) if account.is_replaced(entry)],
         full=frozenset(full),
+        names=account.names,
     )
     lists.visible.extend(current)
     _add_recent(lists, account, recent)

@@ -11,6 +11,8 @@ from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import one_line
 from ..text.hits import known_name
 
+NAMELESS_PERSONA = "You"
+"""What a persona is called that has no name: the model reads of itself."""
 UNKNOWN = "Unknown"
 """Shown where nobody says who sent a message."""
 
@@ -18,6 +20,12 @@ UNKNOWN = "Unknown"
 def quoted(text: str) -> str:
     """Return the text as it stands between the double quotes of a line: one line, its own double quotes single."""
     return one_line(text).replace('"', "'")
+
+
+def indent_lines(text: str) -> str:
+    """Return the text with a mark before each line after the first, so that none begins like a speaker's line."""
+    first, *more = text.splitlines() or [""]
+    return "\n".join((first, *(f"> {line}" for line in more)))
 
 
 def shown_name(*names: str) -> str:
@@ -81,10 +89,16 @@ def reply_note(name: str, text: str, quote_chars: int) -> str:
 
 
 def body(
-    entry: HistoryEntry, *, zone: tzinfo, now: datetime, age_marker_minutes: int = 0, reply_quote_chars: int = 40
+    entry: HistoryEntry,
+    *,
+    zone: tzinfo,
+    now: datetime,
+    age_marker_minutes: int = 0,
+    reply_quote_chars: int = 40,
+    name: str = "",
 ) -> str:
     """Return the line without the mark of its conversation: what the own conversation shows."""
-    said = sender(entry)
+    said = name or sender(entry)
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text, reply_quote_chars)}"
     marks = (stamp(entry.time, zone, entry.shown_time), age_mark(entry.time, now, age_marker_minutes))
@@ -149,18 +163,20 @@ _LINE = re.compile(
 )
 
 
-def turn_of(entry: HistoryEntry, reply_quote_chars: int = 40) -> Turn:
+def turn_of(entry: HistoryEntry, reply_quote_chars: int = 40, name: str = "") -> Turn:
     """Return what a message says, as it was said."""
     reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text, reply_quote_chars)
-    return Turn(entry.text, sender(entry), is_persona(entry), reply)
+    return Turn(entry.text, name or sender(entry), is_persona(entry), reply)
 
 
-def read_turn(line: str) -> Turn:
-    """Return what a line says: what it knows itself, else what can be read from it."""
+def read_turn(line: str, persona: str = NAMELESS_PERSONA) -> Turn:
+    """Return what a line says: what it knows itself, else what can be read from it; `persona` is the persona's name."""
     if isinstance(line, ChatLine):
         return line.turn
     found = _LINE.match(line)
     if found is None:
         return Turn(line, UNKNOWN, False)
     name = found["name"].strip()
-    return Turn(found["text"].removesuffix('"'), name, name == PERSONA_SENDER, (found["reply"] or "").strip())
+    return Turn(
+        found["text"].removesuffix('"'), name, name in (persona, NAMELESS_PERSONA), (found["reply"] or "").strip()
+    )

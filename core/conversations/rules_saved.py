@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from ..text.folding import fold
+from ..text.folding import fold, one_line
 from ..text.hits import known_name
 
 
@@ -24,7 +24,7 @@ def name_texts(saved: Sequence[Saved], own: Collection[str | None]) -> list[str]
     if all(not one.participant or one.participant in own for one in saved):
         return [one.text for one in saved]
     names = [known_name(one.person, (one.participant or "").partition("/")[2]) for one in saved]
-    return [f"{name}: {one.text}" if name else one.text for name, one in zip(names, saved, strict=True)]
+    return [f"{name}: {one_line(one.text)}" if name else one.text for name, one in zip(names, saved, strict=True)]
 
 
 def choose_saved(

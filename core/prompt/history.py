@@ -132,6 +132,7 @@ def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
         echo_window_seconds=s.echo_window_seconds,
         noise_prefixes=tuple(s.noise_prefixes),
         replaced=replaced,
+        persona=call.scope.persona,
     )
 
 
@@ -193,6 +194,15 @@ class Material:
     sections: BuiltSections
     memories: Sequence[Hit]
     """Of these as many are shown as `Caps` says."""
+
+
+def shown_diary(call: PromptCall, lines: StoredLines) -> frozenset[int]:
+    """Return the ids of the diary entries that the prompt shows as lines."""
+    s = call.settings
+    if not (s.enable_ai_diary and s.ai_diary_full):
+        return frozenset()
+    lost = {item.id for item in diary_lines(lines.diary, s.diary_chars, zone_of(s))[1]}
+    return frozenset(entry.id for entry in lines.diary if str(entry.id) not in lost)
 
 
 def compose(call: PromptCall, material: Material) -> Composed:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, overload
 
 from ..context.injection import chat_index, check_depth, check_position, check_role
-from ..context.lines import Turn, read_turn
+from ..context.lines import NAMELESS_PERSONA, Turn, indent_lines, read_turn
 from ..text.folding import clean
 from ..text.sizes import to_json
 from ..text.strict_json import make_strict
@@ -84,16 +84,23 @@ def to_messages(
     if turns is not None:
         parts.history.pop(HISTORY[0], None)
     placed = _placed(parts, turns, injection) if injection is not None else _in_order(parts, turns)
+    system = [*(part.text for part in placed if part.is_above_system), *_system(plain)]
+    placed = [part for part in placed if not part.is_above_system]
     if dialect == "anthropic":
-        return _anthropic(_system(plain), placed, in_turns=turns is not None)
-    return _openai(_system(plain), placed)
+        return _anthropic(system, placed, in_turns=turns is not None)
+    return _openai(system, placed)
 
 
 def _turns(prompt: Mapping[str, Any]) -> list[_Part]:
     """Return the lines of this conversation as messages; a name stands in front where several people speak."""
     context = prompt.get("context")
     lines = context.get(HISTORY[0]) if isinstance(context, Mapping) else None
-    turns = [read_turn(line) for line in (lines if isinstance(lines, (list, tuple)) else ()) if isinstance(line, str)]
+    persona = _find_persona(prompt)
+    turns = [
+        read_turn(line, persona)
+        for line in (lines if isinstance(lines, (list, tuple)) else ())
+        if isinstance(line, str)
+    ]
     several = len({turn.name for turn in turns if not turn.is_persona}) > 1
     return [_said(turn, with_name=several) for turn in turns]
 
@@ -104,7 +111,15 @@ def _said(turn: Turn, *, with_name: bool) -> _Part:
         return _Part(text, "assistant", is_turn=True)
     if not with_name:
         return _Part(text, is_turn=True)
-    return _Part(f"{clean(' '.join(filter(None, (turn.name, turn.reply))))}: {text}", is_turn=True)
+    return _Part(f"{clean(' '.join(filter(None, (turn.name, turn.reply))))}: {indent_lines(text)}", is_turn=True)
+
+
+def _find_persona(prompt: Mapping[str, Any]) -> str:
+    """Return what the lines of a prompt call the persona."""
+    incoming = prompt.get("input")
+    payload = incoming.get("payload") if isinstance(incoming, Mapping) else None
+    name = payload.get("persona") if isinstance(payload, Mapping) else None
+    return name if isinstance(name, str) and name else NAMELESS_PERSONA
 
 
 class _Part(NamedTuple):
@@ -114,8 +129,8 @@ class _Part(NamedTuple):
     """Data of the prompt, or a text that was said."""
     role: str = "user"
     is_static: bool = False
-    is_first: bool = False
-    """Stands before the system's message."""
+    is_above_system: bool = False
+    """Opens the text of the system's message; no message may stand before that one."""
     is_turn: bool = False
     """What was said in this conversation."""
 
@@ -127,11 +142,10 @@ class _Part(NamedTuple):
 
 def _openai(system: list[str], parts: list[_Part]) -> Messages:
     messages = [{"role": part.role, "content": part.text} for part in parts]
-    at = sum(part.is_first for part in parts)
-    messages.insert(at, {"role": "system", "content": "\n\n".join(system)})
+    messages.insert(0, {"role": "system", "content": "\n\n".join(system)})
     static = [n for n, part in enumerate(parts, 1) if part.is_static]
     turns = [n for n, part in enumerate(parts, 1) if part.is_turn]
-    return Messages(messages, breakpoints=(at, *static, *turns[-1:]))
+    return Messages(messages, breakpoints=(0, *static, *turns[-1:]))
 
 
 def _anthropic(system: list[str], parts: list[_Part], *, in_turns: bool) -> dict[str, Any]:
@@ -211,7 +225,9 @@ def _placed(parts: _Parts, turns: list[_Part] | None, injection: Mapping[str, An
     if INJECTED not in parts.static:
         return _in_order(parts, turns)
     static = {name: value for name, value in parts.static.items() if name != INJECTED}
-    recap = _Part({INJECTED: parts.static[INJECTED]}, role, is_first=position == "before_prompt")
+    recap = _Part(
+        {INJECTED: parts.static[INJECTED]}, role, is_above_system=position == "before_prompt" and role == "system"
+    )
     depth_here = depth if position == "in_chat" else 1
     if turns is None:
         history, later = _split(parts.history, depth_here)

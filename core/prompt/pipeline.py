@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,9 @@ from ..config import Settings
 from ..context.context import order_context
 from ..context.history import HistoryLists
 from ..context.incoming import read_message, read_message_id
+from ..context.lines import indent_lines
 from ..context.live import LiveHistory, read_context_memory
+from ..context.names import NameLabels
 from ..context.section_base import Asked
 from ..conversations import memory_prompt
 from ..database.engine import Database
@@ -23,7 +25,7 @@ from ..errors import PromptTooLargeError
 from ..memories import table_recalls
 from ..memories.rules_modes import MODES
 from ..search.reading.last_statement import Brought
-from ..shapes import IncomingMessage
+from ..shapes import Hit, IncomingMessage
 from ..templates.render import Renderer
 from ..text.counters import resolve_counter
 from ..text.hits import content_digest
@@ -32,12 +34,12 @@ from . import own_words, reading, sight
 from .call import MOST_ASKED_CHARS, PromptCall, Sight
 from .contributions import merge_host_context
 from .guard import Guard
-from .history import Composed, Material, build_history, compose, fill_lists
+from .history import Composed, Material, build_history, compose, fill_lists, shown_diary
 from .reading import StoredLines
 from .report import Report
 from .request import PromptRequest
 from .rules_reduction import Reduction, fit
-from .search import Recalled, ask_search_hook, finish_search, plan_rows, start_search
+from .search import Recalled, ShownElsewhere, ask_search_hook, finish_search, plan_rows, start_search
 from .sections import BuiltSections, build_sections, plan_sections
 from .structure import Contents, assemble
 
@@ -49,6 +51,7 @@ class _Built:
     context: dict[str, Any]
     persona: str
     recalled: Recalled
+    names: NameLabels = field(default_factory=NameLabels)
     ids: Mapping[str, list[str]] = field(default_factory=dict)
     """Section to the ids of its items."""
 
@@ -210,11 +213,13 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
             rows,
             brought.rows,
             lists,
-            [*built.ids.get("standing_wishes", ()), *built.ids.get("saved_memories", ())],
+            _shown_elsewhere(call, lines, built),
         )
     hits = guard(
         "search", "own_words", lambda: own_words.choose(call, seeing, brought.sections, lists, recalled), recalled.hits
     )
+    lists.names.asker(call.message)
+    hits = _name_speakers(hits, recalled, lists)
     report.note(*lists.notes, *built.notes)
     # the context
     composed = guard(
@@ -229,7 +234,32 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
         "context", call.hook_arguments, lambda given: merge_host_context(composed.context, given), without
     )
     report.note(*notes)
-    return _Built(context, persona, recalled, composed.ids)
+    return _Built(context, persona, recalled, lists.names, composed.ids)
+
+
+def _shown_elsewhere(call: PromptCall, lines: StoredLines, built: BuiltSections) -> ShownElsewhere:
+    """Return what wishes, saved memories and the diary show."""
+    listed = ("standing_wishes", "saved_memories")
+    texts = [text for key in listed for text in built.values.get(key) or ()]
+    return ShownElsewhere(
+        frozenset(int(each) for key in listed for each in built.ids.get(key, ())),
+        shown_diary(call, lines),
+        frozenset(content_digest(said) for text in texts for said in (text, text.partition(": ")[2]) if said),
+    )
+
+
+def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists) -> list[Hit]:
+    """Return the hits with the names that the lines use, oldest first named first."""
+    keys = {(one.hit["source"], one.hit["id"]): one.row.said_by_key for one in recalled.chosen}
+    named: list[Hit] = []
+    for found in reversed(hits):
+        key = keys.get((found["source"], found["id"]), "")
+        speaker = found.get("speaker", "")
+        shown: Hit = {**found, "snippet": indent_lines(found["snippet"])}
+        if speaker:
+            shown["speaker"] = lists.names.participant(key, speaker)
+        named.append(shown)
+    return named[::-1]
 
 
 # 3. The prompt's structure
@@ -262,6 +292,7 @@ def _assemble(
         message=call.message,
         context=built.context,
         persona=built.persona,
+        names=built.names,
         actions=actions,
         image_data=request.image_data,
         attachments=request.attachments,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,18 @@ class Recalled:
     hits: Sequence[Hit] = ()
     chosen: Sequence[searching.Chosen] = ()
     """The same hits with their rank and row; empty where a host's own search gave them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownElsewhere:
+    """What other lists of the prompt show, so that memories need not."""
+
+    memories: frozenset[int] = frozenset()
+    """Ids of memory rows."""
+    diary: frozenset[int] = frozenset()
+    """Ids of diary entries."""
+    digests: frozenset[bytes] = frozenset()
+    """Of texts, whatever row they are from."""
 
 
 def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
@@ -66,7 +78,7 @@ def finish_search(
     wanted: RowsWanted | None,
     rows: Mapping[tuple[int, int], FoundRow],
     lists: HistoryLists,
-    shown: Collection[str] = (),
+    shown: ShownElsewhere,
 ) -> Recalled:
     """Return the hits, without what is visible in the lists and without the message itself."""
     db, report, drop = call.db, call.report, _dropper(call, lists, shown)
@@ -128,11 +140,10 @@ def ask_search_hook(call: PromptCall, sight: Sight, lists: HistoryLists) -> Reca
     return Recalled(kept)
 
 
-def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> searching.Drop:
+def _dropper(call: PromptCall, lists: HistoryLists, shown: ShownElsewhere) -> searching.Drop:
     """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
-    elsewhere = {int(each) for each in shown}
     rows = {e.row_id for e in lists.visible if e.row_id is not None}
-    digests = {entry_digest(e) for e in lists.visible}
+    digests = {*(entry_digest(e) for e in lists.visible), *shown.digests}
     said_in = {e.row_id: e for e in lists.visible if e.row_id is not None}
     replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
@@ -150,7 +161,10 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> s
                 return "replaced"
             if row.id in rows:
                 return "visible"
-        elif candidate.source == sources.MEMORIES.number and (row.id in elsewhere or _stands_in(row, said_in)):
+        elif candidate.source == sources.AI_DIARY.number:
+            if row.id in shown.diary:
+                return "visible"
+        elif row.id in shown.memories or _stands_in(row, said_in):
             return "visible"
         if row.digest is not None and row.digest in replaced_texts:
             return "replaced"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..config.flags import AnswerFormat
 from ..context.attachments import input_facts
 from ..context.context import order_context
 from ..context.incoming import get
-from ..context.lines import ChatLine
+from ..context.lines import NAMELESS_PERSONA, ChatLine
+from ..context.names import NameLabels
 from ..context.plan import CURRENT
 from ..shapes import IncomingMessage
 from ..templates.render import Renderer
+from ..text.hits import known_name
 from ..text.sizes import size
 from ..text.strict_json import make_strict
 from ..text.times import local_time
@@ -60,6 +62,8 @@ class Contents:
     """What the history engine and `merge_host_context` made."""
     persona: str = ""
     """Text that the hook `context` gave as `persona`."""
+    names: NameLabels = field(default_factory=NameLabels)
+    """What people are called in the context."""
     actions: Any = None
     """What the hook gave, unshaped."""
     image_data: Any = None
@@ -126,22 +130,24 @@ def _size(parts: Mapping[str, Any]) -> int | None:
 
 def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]:
     """Return `input`; without a zone there is no local time."""
-    message = contents.message
+    message, username = contents.message, contents.message.sender.username
     zone_name = (message.time_zone or contents.time_zone or "UTC") if contents.with_local_time else None
     facts, notes = input_facts(message, image_data=contents.image_data, attachments=contents.attachments)
     time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)
     for line in (*notes, *([unknown] if unknown else ())):
         note(line)
+    name, persona = contents.names.asker(message), contents.names.persona
     made: dict[str, Any] = renderer.json(
         "input.json.j2",
-        **{"image": {}, "attachments": [], "video": {}, "reply_message_id": {}, **facts},
+        **{"input_source": "", "image": {}, "attachments": [], "reply_message_id": {}, **facts},
         interface=message.interface,
         text=message.text,
         timestamp=message.date.isoformat(),
         interface_path=message.interface_path,
         message_id=message.message_id,
-        username=message.sender.shown_username,
-        usertag=message.sender.usertag,
+        name=name,
+        username=username if known_name(message.sender.name) not in ("", known_name(username)) else "",
+        persona=persona if persona != NAMELESS_PERSONA else "",
         time=time,
     )
     return made

@@ -130,10 +130,16 @@ def iso_time(value: object) -> str:
     return moment.isoformat() if moment else ""
 
 
+_IN_NAMES = str.maketrans({'"': "'", "[": "(", "]": ")", ":": ";", "\uff1a": ";"})
+
+
 def known_name(*names: str) -> str:
-    """Return the first name that is not blank, in one line and at most NAME_CHARS long, blank where there is none."""
+    """Return the first name that is not blank, in one line and at most NAME_CHARS long, blank where there is none.
+
+    Signs that end a name or a time in a line become others, so that no name can hold another speaker.
+    """
     for name in names:
-        shown = one_line(name).replace('"', "'") if name else ""
+        shown = one_line(name).translate(_IN_NAMES) if name else ""
         if shown.strip():
             return shown[:NAME_CHARS]
     return ""

@@ -94,8 +94,11 @@ def zone(name: str) -> tzinfo | None:
         return None
 
 
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
 def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | None]:
-    """Return `({local_time, local_hour, time_of_day}, note)` of an aware moment in a zone."""
+    """Return `({weekday, local_time, local_hour, time_of_day}, note)` of an aware moment in a zone."""
     note = None
     found = zone(zone_name or "") if zone_name is None or isinstance(zone_name, str) else None
     if found is None:
@@ -103,4 +106,5 @@ def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | 
         found, note = UTC, f"time zone {shown} is unknown, UTC is used"
     local = moment.astimezone(found)
     part = next(name for end, name in _DAY_PARTS if local.hour < end)
-    return {"local_time": f"{local:%H:%M}", "local_hour": local.hour, "time_of_day": part}, note
+    day = _WEEKDAYS[local.weekday()]
+    return {"weekday": day, "local_time": f"{local:%H:%M}", "local_hour": local.hour, "time_of_day": part}, note

@@ -78,8 +78,7 @@ def test_p2_missing_fields_get_their_defaults(stage: Stage) -> None:
     payload = prompt["input"]["payload"]
     assert payload["text"] == "hi \ufffd"
     assert "text was bytes and is read as UTF-8" in report["notes"]
-    assert payload["source"]["username"] == "Unknown"
-    assert payload["source"]["usertag"] == "(no tag)"
+    assert payload["source"]["name"] == "Unknown"
     assert payload["source"]["interface_path"] is None
     assert payload["source"]["message_id"] is None
     assert stage.prompt(42)["input"]["payload"]["text"] == "42"

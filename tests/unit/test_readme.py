@@ -104,11 +104,20 @@ def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) ->
     from core.context.context import order_context
     from core.prompt.structure import TOP_KEYS
     from core.prompt_engine import build_json_prompt
+    from core.scope import Scope
 
     text = (ROOT / "docs" / "prompt.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     shown = json.loads(block)
-    made = build_json_prompt({"message_id": "2", "date": None, "from_user": {"id": "a"}, "interface_path": "web/42"})
+    made = build_json_prompt(
+        {
+            "message_id": "2",
+            "date": None,
+            "from_user": {"id": "a", "full_name": "Ann Miller", "username": "ann"},
+            "interface_path": "web/42",
+        },
+        scope=Scope("iris"),
+    )
     assert list(shown) == list(made) == list(TOP_KEYS)
     assert list(shown["context"]) == list(order_context(shown["context"]))
     assert list(shown["input"]) == list(made["input"])

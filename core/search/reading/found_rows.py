@@ -127,6 +127,8 @@ class FoundRow:
     """Who said a chat row."""
     said_by: str = ""
     """Who said it, as a hit shows it; blank where nobody knows."""
+    said_by_key: str = ""
+    """Participant key of who said it, `self` for the persona; blank where nobody knows."""
     chars: int = 0
     """Length of the folded text of a chat row; 0 elsewhere."""
     messages: Any = None
@@ -167,12 +169,15 @@ def put_together(
         made = _found(sources.MEMORIES.number, memory, (memory.content or "",), memory.folded or "")
         made.tags, made.conversation, made.messages = memory.tags, memory.conversation or "", memory.messages
         made.said_by = name_author(memory.author or "", memory.person or "", memory.participant or "")
+        if made.said_by == name_author("", memory.person or "", memory.participant or ""):
+            made.said_by_key = memory.participant or ""
         rows[made.source, made.id] = made
     for entry in entries:
         parts = entry.content, entry.interaction_summary, entry.user_message, entry.personal_thought
         made = _found(sources.AI_DIARY.number, entry, tuple(part or "" for part in parts), entry.folded or "")
         made.tags = entry.tags
         made.said_by = _name_writer(entry, persona)
+        made.said_by_key = PERSONA_SENDER if made.said_by else ""
         rows[made.source, made.id] = made
     for one in said:
         made = _message(one, one.folded or "", persona)
@@ -196,6 +201,8 @@ def _message(row: _Message | _Neighbour, folded: str, persona: str) -> FoundRow:
     made.chars = row.chars
     made.speaker = _speaker(row.sender_name or "", row.participant or "", bool(row.of_persona))
     made.said_by = _name_sender(made.speaker, made.sender, persona)
+    is_persona = made.speaker.role == PERSONA or made.sender == PERSONA_SENDER
+    made.said_by_key = PERSONA_SENDER if is_persona else row.participant or ""
     return made
 
 

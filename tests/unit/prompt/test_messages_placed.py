@@ -39,7 +39,7 @@ def shown(made: list[dict[str, Any]]) -> str:
         ("in_chat", 1, "system saved_memories h1 h2 h3 other R thoughts input"),
         ("in_chat", 0, "system saved_memories h1 h2 h3 other thoughts input R"),
         ("in_chat", 99, "system saved_memories R h1 h2 h3 other thoughts input"),
-        ("before_prompt", 0, "R system saved_memories h1 h2 h3 other thoughts input"),
+        ("before_prompt", 0, "system R saved_memories h1 h2 h3 other thoughts input"),
         ("in_prompt", 0, "system saved_memories R h1 h2 h3 other thoughts input"),
         ("after_prompt", 5, "system saved_memories h1 h2 h3 other thoughts R input"),
     ],
@@ -76,9 +76,19 @@ def test_s42_the_role_is_the_one_handed_in() -> None:
         to_messages(prompt(), injection={"position": "middle"})
 
 
+@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+@pytest.mark.parametrize("style", ["data", "chat"])
+@pytest.mark.parametrize("position", ["before_prompt", "in_prompt", "in_chat", "after_prompt"])
+def test_p71_the_system_message_is_always_the_first(position: str, style: str, role: str) -> None:
+    """A server refuses a list in which any other message stands before it."""
+    made = to_messages(prompt(), style=style, injection={"position": position, "role": role})
+    assert made[0]["role"] == "system"
+    assert json.dumps(made).count("running_recap") == 1
+
+
 def test_s42_breakpoints_name_the_stable_messages() -> None:
     given = prompt(saved_memories=["s"])
-    for position, points in (("in_chat", (0, 1)), ("before_prompt", (1, 2)), ("in_prompt", (0, 1))):
+    for position, points in (("in_chat", (0, 1)), ("before_prompt", (0, 2)), ("in_prompt", (0, 1))):
         made = to_messages(given, injection={"position": position, "depth": 1})
         assert made.breakpoints == points
         assert made[points[0]]["content"] == "i"
