@@ -459,7 +459,7 @@ def delete_chat_message(
     viewer = _look_from(call, conversation)
     result = followers.delete_message(call, viewer, conversation, row_id)
     if followers.SCENE_GONE in result.notes:  # its messages may have been hidden
-        refreshing.refresh_later(open_conversation(call, conversation))
+        refreshing.refresh(open_conversation(call, conversation))
     return result
 
 

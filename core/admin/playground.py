@@ -67,9 +67,8 @@ def _build_participant(body: ExplainBody) -> str | None:
 
 def without_writing(db: Database) -> Database:
     """Return a copy of the handle, on the same connections, that writes nothing and has caches of its own."""
-    db.settle()
     reading = copy.copy(db)
-    reading.caches, reading.kept_back = {}, []
+    reading.caches = {}
     reading.transaction = _not_done  # type: ignore[assignment, method-assign]
     return reading
 

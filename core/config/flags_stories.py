@@ -128,14 +128,6 @@ class StoryFlags(FlagValues):
     scene_recap_scan: bool = flag(
         False, "Tell the host that the running recap is to be scanned for its own triggers.", group="Stories"
     )
-    save_debounce_seconds: float = flag(
-        1.0,
-        "Pause after which what can be worked out again, such as what is hidden, is written.",
-        unit="seconds",
-        low=0,
-        high=60,
-        group="Stories",
-    )
     recap_min_ratio: float = flag(
         0.3,
         "A new recap shorter than this share of the former one is refused.",

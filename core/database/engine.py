@@ -41,15 +41,13 @@ class UndoError(Exception):
 class Call:
     """The reads of one call: the connection they share, and the seconds they have taken together."""
 
-    __slots__ = ("connection", "reserved", "since", "spent")
+    __slots__ = ("connection", "since", "spent")
 
     def __init__(self) -> None:
         self.connection: Connection | None = None
         self.spent: float = 0.0
         self.since: float | None = None
         """When the read under way began; None between reads."""
-        self.reserved: float = 0.0
-        """Seconds kept for what comes after."""
 
     @property
     def taken(self) -> float:
@@ -85,8 +83,6 @@ class Database:
         self.ids: Ids = Ids(clock)
         self.caches: dict[str, Any] = {}
         """Values other modules keep beside the handle, each under its module's name."""
-        self.kept_back: list[Callable[[], object]] = []
-        """What writes changes that are kept back for a moment, each called by `settle`; none of them raises."""
         self.at_close: list[Callable[[], object]] = []
         """What writes that which no prompt waits for, such as counts; called by `close` alone, and likewise."""
         self.repeats: Counter[int | None] = Counter()
@@ -120,22 +116,6 @@ class Database:
                         self._given_up.atexit = False
         return self._engines
 
-    def settle(self) -> None:
-        """Write what is kept back for a moment, such as which messages are hidden.
-
-        Within `one_call` it takes half of the call's time at most, so that reads go on where rows are held.
-        """
-        call: Call | None = getattr(self._local, "call", None)
-        with self._spending():
-            if call is not None:
-                call.reserved = self.timeout_seconds / 2
-            try:
-                for write in tuple(self.kept_back):
-                    write()
-            finally:
-                if call is not None:
-                    call.reserved = 0.0
-
     def empty_journal(self) -> bool:
         """Move SQLite's journal into the file and empty it: pages of before stay readable there for as long as a
         handle is open. Return whether it is empty; on servers nothing is done, and True.
@@ -160,7 +140,6 @@ class Database:
 
     def close(self) -> None:
         """Write what is kept back and close all idle connections; the handle opens new ones when it is used again."""
-        self.settle()
         for write in tuple(self.at_close):
             write()
         with self._opening:
@@ -255,7 +234,7 @@ class Database:
     def _left(self) -> float:
         """Return the seconds this thread's call may still take, never quite none: drivers take 0 for endless."""
         call: Call | None = getattr(self._local, "call", None)
-        return max(0.05, self.timeout_seconds - (call.taken + call.reserved if call is not None else 0.0))
+        return max(0.05, self.timeout_seconds - (call.taken if call is not None else 0.0))
 
     @contextlib.contextmanager
     def connection(self, *, source: str) -> Iterator[Connection]:
@@ -404,7 +383,7 @@ class Database:
     def _in_time(self) -> bool:
         """Return whether there is time to try again."""
         call: Call = self._local.call
-        return call.taken + call.reserved < self.timeout_seconds
+        return call.taken < self.timeout_seconds
 
     def _begin(self, connection: Connection) -> None:
         if self.family == "sqlite":

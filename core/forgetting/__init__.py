@@ -28,7 +28,6 @@ from ..search.question import people
 from ..search.reading import found_rows
 from ..shapes import Source
 from ..short_term import cache as short_term_cache
-from ..stories import delayed_writes
 from ..tags import rules_index
 from ..text import stems
 from . import table, table_words
@@ -112,7 +111,6 @@ def forget(
     target = _read_target(participant, conversation, memory, server)
     call = open_call(db, settings, scope)
     # 2. what this process keeps back is written first: none of it is written after the rows are gone, and it is counted
-    call.db.settle()
     table_recalls.flush(call.db)
     if dry_run:
         done = table.forget_target(call.db, call.persona, target, dry_run=True)
@@ -221,8 +219,6 @@ def _empty_caches(call: Call, done: Done) -> None:
     private = db.caches.get("history.private", {})
     for key in [key for key in list(private) if key[0] == persona and key[1] in done.conversations]:
         private.pop(key, None)
-    for conversation in sorted(done.conversations):
-        delayed_writes.get_saver(db).forget(persona, conversation)
     db.caches.pop(HELD, None)
     for module in (rules_index, stems, people, found_rows, language):
         module.forget_kept()

@@ -100,8 +100,6 @@ class HistoryEngine:
 
 def _read_and_compose(call: PromptCall, memories: Sequence[Hit]) -> dict[str, Any]:
     """Read what the context needs when no prompt has read it before, and compose it."""
-    if isinstance(call.db, Database):
-        call.db.settle()
     held = held_private(call.db, call.scope.persona)
     seen = sight.ask(call, call.db, sight.request_for_lines(call)) if call.db is not None else None
     seeing = Sight(held_private=held) if seen is None else Sight(seen.viewer, seen.recent, held_private=held)

@@ -67,8 +67,6 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     repeats = call.db.count_repeats() if isinstance(call.db, Database) else 0
     # 2. who sees what; search, history and sections; the context
     with call.one_connection():
-        if isinstance(call.db, Database):
-            call.db.settle()
         if _is_hopeless(call, limit_chars):
             call.report.note("text alone is over the limit; nothing was searched or read for it")
             built = _Built(order_context({}), "", Recalled())

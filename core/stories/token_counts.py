@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,9 +34,9 @@ class Counting:
 
 
 def choose_counter(counter: Counter | None, settings: Settings) -> Counting:
-    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate."""
+    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate; it counts a text once."""
     count, name = resolve_counter(counter, settings.llm_model or None)
-    return Counting(count, name.encode("utf-8")[:_NAME_BYTES].decode("utf-8", "ignore"))
+    return Counting(functools.cache(count), name.encode("utf-8")[:_NAME_BYTES].decode("utf-8", "ignore"))
 
 
 def memory_columns(memory: str | None, provenance: str, by: Counting) -> dict[str, Any]:

@@ -18,9 +18,8 @@ from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.counters import Counter
 from ..text.folding import clean
-from . import delayed_writes, token_counts
+from . import token_counts
 from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
-from .delayed_writes import Pending
 from .recaps import refresh, rules, rules_keys
 from .recaps.rules import Provenance
 
@@ -74,12 +73,6 @@ def set_data(
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         return NO_MESSAGE
-    if key == "include":
-        change = Pending(include={call.row_id: new})
-        delayed_writes.get_saver(call.db).note(
-            call.persona, call.conversation, change, call.settings.save_debounce_seconds
-        )
-        return WriteResult(True, call.row_id, notes=tuple(notes))
     columns = (
         token_counts.memory_columns(new, provenance, token_counts.choose_counter(counter, call.settings))
         if key == "memory"
@@ -87,7 +80,7 @@ def set_data(
     )
     done = _write(call, key, new, columns, notes)
     if done.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
-        refresh.refresh_later(call, counter=counter)
+        refresh.refresh(call, counter=counter)
     return done
 
 
@@ -115,6 +108,9 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
             return _write_scene(connection, call.db, persona, conversation, row_id, key, value)
         if key == "exclude":
             return table_hidden.set_excluded(connection, persona, row_id, excluded=bool(value))
+        if key == "include":
+            table_recaps.set_include(connection, persona, [row_id], value)
+            return True
         new = columns or ({"edited": bool(value)} if key == "edited" else {})
         data = {key: value} if key in rules_keys.IN_DATA else None
         return table_recaps.update_recap(
@@ -124,8 +120,6 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
     done = _change_held(call, row_id, work, keeps_text=value is not None and key not in _SWITCHES)
     if done.id is None:
         return done
-    if key == "memory" and done.reason != "privacy":
-        delayed_writes.get_saver(call.db).forget(persona, conversation, [row_id])
     is_scene = done.reason == "unchanged" and key in rules_keys.SCENE and key != "scene_break"
     return WriteResult(*done, notes=(*notes, *((_NO_SCENE,) if is_scene else ())))
 
@@ -197,10 +191,7 @@ def edit_memory(
             connection, call.db.family, call.persona, call.conversation, row_id, columns, gone, now=call.db.clock()
         )
 
-    done = _change_held(call, row_id, work, keeps_text=text is not None)
-    if done.stored:
-        delayed_writes.get_saver(call.db).forget(call.persona, call.conversation, [row_id])
-    return done
+    return _change_held(call, row_id, work, keeps_text=text is not None)
 
 
 def get_data(
@@ -245,8 +236,7 @@ def _all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     read, values = call.reader(), dict[str, Any]()
     if key not in rules_keys.SCENE and key != "exclude":
         recap = table_recaps.find_recap(read, call.persona, row_id) or Recap(row_id)
-        held = delayed_writes.get_saver(call.db).pending(call.persona, call.conversation).include
-        values = {"memory": recap.memory, "include": held.get(row_id, recap.include), **recap.data}
+        values = {"memory": recap.memory, "include": recap.include, **recap.data}
         values |= {"edited": recap.edited or None, "stale": recap.stale or None}
         values["provenance"] = recap.provenance if recap.memory is not None else None
     if key is None or key in rules_keys.SCENE:
@@ -327,10 +317,7 @@ def clear_all(
         excluded = table_hidden.clear_excluded(connection, call.persona, call.conversation)
         return counts | ({"exclude": excluded} if excluded else {})
 
-    saver = delayed_writes.get_saver(call.db)
-    saver.flush()  # what is still to be written counts as kept
     counts = call.db.repeat(work, source="message_recaps")
-    saver.forget(call.persona, call.conversation)
     return {name: counts[name] for name in rules_keys.KINDS if name in counts}
 
 

@@ -26,7 +26,7 @@ from ..errors import TransferError
 from ..messages import table_reading
 from ..messages.table_reading import PageLine
 from ..scope import Scope
-from ..stories import delayed_writes, table_imported
+from ..stories import table_imported
 from ..stories.calls import StoryCall, open_conversation
 from ..stories.running import table as running_table
 from ..stories.table_imported import NOTHING, Beside
@@ -110,7 +110,6 @@ def export_chat(
     if format != "sillytavern":
         raise ValueError(f"format is {str(format)[:40]!r}. It must be sillytavern.")
     asking = open_call(db, settings, scope)
-    delayed_writes.get_saver(asking.db).flush()  # what is worked out and not written yet
     call = open_conversation(asking, conversation)
     if call.place is None or (call.place.local_only and asking.destination != "local"):
         raise TransferError(

@@ -76,7 +76,7 @@ def _engine(engine: str, url: str) -> list[list[object]]:
 def _cost(db: Database, size: int) -> list[object]:
     """Return the cost of one refresh, after a message with a recap was added to a chat of this size."""
     scope, key = Scope("stories"), f"bench/{size}"
-    settings = Settings(save_debounce_seconds=0, message_length_threshold=1)
+    settings = Settings(message_length_threshold=1)
     asked: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
     fill(db, scope, key, size)
     counter, first, second = Counter(), Times(), Times()

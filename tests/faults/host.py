@@ -105,7 +105,7 @@ class _Program:
 
         self.db = Database(url, timeout_seconds=timeout_seconds)
         self.name, self.persona = name, persona
-        self.settings = Settings(save_debounce_seconds=0, memory_mode="agent", db_timeout_seconds=timeout_seconds)
+        self.settings = Settings(memory_mode="agent", db_timeout_seconds=timeout_seconds)
         self.number = 0
         self.rows: list[int] = []
         self.scope_of = lambda path: Scope(persona, path, f"tg/{name}")

@@ -30,7 +30,7 @@ from tests.spec.stage import HERE
 from tests.spec.story_stage import StoryStage
 from tests.store.world import Clock
 
-SETTINGS = Settings(save_debounce_seconds=0, job_lease_seconds=30)
+SETTINGS = Settings(job_lease_seconds=30)
 DAY = timedelta(days=1)
 
 

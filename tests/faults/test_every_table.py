@@ -43,7 +43,7 @@ OWN = {
 def fill_all(stage: Stage) -> None:
     """Store something for every section, each text holding the word `canary`."""
     fill(stage)
-    made: dict[str, Any] = {"db": stage.db, "settings": Settings(save_debounce_seconds=0)}
+    made: dict[str, Any] = {"db": stage.db, "settings": Settings()}
     here = {**made, "scope": stage.scope(HERE, participant="tg/ann")}
     rows = [stage.say(f"canary told {n}", minutes=300 - n) for n in range(14)]
     stories.add_scene_break(rows[10], **here)

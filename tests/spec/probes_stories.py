@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import stories
-from core.database.schema_stories import message_recaps
 from tests.spec.probes import probe
 from tests.spec.stage import Stage, said
 from tests.spec.story import Story
-from tests.store.world import rows_of
 
 
 def _told(stage: Stage, role: str | None = None) -> Story:
@@ -93,11 +91,3 @@ def _auto_hide_scene_count(stage: Stage, value: Any) -> object:
     made.set(made.messages[1], "scene_break", True)
     made.refresh(AUTO_HIDE_SCENE_COUNT=value)
     return said(stage.context("what", path=made.path)["history_current_chat"])
-
-
-@probe(0, 60)
-def _save_debounce_seconds(stage: Stage, value: Any) -> object:
-    made = _told(stage)
-    made.refresh(SAVE_DEBOUNCE_SECONDS=value)
-    stored = {r.message_row: r.include for r in rows_of(made.db, message_recaps, stage.persona)}
-    return [stored[row] for row in made.messages]

@@ -16,7 +16,7 @@ from core.shapes import OperationRun
 from tests.spec.stage import HERE, NOW, Stage
 from tests.store.world import rows_of
 
-FLAGS: dict[str, Any] = {"save_debounce_seconds": 0, "message_recap_context_type": "absolute",
+FLAGS: dict[str, Any] = {"message_recap_context_type": "absolute",
                          "message_recap_context_limit": 1000}  # fmt: skip
 
 

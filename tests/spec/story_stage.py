@@ -20,7 +20,7 @@ MINUTE = timedelta(minutes=1)
 class StoryStage(Stage):
     """A persona of its own whose stories are told."""
 
-    settings = Settings(save_debounce_seconds=0)
+    settings = Settings()
 
     def tell(
         self, count: int, path: str = HERE, texts: Sequence[str] = (), start: timedelta = timedelta(days=9)
@@ -48,7 +48,7 @@ class StoryStage(Stage):
 
     def with_flags(self, **flags: Any) -> dict[str, Any]:
         """Return what every door gets, with other flags."""
-        return {**self.given, "settings": Settings(**{"save_debounce_seconds": 0, **flags})}
+        return {**self.given, "settings": Settings(**flags)}
 
     def run(self, model: Any = None, **flags: Any) -> list[OperationRun]:
         """Run all operations that may begin now and return their reports."""

@@ -316,7 +316,6 @@ def test_p60_the_playground_shows_prompt_and_report_and_stores_nothing(operator:
     assert elsewhere["prompt"]["context"]["memories"] == []
     short = operator.post("/prompt/explain", {**body, "max_chars": 3000, "destination": "local"})
     assert short["report"]["size"] <= 3000
-    life.db.settle()
     assert before == _everything(life)
 
 

@@ -69,7 +69,6 @@ def differences(before: dict[str, Counter[Any]], after: dict[str, Counter[Any]])
 def checked(stage: Stage, **what: Any) -> Forgotten:
     """Forget, and hold the counts against the tables: as told before, as seen after, and nothing the second time."""
     assert stage.db is not None
-    stage.db.settle()  # which messages are hidden is written a moment later
     before = everything(stage.db)
     told = gone(stage, **what, dry_run=True)
     assert everything(stage.db) == before, "a dry run changes nothing"
@@ -367,7 +366,6 @@ def test_f44_a_conversation(stage: Stage) -> None:
         stage.remember(f"said in {path}", ["place"], path=path)
         stage.diary("a day", path=path, interface="tg")
         short(stage, path, ("Ann", "hi"))
-    stage.db.settle()
     before = everything(stage.db)
     done = checked(stage, conversation=GROUP)
     assert (done["chat_history_cache"], done["scenes"], done["running_recaps"]) == (12, 4, 4)
@@ -473,7 +471,6 @@ def test_f40_a_failure_leaves_everything(stage: Stage, monkeypatch: pytest.Monke
     """One transaction: what fails at its end has changed nothing."""
     story(stage)
     stage.remember("Ann likes tea", ["tea"], participant=ANN)
-    stage.db.settle()
     before = everything(stage.db)
 
     def fails(*_: Any, **__: Any) -> Any:

@@ -42,7 +42,7 @@ CANARY = "zqcanary"
 WHO, BOB, ROOM, OTHER = f"{CANARY}ann", "bob", f"tg/{CANARY}room", "tg/lobby"
 ANN = f"tg/{WHO}"
 TABLES = ddl.list_tables()
-SETTINGS = Settings(record_recalls=1, save_debounce_seconds=0)
+SETTINGS = Settings(record_recalls=1)
 
 NOBODYS = {("config", "value")}
 """About the database, not about anybody."""

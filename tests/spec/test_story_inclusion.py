@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,10 +15,9 @@ from sqlalchemy import event
 from core import chat_history_cache, stories
 from core.database.schema import chat_history_cache as chat_table
 from core.database.schema_stories import message_recaps as recaps_table
-from core.errors import StoreWriteError
 from core.forgetting import followers
 from core.messages import new_message, table_batches, table_hidden, table_recaps
-from core.stories import delayed_writes, token_counts
+from core.stories import token_counts
 from core.stories.recaps import inclusion
 from core.synth_core_memory import search_memories
 from tests.spec.stage import NOW, Stage, reasons, said
@@ -318,28 +316,9 @@ def test_s37_nothing_is_there_for_a_conversation_nobody_knows(stage: Stage) -> N
 # S6
 
 
-def test_s6_derived_data_is_written_once_after_a_burst(stage: Stage) -> None:
-    """Fifty changes within the pause are one transaction, and reads know them before."""
-    story = Story(stage, save_debounce_seconds=1.0)
-    (row,) = story.recap("one")
-    before = delayed_writes.get_saver(story.db).writes
-    for n in range(50):
-        story.set(row, "include", f"by hand {n}")
-    assert delayed_writes.get_saver(story.db).writes == before
-    assert story.get(row, "include") == "by hand 49"
-    (stored,) = rows_of(story.db, recaps_table, stage.persona)
-    assert stored.include is None
-    until = time.monotonic() + 30
-    while delayed_writes.get_saver(story.db).writes == before and time.monotonic() < until:
-        time.sleep(0.02)
-    time.sleep(0.1)
-    assert delayed_writes.get_saver(story.db).writes == before + 1
-    (stored,) = rows_of(story.db, recaps_table, stage.persona)
-    assert stored.include == "by hand 49"
-
-
-def test_s6_a_prompt_and_closing_the_handle_lose_nothing(stage: Stage) -> None:
-    story = Story(stage, save_debounce_seconds=60)
+def test_s6_what_is_worked_out_is_written_at_once(stage: Stage) -> None:
+    """Another process builds the next prompt: it must see what this one has hidden."""
+    story = Story(stage)
     story.recap("one", "two")
     story.set(story.messages[0], "scene_break", True)
     done = story.refresh()
@@ -347,45 +326,25 @@ def test_s6_a_prompt_and_closing_the_handle_lose_nothing(stage: Stage) -> None:
     again = story.refresh()
     assert (again["hidden"], again["changed"]) == ([], 0)
     assert story.call(stories.auto_hide_plan) == {"hide": [], "show": []}
-    assert hidden_of(story) == []
+    assert hidden_of(story) == [0]
     context = stage.context("what", ENABLE_MESSAGE_RECAPS=1, RECAP_SKIP_VISIBLE=0)
     assert said(context["history_current_chat"]) == ["message 1"]
     assert context["message_recaps"] == "one\ntwo"
-    assert hidden_of(story) == [0]
     story.set(story.messages[0], "include", None)
-    story.db.close()
     assert [r.include for r in rows_of(story.db, recaps_table, stage.persona)] == [None, "Recap of message(s)"]
 
 
 def test_s6_what_a_person_wrote_is_written_at_once(stage: Stage) -> None:
-    story = Story(stage, save_debounce_seconds=60)
+    story = Story(stage)
     (row,) = story.say("one")
     story.set(row, "memory", "kept")
     (stored,) = rows_of(story.db, recaps_table, stage.persona)
     assert stored.memory == "kept"
 
 
-def test_s6_what_could_not_be_written_is_written_later(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    story = Story(stage, save_debounce_seconds=60)
-    (row,) = story.recap("one")
-    story.set(row, "include", "by hand")
-    saver = delayed_writes.get_saver(story.db)
-    with monkeypatch.context() as broken:
-
-        def fails(*_: Any, **__: Any) -> None:
-            raise StoreWriteError("no")
-
-        broken.setattr(story.db, "transaction", fails)
-        assert not saver.flush()
-    assert story.get(row, "include") == "by hand"
-    assert saver.flush()
-    (stored,) = rows_of(story.db, recaps_table, stage.persona)
-    assert stored.include == "by hand"
-
-
 @pytest.mark.parametrize("threads", [4])
 def test_s6_changes_of_several_threads_are_all_written(stage: Stage, threads: int) -> None:
-    story = Story(stage, save_debounce_seconds=60)
+    story = Story(stage)
     rows = story.recap(*(f"recap {n}" for n in range(40)))
 
     def mark(number: int) -> None:
@@ -397,7 +356,6 @@ def test_s6_changes_of_several_threads_are_all_written(stage: Stage, threads: in
         one.start()
     for one in running:
         one.join()
-    story.db.settle()
     stored = sorted(rows_of(story.db, recaps_table, stage.persona), key=lambda r: rows.index(r.message_row))
     assert [r.include for r in stored] == [f"by {n % threads}" for n in range(40)]
 
@@ -416,7 +374,7 @@ import sys
 from core import chat_history_cache, db, stories
 from core.config import Settings
 opened = db.open_database(sys.argv[1])
-asked = {"db": opened, "settings": Settings(save_debounce_seconds=60)}
+asked = {"db": opened, "settings": Settings()}
 row = chat_history_cache.save_chat_message("tg/1", "hello", "Ann", "ann", **asked).id
 stories.set_data(row, "memory", "she came", **asked)
 stories.refresh_memory("tg/1", **asked)

@@ -42,7 +42,7 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 def test_d2_a_refresh_and_a_prompt_use_their_indexes(db: Database) -> None:
     """Nothing is read through, and the recaps included are found by their own index."""
-    asked = {"db": db, "settings": Settings(save_debounce_seconds=0, enable_message_recaps=True), "scope": SCOPE}
+    asked = {"db": db, "settings": Settings(enable_message_recaps=True), "scope": SCOPE}
     stories.refresh_memory("bench/3", **asked)  # type: ignore[arg-type]
     with catching(db) as caught:
         stories.refresh_memory("bench/3", **asked)  # type: ignore[arg-type]

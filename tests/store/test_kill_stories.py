@@ -32,7 +32,7 @@ from core.scope import Scope
 from core.database.engine import Database
 db = Database(sys.argv[1], timeout_seconds=2)
 given = {"db": db, "scope": Scope("killed", "tg/1", "tg/ann"),
-         "settings": Settings(recap_on_message=True, save_debounce_seconds=0, memory_mode="agent")}
+         "settings": Settings(recap_on_message=True, memory_mode="agent")}
 me = sys.argv[2]
 for n in itertools.count():
     try:
@@ -107,7 +107,7 @@ def _check(db: Database, said: list[list[str]]) -> None:
     assert index_differences(db, PERSONA) == []
     # 3. the queue goes on, and each effect is there once
     assert isinstance(db.clock, Clock)
-    given = {"db": db, "scope": Scope(PERSONA, CONVERSATION), "settings": Settings(save_debounce_seconds=0)}
+    given = {"db": db, "scope": Scope(PERSONA, CONVERSATION), "settings": Settings()}
     for _ in range(3):
         db.clock.now = max(row.updated_at for row in rows_of(db, schema_stories.memory_jobs, PERSONA))
         db.clock.forward(seconds=1200)

@@ -14,7 +14,6 @@ from ...messages.table_recaps import OWN
 from ...scope import Scope
 from ...search.rules_arguments import shown
 from ...shapes import WriteResult
-from .. import delayed_writes
 from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_message
 from . import refresh
 
@@ -169,8 +168,7 @@ def choose_alternative(
         return NO_MESSAGE
     result = call.db.repeat(lambda connection: _choose(connection, call, row_id, number), source="message_alternatives")
     if result.stored:
-        delayed_writes.get_saver(call.db).forget(call.persona, call.conversation, [row_id])
-        refresh.refresh_later(call)
+        refresh.refresh(call)
     return result
 
 

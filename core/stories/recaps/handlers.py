@@ -17,7 +17,7 @@ from ...shapes import Operation
 from ...text.extracts import build_extract
 from ...text.replies import is_unreadable
 from ...text.sizes import to_json
-from .. import delayed_writes, model_calls, token_counts
+from .. import model_calls, token_counts
 from ..model_calls import FLAGGED, reason_against
 from . import inclusion, refresh, rules
 from .rules import Provenance
@@ -60,7 +60,6 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     columns |= {"include": None, "edited": False}
     kept_data = {"error": None, "reasoning": None, "prefill": draft.prefill or None}
     # What this process keeps back of the conversation is older than what the effect works out.
-    delayed_writes.get_saver(tools.db).flush()
 
     def effect(connection: Connection) -> None:
         table_conversations.find(connection, persona, conversation, lock=True)
@@ -88,7 +87,6 @@ def refresh_story(operation: Operation, tools: Tools) -> Effect | None:
     if conversation is None:
         return None
     settings = with_stored(tools.settings, config_table.read_values(tools.db))
-    delayed_writes.get_saver(tools.db).flush()
 
     def effect(connection: Connection) -> None:
         place = table_lines.find_place(readers.on(connection), persona, conversation)

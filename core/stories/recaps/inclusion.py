@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...audience import table_conversations
 from ...base import logs
 from ...calls.call import GivenSettings, open_call
 from ...calls.defaults import settings_for
 from ...config import Settings
+from ...database import readers
 from ...database import rows as values
-from ...database.engine import Database
+from ...database.engine import Connection, Database
 from ...database.readers import Reader
 from ...errors import MessageError
 from ...messages import table_lines, table_recaps
@@ -18,9 +20,9 @@ from ...messages.table_lines import Line
 from ...messages.table_recaps import RecapLine
 from ...scope import Scope
 from ...text.counters import Counter
-from .. import delayed_writes, token_counts
+from .. import token_counts
 from ..calls import StoryCall, no_such_message, open_conversation, open_message
-from ..delayed_writes import Pending
+from ..derived_changes import DerivedChange
 from ..token_counts import Counting
 from . import rules
 from .rules import INCLUDED, Candidate, Reason
@@ -69,8 +71,6 @@ class Walk:
     rules: rules.Rules
     limit: int = 0
     """Most tokens of all together."""
-    held: Pending = field(default_factory=Pending)
-    """What is not written yet, laid over what is stored."""
     recap_counts: dict[int, int] = field(default_factory=dict)
     """Counts made by this walk, by message row."""
     text_counts: dict[int, int] = field(default_factory=dict)
@@ -111,19 +111,13 @@ class Walk:
             before, size = page[-1].line, min(2 * size, LONGEST_PAGE)
 
     def _text_tokens(self, line: Line) -> int | None:
-        return self._known(line.row_id, line.tokens, line.counter, self.text_counts, self.held.text_counts)
+        return self._known(line.row_id, line.tokens, line.counter, self.text_counts)
 
     def _recap_tokens(self, each: RecapLine) -> int | None:
-        return self._known(each.line.row_id, each.tokens, each.counter, self.recap_counts, self.held.recap_counts)
+        return self._known(each.line.row_id, each.tokens, each.counter, self.recap_counts)
 
-    def _known(
-        self, row_id: int, stored: int | None, counter: str, made: Mapping[int, int], held: Mapping[int, int]
-    ) -> int | None:
-        if row_id in made:
-            return made[row_id]
-        if stored is not None and counter == self.counting.name:
-            return stored
-        return held.get(row_id) if self.held.counter == self.counting.name else None
+    def _known(self, row_id: int, stored: int | None, counter: str, counted: Mapping[int, int]) -> int | None:
+        return counted.get(row_id, stored if counter == self.counting.name else None)
 
 
 def build_message(line: Line, tokens: int | None = None) -> rules.Message:
@@ -163,24 +157,21 @@ def plan_inclusion(
     settings: Settings,
     counted_by: Counting,
     disabled: Collection[str] = (),
-    *,
-    held: Pending | None = None,
-) -> tuple[tuple[int, ...], Pending]:
+) -> tuple[tuple[int, ...], DerivedChange]:
     """Return the messages whose recaps are included, newest first, and what is to be changed for that."""
-    held = held or Pending()
     limit = read_limit(settings)
-    walk = Walk(read, persona, conversation, counted_by, build_rules(settings, disabled), limit, held)
+    walk = Walk(read, persona, conversation, counted_by, build_rules(settings, disabled), limit)
     chosen = rules.choose(
         walk.candidates(),
         limit,
         separator_tokens=counted_by.separator(db),
         factor=settings.token_correction,
     )
-    now: dict[int, str | None] = {**table_recaps.read_included(read, persona, conversation), **held.include}
+    now = dict(table_recaps.read_included(read, persona, conversation))
     wanted = set(chosen)
     include: dict[int, str | None] = {row: INCLUDED for row in chosen if now.get(row) != INCLUDED}
     include |= {row: None for row, value in now.items() if value is not None and row not in wanted}
-    return chosen, Pending(
+    return chosen, DerivedChange(
         include=include, recap_counts=walk.recap_counts, text_counts=walk.text_counts, counter=counted_by.name
     )
 
@@ -231,17 +222,10 @@ def check_message_exclusion(
 
 
 def _text_tokens(call: StoryCall, row: Line, by: Counting) -> int:
-    """Return the tokens of a message's text as stored, else counted now and kept."""
+    """Return the tokens of a message's text as stored, else counted now."""
     if row.tokens is not None and row.counter == by.name:
         return row.tokens
-    saver = delayed_writes.get_saver(call.db)
-    held = saver.pending(call.persona, call.conversation)
-    if held.counter == by.name and row.row_id in held.text_counts:
-        return held.text_counts[row.row_id]
-    tokens = by.count(table_lines.read_texts(call.reader(), call.persona, [row.row_id]).get(row.row_id, ""))
-    change = Pending(text_counts={row.row_id: tokens}, counter=by.name)
-    saver.note(call.persona, call.conversation, change, call.settings.save_debounce_seconds)
-    return tokens
+    return by.count(table_lines.read_texts(call.reader(), call.persona, [row.row_id]).get(row.row_id, ""))
 
 
 def get_short_token_limit(
@@ -276,8 +260,6 @@ def update_message_inclusion_flags(
 ) -> tuple[int, ...]:
     """Work out which recaps are included, and return their messages' row ids, oldest first.
 
-    What changed is written SAVE_DEBOUNCE_SECONDS later; reads of this process know at once.
-
     Args:
         conversation: its key; None is the scope's.
         disabled, counter: as for `check_message_exclusion`.
@@ -301,24 +283,27 @@ def update_message_inclusion_flags(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return ()
-    saver = delayed_writes.get_saver(call.db)
+    by = token_counts.choose_counter(counter, call.settings)
     chosen, change = plan_inclusion(
-        call.db,
-        call.reader(),
-        call.persona,
-        call.conversation,
-        call.settings,
-        token_counts.choose_counter(counter, call.settings),
-        disabled,
-        held=saver.pending(call.persona, call.conversation),
+        call.db, call.reader(), call.persona, call.conversation, call.settings, by, disabled
     )
-    saver.note(call.persona, call.conversation, change, call.settings.save_debounce_seconds)
-    return chosen[::-1]
+    if not change:
+        return chosen[::-1]
+
+    def work(connection: Connection) -> tuple[int, ...]:
+        table_conversations.find(connection, call.persona, call.conversation, lock=True)
+        chosen, change = plan_inclusion(
+            call.db, readers.on(connection), call.persona, call.conversation, call.settings, by, disabled
+        )
+        change.write(connection, call.persona, call.conversation)
+        return chosen[::-1]
+
+    return call.db.repeat(work, source="message_recaps")
 
 
-def read_included_rows(read: Reader, persona: str, conversation: str, held: Pending) -> list[int]:
+def read_included_rows(read: Reader, persona: str, conversation: str) -> list[int]:
     """Return the messages whose recaps are included now."""
-    now: dict[int, str | None] = {**table_recaps.read_included(read, persona, conversation), **held.include}
+    now = table_recaps.read_included(read, persona, conversation)
     return [row for row, value in now.items() if value is not None]
 
 
@@ -353,8 +338,7 @@ def get_recap_text(
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
         return ""
-    held = delayed_writes.get_saver(call.db).pending(call.persona, call.conversation)
-    rows = read_included_rows(call.reader(), call.persona, call.conversation, held)
+    rows = read_included_rows(call.reader(), call.persona, call.conversation)
     return rules.concatenate(memory for _, memory in table_recaps.read_memories(call.reader(), call.persona, rows))
 
 

@@ -22,12 +22,13 @@ from ...database import readers, rows
 from ...database.engine import Connection, Database
 from ...database.readers import Reader
 from ...messages import table_hidden
-from ...messages.table_hidden import Place, Row
+from ...messages.table_hidden import Place
 from ...scope import Scope
 from ...text.counters import Counter
-from .. import delayed_writes, token_counts
+from .. import token_counts
 from ..calls import StoryCall, open_conversation
-from ..delayed_writes import Pending
+from ..derived_changes import DerivedChange
+from ..token_counts import Counting
 from . import inclusion, rules_hiding
 
 
@@ -42,38 +43,48 @@ class Done(NamedTuple):
     """Recaps whose `include` changed."""
 
 
-def refresh_later(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Done:
-    """Work out what is hidden and included, and keep what changed for the next write."""
+def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Done:
+    """Bring what is hidden and included up to date; a transaction begins only where something changes."""
     if call.place is None:
         return Done()
     db, persona, conversation, settings = call.db, call.persona, call.conversation, call.settings
-    saver = delayed_writes.get_saver(db)
-    # 1. what is hidden
-    held = saver.pending(persona, conversation)
-    plan, hides = plan_hiding(
-        call.reader("chat_history_cache"), persona, conversation, settings.auto_hide_scene_count, held=held
-    )
-    # 2. what is included
     by = token_counts.choose_counter(counter, settings)
-    chosen, change = inclusion.plan_inclusion(
-        db, call.reader(), persona, conversation, settings, by, disabled, held=held
-    )
-    changed = len(change.include)
-    # 3. both are written together, in a moment
-    change.add(hides)
-    saver.note(persona, conversation, change, settings.save_debounce_seconds)
-    return Done(plan, chosen, changed)
+    done, change = _work_out(db, call.reader(), persona, conversation, settings, by, disabled)
+    if not change:
+        return done
+
+    def work(connection: Connection) -> Done:
+        table_conversations.find(connection, persona, conversation, lock=True)
+        now, change = _work_out(db, readers.on(connection), persona, conversation, settings, by, disabled)
+        change.write(connection, persona, conversation)
+        return now
+
+    return db.repeat(work, source="message_recaps")
 
 
 def refresh_within(connection: Connection, db: Database, persona: str, conversation: str, settings: Settings) -> None:
-    """Bring what is hidden and included up to date within a transaction, and write it there at once."""
+    """Bring what is hidden and included up to date within a transaction."""
     table_conversations.find(connection, persona, conversation, lock=True)
-    read = readers.on(connection)
     by = token_counts.choose_counter(None, settings)
-    _, hides = plan_hiding(read, persona, conversation, settings.auto_hide_scene_count)
-    _, change = inclusion.plan_inclusion(db, read, persona, conversation, settings, by)
-    change.add(hides)
+    _, change = _work_out(db, readers.on(connection), persona, conversation, settings, by)
     change.write(connection, persona, conversation)
+
+
+def _work_out(
+    db: Database,
+    read: Reader,
+    persona: str,
+    conversation: str,
+    settings: Settings,
+    by: Counting,
+    disabled: Collection[str] = (),
+) -> tuple[Done, DerivedChange]:
+    """Return what is hidden and included, and what is to be written for that."""
+    plan, last_hidden = plan_hiding(read, persona, conversation, settings.auto_hide_scene_count)
+    chosen, change = inclusion.plan_inclusion(db, read, persona, conversation, settings, by, disabled)
+    if plan.hide or plan.show:
+        change.last_hidden, change.hides = last_hidden, True
+    return Done(plan, chosen, len(change.include)), change
 
 
 # What is hidden
@@ -121,42 +132,27 @@ def auto_hide_plan(
     if call.place is None:
         return {"hide": [], "show": []}
     wanted = call.settings.auto_hide_scene_count if asked is None else asked
-    held = delayed_writes.get_saver(call.db).pending(call.persona, call.conversation)
-    made, _ = _whole_plan(call.reader("chat_history_cache"), call.persona, call.conversation, wanted, held)
+    made, _ = _whole_plan(call.reader("chat_history_cache"), call.persona, call.conversation, wanted)
     return {"hide": list(made.hide), "show": list(made.show)}
 
 
-def _whole_plan(
-    read: Reader, persona: str, conversation: str, count: int, held: Pending
-) -> tuple[rules_hiding.Plan, Place | None]:
+def _whole_plan(read: Reader, persona: str, conversation: str, count: int) -> tuple[rules_hiding.Plan, Place | None]:
     """Return the plan, and the newest message to be hidden."""
     order = table_hidden.read_rows(read, persona, conversation)
     at = {row.row_id: index for index, row in enumerate(order)}
     breaks = [at[place.row_id] for place in table_hidden.read_breaks(read, persona, conversation) if place.row_id in at]
-    plan = rules_hiding.plan(breaks, count, [_is_hidden(row, held) for row in order])
+    plan = rules_hiding.plan(breaks, count, [row.hidden for row in order])
     start = rules_hiding.visible_start(breaks, count)
     return plan, order[start - 1].place if start else None
 
 
-def _is_hidden(row: Row, held: Pending) -> bool | None:
-    if not held.hides or row.hidden is None:
-        return row.hidden
-    return held.last_hidden is not None and row.place <= held.last_hidden
-
-
-def plan_hiding(
-    read: Reader, persona: str, conversation: str, count: int, *, held: Pending | None = None
-) -> tuple[rules_hiding.Plan, Pending]:
-    """Return the plan and what is to be written for it; both are empty when all is as it should be."""
-    held = held or Pending()
+def plan_hiding(read: Reader, persona: str, conversation: str, count: int) -> tuple[rules_hiding.Plan, Place | None]:
+    """Return the plan, empty when all is as it should be, and the newest message to be hidden."""
     if count < 0:
-        return rules_hiding.Plan(), Pending()
+        return rules_hiding.Plan(), None
     newest = table_hidden.read_newest_breaks(read, persona, conversation, max(count, 1))
     # Of the breaks alone: with fewer than `count` of them nothing is hidden, else all up to the first of the newest.
     last = newest[0] if rules_hiding.visible_start(range(len(newest)), count) else None
-    if held.hides and held.last_hidden == last:  # about to be so
-        return rules_hiding.Plan(), Pending()
-    if not held.hides and not table_hidden.is_misplaced(read, persona, conversation, last):
-        return rules_hiding.Plan(), Pending()
-    plan, last = _whole_plan(read, persona, conversation, count, held)
-    return plan, Pending(last_hidden=last, hides=True) if plan.hide or plan.show else Pending()
+    if not table_hidden.is_misplaced(read, persona, conversation, last):
+        return rules_hiding.Plan(), None
+    return _whole_plan(read, persona, conversation, count)

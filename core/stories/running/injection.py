@@ -235,8 +235,8 @@ def refresh_memory(
 ) -> Refreshed:
     """Hide and show messages, work out which recaps are included, and return both with what is injected.
 
-    To be called after a setting, a break or a recap was changed by hand; operations do it themselves. Changes are
-    written SAVE_DEBOUNCE_SECONDS later, and reads of this process know at once. A second call changes nothing.
+    To be called after a setting, a break or a recap was changed by hand; operations do it themselves. A second
+    call changes nothing.
 
     Args:
         conversation: its key; None is the scope's.
@@ -258,7 +258,7 @@ def refresh_memory(
     (True, True)
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
-    done = refresh.refresh_later(call, disabled, counter)
+    done = refresh.refresh(call, disabled, counter)
     placed = build_injection(call.handed_out(), counter=counter)
     return {
         "hidden": list(done.plan.hide),

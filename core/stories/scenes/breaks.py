@@ -91,7 +91,7 @@ def add_scene_break(
 
     result = call.db.repeat(work, source="scenes")
     if result.stored:
-        refresh.refresh_later(call)
+        refresh.refresh(call)
     return WriteResult(*result, notes=(*result.notes, *notes))
 
 
@@ -187,7 +187,7 @@ def edit_scene_break(
         source="scenes",
     )
     if stored:
-        refresh.refresh_later(call)
+        refresh.refresh(call)
     return WriteResult(True, scene.id, notes=tuple(notes)) if stored else NO_BREAK
 
 
@@ -228,7 +228,7 @@ def remove_scene_break(
         lambda connection: table_scenes.delete_scene(connection, call.persona, scene.break_row), source="scenes"
     )
     if gone:
-        refresh.refresh_later(call)
+        refresh.refresh(call)
     return WriteResult(True, scene.id) if gone else NO_BREAK
 
 

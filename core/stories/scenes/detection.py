@@ -16,7 +16,7 @@ from ...messages import table_lines, table_recaps, table_scenes
 from ...messages.table_lines import Line
 from ...shapes import Operation
 from ...text.replies import read_object
-from .. import delayed_writes, model_calls, token_counts
+from .. import model_calls, token_counts
 from ..recaps import inclusion, refresh
 from ..recaps.rules import corrected
 from . import positions, rules
@@ -60,7 +60,6 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     found = _by_pauses(operation, tools, told) if tools.model is None else _by_model(operation, tools, told, limits)
     if not found.breaks and not found.checked:
         return None
-    delayed_writes.get_saver(tools.db).flush()
     return _stored(operation, tools, told, found)
 
 

@@ -15,7 +15,7 @@ from ...messages.table_lines import Line
 from ...shapes import Operation
 from ...text.extracts import build_extract
 from ...text.replies import is_unreadable
-from .. import delayed_writes, model_calls, token_counts
+from .. import model_calls, token_counts
 from ..model_calls import reason_against
 from ..recaps import inclusion, refresh
 from ..recaps.rules import corrected
@@ -50,7 +50,6 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if not text:
         logs.event(20, "scene_without_recap", id=operation.id, messages=len(lines))
         return None
-    delayed_writes.get_saver(tools.db).flush()
     return _stored(operation, tools, told, placed, text, rows[0], lines)
 
 
