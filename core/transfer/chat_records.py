@@ -35,6 +35,7 @@ class RecordReader:
     format = "records"
     keeps_order = False
     header: Header | None = None
+    text = ""
 
     def __init__(self, zone: tzinfo = UTC) -> None:
         self.notes: dict[str, int] = {}

@@ -176,8 +176,8 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
         out.write(data)
         size += len(data)
 
-    header, after = _header(call)
-    put(json_text.write(header))
+    header, after, style = _header(call)
+    put(json_text.write(header, style))
     for page in table_reading.read_pages(
         call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
     ):
@@ -185,7 +185,8 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
         for row in page:
             for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
                 put(line)
-            put(json_text.write(tavern_lines.make(_said(row, told.get(row.id, NOTHING), header))))
+            value = tavern_lines.make(_said(row, told.get(row.id, NOTHING), header))
+            put(json_text.write(value, json_text.kept_style(row.metadata)))
         count += len(page)
         if progress:
             progress("writing", count, 0)
@@ -201,8 +202,8 @@ def _said(row: PageLine, lies_beside: Beside, header: dict[str, Any]) -> Said:
     return Said(row.text, row.role, name, row.at, row.hidden, row.excluded, row.metadata, lies_beside)
 
 
-def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
-    """Return the first line, and the lines behind the last message."""
+def _header(call: StoryCall) -> tuple[dict[str, Any], list[str], int]:
+    """Return the first line, the lines behind the last message, and how the first is written."""
     persona, conversation = call.persona, call.conversation
     read = call.reader("conversations")
     metadata = table_imported.read_metadata(read, persona, conversation)
@@ -214,7 +215,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
     made = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
-    return made, json_text.kept_lines(metadata, json_text.AFTER)
+    return made, json_text.kept_lines(metadata, json_text.AFTER), json_text.kept_style(metadata)
 
 
 def _places(call: StoryCall) -> Places:

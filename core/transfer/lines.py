@@ -37,6 +37,8 @@ class Line(NamedTuple):
     """What its JSON says; a `BadJson` where it is none."""
     position: int
     """Bytes of the file read so far, for progress."""
+    text: str = ""
+    """As it is written, blank where it is part of a document."""
 
 
 class BadJson(NamedTuple):
@@ -119,7 +121,7 @@ def _lines(stream: BinaryIO, raw: BufferedReader, path: Path, max_bytes: int, pa
             continue
         text = _decoded(line.removeprefix(_BOM) if row == 1 else line, path, row)
         if text.strip():
-            yield Line(row, _value(text), position)
+            yield Line(row, _value(text), position, text.rstrip("\r\n"))
 
 
 def _refuse_size(path: Path, row: int, line: int, unpacked: int, max_bytes: int) -> None:

@@ -74,6 +74,8 @@ class Header:
     """Of the running recap, by number."""
     current: int | None = None
     """Number of the current one of `versions`, None where the file names none."""
+    style: int = 0
+    """How the line is written, a place in `sillytavern.json_text.STYLES`."""
 
 
 Read = Record | Problem | Skipped
@@ -89,6 +91,9 @@ class Reader(Protocol):
     """What was replaced or left out beside whole rows, with how often."""
     header: Header | None
     """What the file says of its one conversation as a whole; None until it was read, and where it says nothing."""
+
+    text: str
+    """The row to be read as it is written; blank where that is not known."""
 
     def read(self, row: int, value: dict[str, Any]) -> Read:
         """Return the record of a row, or why there is none."""

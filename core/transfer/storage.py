@@ -235,6 +235,7 @@ def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome
     header = reader.header or Header({})
     line = None if reader.header is None else json_text.keep(header.line)
     metadata: dict[str, Any] = {} if line is None else {json_text.KEY: line}
+    metadata |= json_text.style_facts(header.style)
     metadata |= {json_text.AFTER: after} if (after := reader.after()) else {}
     versions, scenes = header.versions, outcome.story["scenes"]
     reading = readers.of(call.db, "chat_history_cache")

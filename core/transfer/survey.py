@@ -103,6 +103,7 @@ def each_row(path: Path, reader: Reader, *, max_bytes: int = lines.MAX_BYTES) ->
     """Yield what a reader makes of every row, and how many bytes of the file were read so far."""
     for line in lines.read(path, max_bytes=max_bytes):
         if isinstance(line.value, dict):
+            reader.text = line.text
             yield reader.read(line.row, line.value), line.position
         elif isinstance(line.value, lines.BadJson):
             yield Problem(line.row, line.value.reason), line.position

@@ -147,8 +147,8 @@ def test_f76_bad_rows_are_listed_and_good_ones_taken(db: Database, tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"[]\n", "begins with a list"),
-        (b'{"a": 1}\n', "no conversation"),
+        (b"[]\n", "is an empty JSON list"),
+        (b'{"a": 1}\n', "the keys a"),
         (json.dumps(_rows(1)[0]).encode() + b"\n\xff\n", "not UTF-8"),
         (gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in _rows(900)), mtime=0)[:-9], "cut off"),
     ],

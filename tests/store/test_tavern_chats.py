@@ -96,6 +96,21 @@ def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Data
     assert index_differences(db, persona) == index_differences(db, other.persona) == []
 
 
+@pytest.mark.parametrize("style", [{}, {"ensure_ascii": False}, {"separators": (",", ":")}])
+def test_s48_a_chat_goes_out_byte_for_byte_however_its_program_writes_json(
+    db: Database, tmp_path: Path, style: dict[str, Any]
+) -> None:
+    """Other programs write blanks behind commas, or escape letters; a diff shows what was changed and nothing else."""
+    values = [{"user_name": "Ann", "character_name": "Iris", "chat_metadata": {"n": 1.0}},
+              {**_say(1), "mes": "Caf\u00e9, <think>hm</think>now"}, {"mes": "", "name": "Ann"},
+              {**_say(2), "swipes": ["a", "b\u00e9"], "swipe_id": 0, "mes": "a"}]  # fmt: skip
+    path = tmp_path / "chat.jsonl"
+    path.write_text("\n".join(json.dumps(value, **style) for value in values), encoding="utf-8")
+    scope = own_scope()
+    conversation = _import(db, scope, path).conversations[0]
+    assert _export(db, scope, conversation) == path.read_bytes()
+
+
 def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     """Recaps, alternatives, scenes, running recap, hiding and excluding are those of `core.stories`."""
     scope = own_scope()

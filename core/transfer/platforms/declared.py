@@ -188,8 +188,11 @@ def find_format(member: Member, faults: list[Fault]) -> str:
 
 def _documents(member: Member, faults: list[Fault]) -> Iterator[Any]:
     """Yield the document of a file, or that of each line."""
+    text = ""
     with member.guarded(faults) as stream:
         text = stream.read(MAX_CHARS + 1)
+    if not text:
+        return
     if len(text) > MAX_CHARS:
         faults.append(Fault(member.name, f"it is longer than {MAX_CHARS:,} characters"))
         return

@@ -45,6 +45,7 @@ class TavernReader:
 
     format = "sillytavern"
     keeps_order = True
+    text = ""
 
     def __init__(self, zone: tzinfo = UTC) -> None:
         self.notes: dict[str, int] = {}
@@ -74,7 +75,7 @@ class TavernReader:
         if self.header is not None:
             self._note(_FURTHER, 1)
             return Skipped(row, "header")
-        self.header = header.read(value)
+        self.header = header.read(value, json_text.find_style(value, self.text))
         if json_text.keep(self.header.line) is None:
             self._note(_TOO_MUCH, 1)
         self._time = read_time(value.get("create_date"), self._zone) or self._time
@@ -105,7 +106,7 @@ class TavernReader:
             is_persona=is_persona,
             hidden=hidden,
             excluded=taken.excluded,
-            metadata=self._metadata(taken.kept),
+            metadata=self._metadata(taken.kept) | json_text.style_facts(json_text.find_style(value, self.text)),
             beside=taken.beside,
             index=row - 1 - self._headers,
         )
@@ -117,7 +118,7 @@ class TavernReader:
         return lines.without_thoughts(text_of(said, "mes"), value)
 
     def _keep_blank(self, value: dict[str, Any]) -> None:
-        line = json_text.keep(value)
+        line = json_text.keep(value, json_text.find_style(value, self.text))
         room = json_text.KEPT_BYTES - sum(map(len, self._before))
         if line is None or len(line) > room:
             self._note(_TOO_MUCH, 1)

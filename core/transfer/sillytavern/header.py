@@ -21,13 +21,13 @@ _LATEST_MS = 253_370_764_800_000
 """The year 9999 has begun: later times are none."""
 
 
-def read(value: Mapping[str, Any]) -> Header:
+def read(value: Mapping[str, Any], style: int = 0) -> Header:
     """Return a header without the texts of its running recap, and these as versions."""
     line = dict(value)
     metadata = line.get("chat_metadata")
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(storage, dict) or not isinstance(storage.get("versions"), list):
-        return Header(line)
+        return Header(line, style=style)
     found: dict[int, Version] = {}
     left = []
     for entry in storage["versions"]:
@@ -40,7 +40,7 @@ def read(value: Mapping[str, Any]) -> Header:
     current = storage.get("current_version")
     known = isinstance(current, int) and not isinstance(current, bool) and current in found
     line["chat_metadata"] = {**metadata, RUNNING: {**storage, "versions": left}}
-    return Header(line, tuple(found[number] for number in sorted(found)), current if known else None)
+    return Header(line, tuple(found[number] for number in sorted(found)), current if known else None, style)
 
 
 def _version(entry: Any) -> Version | None:

@@ -8,9 +8,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-KEY, BEFORE, AFTER = "sillytavern", "sillytavern_before", "sillytavern_after"
+KEY, BEFORE, AFTER, STYLE = "sillytavern", "sillytavern_before", "sillytavern_after", "sillytavern_style"
 """Keys of a metadata column: a message's or header's own fields; lines of the file that are no messages here, before a
 message and behind the last."""
+STYLES = (((",", ":"), False), ((", ", ": "), False), ((",", ":"), True), ((", ", ": "), True))
+"""Separators, and whether letters are escaped: how programs write JSON, SillyTavern itself first."""
 KEPT_BYTES = 4 * 1024**2
 """Most bytes that are kept of one line beside its texts; a server takes no more than 16 MB in one statement."""
 KEPT_DEPTH = 100
@@ -18,12 +20,13 @@ KEPT_DEPTH = 100
 _LONE = re.compile("[\ud800-\udfff]")
 
 
-def write(value: Any) -> str:
-    """Return a value as one line of JSON: no blanks, letters as they are, lone surrogates escaped, NaN null."""
+def write(value: Any, style: int = 0) -> str:
+    """Return a value as one line of JSON in one of `STYLES`: lone surrogates escaped, NaN null."""
+    separators, is_ascii = STYLES[style]
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(value, ensure_ascii=is_ascii, separators=separators, allow_nan=False)
     except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(_finite(value), ensure_ascii=is_ascii, separators=separators)
     return text if text.isascii() else _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -35,10 +38,31 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
-def keep(value: Any) -> str | None:
+def find_style(value: Any, text: str) -> int:
+    """Return the style in which a line is written; the first where it is none of them."""
+    if not text:
+        return 0
+    try:
+        return next((number for number in range(len(STYLES)) if write(value, number) == text), 0)
+    except RecursionError:
+        return 0
+
+
+def style_facts(style: int) -> dict[str, Any]:
+    """Return what is kept of a style in a metadata column."""
+    return {STYLE: style} if style else {}
+
+
+def kept_style(metadata: Mapping[str, Any] | None) -> int:
+    """Return the style that is kept in a metadata column."""
+    style = (metadata or {}).get(STYLE)
+    return style if isinstance(style, int) and 0 <= style < len(STYLES) else 0
+
+
+def keep(value: Any, style: int = 0) -> str | None:
     """Return the text that is kept of a value; None where it is larger than KEPT_BYTES or nested too deep."""
     try:
-        text = write(value)
+        text = write(value, style)
     except RecursionError:
         return None
     if len(text) * 4 > KEPT_BYTES and len(text.encode("utf-8")) > KEPT_BYTES:
