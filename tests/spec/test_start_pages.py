@@ -143,7 +143,7 @@ def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Pat
         finally:
             process.kill()
             process.wait(60)
-    assert "Tofu" in json.dumps(model.last.messages[:-1])
+    assert "Tofu" in json.dumps(model.last.messages)
     assert (tmp_path / "prompt-engine.sqlite3").exists()
 
 

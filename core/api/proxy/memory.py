@@ -26,6 +26,8 @@ BUILD_THREADS = 8
 SAVE_THREADS = 4
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds before each further attempt to store a turn: about four minutes in all."""
+EARLIER_SECONDS = 0.5
+"""Longest wait of a request for the turn before it, which is being stored."""
 STOP_SECONDS = 30.0
 """Longest wait at the end for turns that are being stored."""
 
@@ -47,12 +49,22 @@ class TurnMemory:
         self._building = ThreadPoolExecutor(BUILD_THREADS, "proxy-build")
         self._saving = ThreadPoolExecutor(SAVE_THREADS, "proxy-save")
         self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Future[None], Scope] = {}
+        """Turns that are being written at this moment, and whose they are."""
 
     async def build(self, scope: Scope, question: str, said: Sequence[str], settings: Settings) -> str:
         """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS."""
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._building, build_block, self._context, settings, scope, question, said)
-        return await asyncio.wait_for(work, settings.proxy_memory_seconds)
+        async with asyncio.timeout(settings.proxy_memory_seconds):
+            earlier = [
+                work
+                for work, other in self._running.items()
+                if (other.persona, other.participant) == (scope.persona, scope.participant)
+            ]
+            if earlier:  # the next message may come within milliseconds of the answer
+                await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._building, build_block, self._context, settings, scope, question, said
+            )
 
     async def is_hidden(self, unnamed: Scope, scope: Scope, settings: Settings) -> bool:
         """Return whether something was said before anybody was named, and nothing yet in this conversation."""
@@ -88,13 +100,17 @@ class TurnMemory:
             )
 
         for delay in (*SAVE_DELAYS, None):
+            work = asyncio.get_running_loop().run_in_executor(self._saving, attempt)
+            self._running[work] = turn.scope
             try:
-                await asyncio.get_running_loop().run_in_executor(self._saving, attempt)
+                await work
                 return
             except Exception as error:  # noqa: BLE001 - the answer was given; the next request brings the lines again
                 if delay is None or not isinstance(error, StoreError):
                     logs.warning("proxy_not_stored", error=type(error).__name__)
                     return
+            finally:
+                del self._running[work]
             await asyncio.sleep(delay)
 
 
