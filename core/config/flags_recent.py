@@ -31,7 +31,7 @@ class RecentFlags(FlagValues):
     enable_saved_memory: bool = flag(True, "Keep and show what people asked to remember.", group="Conversations")
     saved_in_prompt: int = flag(
         50,
-        "Most saved memories in the memory prompt, the newest; in the JSON prompt too where this is set.",
+        "Most saved memories in a prompt where this is set; else as many as SAVED_CHARS holds.",
         unit="items",
         low=0,
         high=1000,

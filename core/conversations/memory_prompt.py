@@ -19,10 +19,11 @@ from ..templates.phrases import phrases_for
 from ..templates.render import Renderer
 from . import table_saved
 from .recent import read_recent
-from .rules_saved import Saved, name_texts
+from .rules_saved import Saved, choose_saved, name_texts
 from .rules_summaries import escape_brackets, format_time
 from .rules_tool_calls import NAME
 from .saved import read_saved, save_memory
+from .section_saved import most_saved
 
 TEMPLATE = "memory.txt.j2"
 ACCOUNT = "memory_tool"
@@ -146,8 +147,16 @@ def _build_prompt(call: Call) -> str | None:
 
 
 def _read_named(call: Call, viewer: Viewer) -> list[str]:
-    """Return the newest saved memories, with the names of whose they are where they are of several people."""
-    items = table_saved.read_items(call.db, viewer)[-call.settings.saved_in_prompt :]
+    """Return the saved memories that a JSON prompt would show, with names where they are of several people."""
+    stored = table_saved.read_items(call.db, viewer)
+    places = choose_saved(
+        [item.text for item in stored],
+        [bool(item.pinned) for item in stored],
+        (),
+        most=most_saved(call.settings),
+        most_chars=call.settings.saved_chars,
+    )
+    items = [stored[at] for at in places]
     keys = {item.participant for item in items if item.participant}
     own = (viewer.scope.participant, viewer.person)
     names: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..config import Settings
 from ..context.context import LITE_SAVED
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
@@ -36,7 +37,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         [row.content or "" for row in new],
         [bool(row.pinned) for row in new],
         asked.words,
-        most=_most(asked),
+        most=most_saved(asked.settings),
         most_chars=asked.settings.saved_chars,
     )
     shown = [new[at] for at in places]
@@ -51,9 +52,8 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     return Built(texts, left_out, tuple(str(row.id) for row in shown))
 
 
-def _most(asked: Asked) -> int:
+def most_saved(settings: Settings) -> int:
     """Return the most memories shown: SAVED_IN_PROMPT bounds them where it is set, characters do otherwise."""
-    settings = asked.settings
     is_set = settings.sources["SAVED_IN_PROMPT"] != "default"
     most = settings.saved_in_prompt if is_set else saved.MOST_READ
     return min(most, LITE_SAVED) if settings.prompt_lite_mode else most

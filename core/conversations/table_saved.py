@@ -45,6 +45,7 @@ class Item(NamedTuple):
     participant: str | None
     archived_at: datetime | None
     superseded_by: int | None
+    pinned: int = 0
 
     @property
     def is_former(self) -> bool:
@@ -54,13 +55,14 @@ class Item(NamedTuple):
 
 _COLUMNS = (
     _C.id, _C.content, _C.timestamp, _C.source, _C.content_hash, _C.participant_key, _C.archived_at, _C.superseded_by,
+    _C.pinned,
 )  # fmt: skip
 
 
 def _read_item(row: Any) -> Item:
     """Return a row of `_COLUMNS`."""
     digest = bytes(row.content_hash or b"")
-    return Item(row[0], row[1], row[2], row[3], digest, row[5], row[6], row[7])
+    return Item(row[0], row[1], row[2], row[3], digest, row[5], row[6], row[7], row[8])
 
 
 def _on_list() -> tuple[Any, ...]:

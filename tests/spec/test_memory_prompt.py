@@ -124,6 +124,18 @@ def test_c22_a_system_prompt_with_memory(stage: Stage) -> None:
         get_system_prompt_with_memory(7, **call)  # type: ignore[arg-type]
 
 
+def test_c20_the_memory_prompt_selects_as_the_json_prompt_does(stage: Stage) -> None:
+    """The first thing a person asked to remember is not lost because of 59 others."""
+    save(stage, "I am allergic to nuts")
+    for n in range(59):
+        save(stage, f"fact {n}")
+    shown = [line.removeprefix("- ") for line in (memory(stage) or "").splitlines() if line.startswith("- ")]
+    assert shown[0] == "I am allergic to nuts"
+    assert shown == stage.context("hello")["saved_memories"]
+    system = get_system_prompt_with_memory("Base.", db=stage.db, settings=PLAIN, scope=stage.scope(HERE))
+    assert "- I am allergic to nuts" in system
+
+
 def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     for n in range(30):
         talk(stage, f"T{n}", minutes=100 - n, path=f"tg/c23-{n}")
