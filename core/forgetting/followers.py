@@ -107,7 +107,7 @@ def _change(call: Call, viewer: Viewer, conversation: str, row_id: int, work: _W
         removal = Removal(connection, db, persona)
         table_targets.lock_conversations(connection, persona, [conversation])
         row = table_changes.hold_message(connection, persona, row_id)
-        if row is None or row.audience_id not in viewer.audiences:
+        if row is None or not _is_seen(connection, viewer, persona, conversation, row.audience_id):
             return NO_MESSAGE, removal, []
         result = work(removal, row)
         return result, removal, table.finish(removal, thoroughly=False) if result.stored else []
@@ -120,3 +120,13 @@ def _change(call: Call, viewer: Viewer, conversation: str, row_id: int, work: _W
             for folder in memory_files.find_folders(db, call.settings):
                 memory_files.rewrite_folder(folder, db, call.settings, persona, (), ())
     return result
+
+
+def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
+    """Return whether a message is one's own conversation's, or one that a search shows here."""
+    if audience_id not in viewer.audiences:
+        return False
+    if viewer.sees_local_only or viewer.scope.conversation == conversation:
+        return True
+    facts = table_conversations.find(connection, persona, conversation)
+    return facts is None or not facts.local_only
