@@ -20,7 +20,7 @@ from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..database.statements import Part, aside
 from ..index import indexed
-from ..memories import new_item
+from ..memories import new_item, table_sources
 from ..memories import table as memories_table
 from ..memories.new_item import NewMemory, Provenance
 from ..scope import Scope
@@ -127,8 +127,9 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """Take a visible saved memory off the list; `unchanged` where there is none, whoever's it may be."""
 
     def change(connection: Connection, _row: Any) -> WriteResult:
-        now = db.clock()
-        indexed.set_hidden(connection, db, MEMORIES, viewer.scope.persona, [row_id], archived_at=now, updated_at=now)
+        now, persona = db.clock(), viewer.scope.persona
+        table_sources.close_sources(connection, persona, [row_id])
+        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
     return memories_table.change_visible(db, viewer, KIND, row_id, change, former=False, note=NO_SUCH)

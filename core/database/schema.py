@@ -98,6 +98,8 @@ chat_history_cache: Table = table(
     Column("timestamp", Time(), nullable=True),
     flag("hidden"),
     flag("excluded"),
+    # 1 once an item made of it was deleted or corrected: nothing is made of it again
+    flag("no_items"),
     Column("token_count", Integer, nullable=True),
     Column("content_hash", HASH, nullable=True),
     Column("edited_at", Time(), nullable=True),

@@ -39,6 +39,7 @@ from ..database.schema_semantic import search_vector_gone, search_vector_version
 from ..database.schema_stories import memory_jobs
 from ..database.schema_values import stored_values
 from ..database.sources import AI_DIARY, CHAT, SourceTable
+from ..memories import table_sources
 from . import table_items, table_quotes, table_stories, table_targets, table_words
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
@@ -92,6 +93,7 @@ def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool =
             people, gone = frozenset[str](), _forget_server(removal, str(target.key))
         else:
             items = table_items.add_former_versions(removal, removal.find_ids(_M.id, _M.id == int(target.key)))
+            table_sources.close_sources(connection, persona, items)
             table_items.remove_items(removal, items)
             people = gone = frozenset()
         words = finish(removal, thoroughly=target.kind != "memory")

@@ -112,8 +112,6 @@ def prepare(call: Call, window: Window, model: Any, *, deep: bool = False) -> Wo
     facts = ask(settings, chosen_model, lines, deep=deep)
     if facts is None:
         return replace(work, reason="unreadable", is_usable=False)
-    who, sources = rules.only_participant(lines), tuple(line.row_id for line in lines if line.row_id is not None)
-    facts = [replace(fact, participant=who, sources=sources) for fact in facts]
     return replace(work, lines=tuple(lines), facts=tuple(facts))
 
 
@@ -145,7 +143,8 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
         found = read(llm.ask(model, [{"role": "user", "content": prompt}], settings), patterns=patterns)
         if found is None:
             return None
-        facts += found
+        who, sources = rules.only_participant(piece), tuple(one.row_id for one in piece if one.row_id is not None)
+        facts += [replace(fact, participant=who, sources=sources) for fact in found]
     return facts
 
 
@@ -169,13 +168,16 @@ def pieces(lines: Sequence[Line], most_chars: int = PIECE_CHARS) -> Iterator[lis
 def new_items(call: Call, work: Work) -> list[tuple[int, str | None, NewMemory]]:
     """Return the items of a window with ids made beforehand and whose they are."""
     now, settings = call.db.clock(), call.settings
+    said_at = {line.row_id: line.at for line in work.lines}
     items = []
     for fact in work.facts:
+        at = max((moment for row in fact.sources if (moment := said_at.get(row)) is not None), default=now)
         item = new_item.read(
             fact.text,
             now=now,
             author=AUTHOR,
             source=work.source,
+            timestamp=at,
             tags=list(fact.tags),
             tier=fact.tier,
             kind=fact.kind,
@@ -183,7 +185,7 @@ def new_items(call: Call, work: Work) -> list[tuple[int, str | None, NewMemory]]
             importance=fact.importance,
             source_message_ids=list(fact.sources) or None,
             emotion=fact.text[:50] if fact.kind == "Emotions" and work.provenance == "model" else None,
-            expires_at=expires_at(now, settings.session_ttl_sec) if fact.tier == "session" else None,
+            expires_at=expires_at(at, settings.session_ttl_sec) if fact.tier == "session" else None,
         )
         if item is not None:
             flagged, _ = screening.is_flagged(item.content, "memory")

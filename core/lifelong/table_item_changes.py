@@ -19,7 +19,7 @@ from ..forgetting import table as forgetting
 from ..forgetting import table_words
 from ..forgetting.table_rows import Removal
 from ..index import indexed
-from ..memories import table_history
+from ..memories import table_history, table_sources
 from ..memories import table_reading as items
 from ..memories.rules import SAVED, WISH
 from ..memories.shapes import BulkResult
@@ -61,6 +61,7 @@ def edit(
         if quarantined:
             values["quarantined"] = 1
         connection.execute(update(memories).where(_C.persona_id == seen.persona, _C.id == row_id).values(values))
+        table_sources.close_sources(connection, seen.persona, [row_id])
         new = [replace(each, folded=folded, findable=each.findable and not quarantined) for each in old]
         indexed.exchange(connection, db, MEMORIES, old, new)
         return WriteResult(True, row_id)
@@ -75,6 +76,8 @@ def set_archived(db: Database, seen: Seen, ids: Sequence[int], *, archived: bool
         changed = [row.id for row in rows if _is_former(row) != archived]
         now = db.clock()
         values: dict[str, Any] = {"archived_at": now} if archived else {"archived_at": None, "superseded_by": None}
+        if archived:
+            table_sources.close_sources(connection, seen.persona, changed)
         indexed.set_hidden(connection, db, MEMORIES, seen.persona, changed, **values, updated_at=now)
         return len(changed)
 
@@ -163,6 +166,7 @@ def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
     words: list[str] = []
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
+        table_sources.close_sources(connection, seen.persona, [row.id for row in rows])
         words[:] = forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])
         return len(rows)
 

@@ -16,7 +16,7 @@ from ..database.schema import chat_history_cache, conversations
 
 _C, _K = chat_history_cache.c, conversations.c
 _NOT_SAID = ("system", "narrator", "thought")
-_SAID = and_(_C.excluded == 0, _C.role.not_in(_NOT_SAID), func.trim(_C.message_text) != "")
+_SAID = and_(_C.excluded == 0, _C.no_items == 0, _C.role.not_in(_NOT_SAID), func.trim(_C.message_text) != "")
 _HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
 
 
@@ -178,7 +178,7 @@ def is_whole(connection: Connection, persona: str, window: Window) -> bool:
 
 
 def are_there(connection: Connection, persona: str, rows: Sequence[int]) -> bool:
-    """Return whether all these messages are still stored."""
+    """Return whether all these messages are still stored, and something may still be made of them."""
     wanted = sorted(set(rows))
-    count = select(func.count()).where(_C.persona_id == persona, _C.id.in_(wanted))
+    count = select(func.count()).where(_C.persona_id == persona, _C.id.in_(wanted), _SAID)
     return int(connection.execute(count).scalar_one()) == len(wanted)

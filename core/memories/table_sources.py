@@ -1,14 +1,18 @@
-"""Which stored message a text stands on, as its host names it."""
+"""Which stored messages an item stands on, and which may become items no more."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Connection, bindparam, select, update
 
+from ..base.wire_ids import find_id
+from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import chat_history_cache
+from ..database.rows import read_list
+from ..database.schema import chat_history_cache, memories
 from ..errors import MessageError
 from ..scope import Scope, key_text
 
@@ -48,3 +52,17 @@ def join_sources(*listed: Any) -> list[int | str] | None:
     """Return the messages of several lists, each once, in their order; None where there are none."""
     given = [each for one in listed if isinstance(one, (list, tuple)) for each in one]
     return list(dict.fromkeys(each for each in given if isinstance(each, (int, str)))) or None
+
+
+def close_sources(connection: Connection, persona: str, item_ids: Iterable[int]) -> None:
+    """Mark the messages that items stand on, so that consolidation makes nothing of them again."""
+    rows: set[int] = set()
+    for part in chunks(sorted(set(item_ids)), 500):
+        listed = select(memories.c.source_message_ids).where(
+            memories.c.persona_id == persona, memories.c.id.in_(part), memories.c.source_message_ids.is_not(None)
+        )
+        for value in connection.execute(listed).scalars():
+            rows |= {row for each in read_list(value) if (row := find_id(each)) is not None}
+    for part in chunks(sorted(rows), 500):
+        where = (_C.persona_id == persona, _C.id.in_(part))
+        connection.execute(update(chat_history_cache).where(*where).values(no_items=1))

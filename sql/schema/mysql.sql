@@ -87,6 +87,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     timestamp DATETIME(6),
     hidden TINYINT NOT NULL DEFAULT 0,
     excluded TINYINT NOT NULL DEFAULT 0,
+    no_items TINYINT NOT NULL DEFAULT 0,
     token_count INTEGER,
     content_hash BINARY(32),
     edited_at DATETIME(6),

@@ -88,6 +88,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     timestamp TEXT,
     hidden INTEGER DEFAULT 0 NOT NULL,
     excluded INTEGER DEFAULT 0 NOT NULL,
+    no_items INTEGER DEFAULT 0 NOT NULL,
     token_count INTEGER,
     content_hash BLOB,
     edited_at TEXT,

@@ -18,15 +18,17 @@ import pytest
 from core import jobs, privacy
 from core.audience import table_conversations as conversations
 from core.config import Settings
+from core.conversations import add_saved_memory, delete_saved_memory
 from core.database import schema, schema_stories
 from core.errors import MessageError, ModelError, StoreWriteError
+from core.forgetting import forget
 from core.lifelong import Scheduler
 from core.lifelong import table_windows as windows
 from core.lifelong.cycles import LEASE
 from core.memories import table_merges as item_merging
 from core.scope import Scope
 from core.upkeep import leases
-from tests.spec.lifelong_world import ANN, BOB, MEMORIES, SEED, Life, Model, said_in
+from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, SEED, Life, Model, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import index_differences, rows_of
 
@@ -554,3 +556,52 @@ def test_l16_a_model_that_fails_in_the_background_is_asked_again(life: Life) -> 
     assert ran.state == "retrying" and life.mark() is None
     (row,) = rows_of(life.db, JOBS, life.persona)
     assert row.status == "retrying" and life.rows(MEMORIES.c.kind == "KeyFacts") == []
+
+
+# What was deleted or corrected is not made again
+
+
+@pytest.mark.parametrize("how", ["delete", "purge", "forget", "edit"])
+@pytest.mark.parametrize("with_model", [True, False])
+def test_f84_nothing_is_made_again_of_the_source_of_a_deleted_or_corrected_item(
+    life: Life, how: str, with_model: bool
+) -> None:
+    """A person who deletes or corrects a memory must not meet it again after the next five streams."""
+    life.stage.say("I live in Rome", message_id="m0", minutes=60)
+    model = facts("Ann lives in Rome") if with_model else None
+    (made,) = life.consolidate_history(HERE, model=model).ids
+    if how == "delete":
+        assert life.delete_items([made]).count == 1
+    elif how == "purge":
+        assert life.purge_items([made]).count == 1
+    elif how == "forget":
+        assert sum(forget(memory=made, db=life.db, scope=Scope(life.persona)).values())
+    else:
+        assert life.edit_item(made, "Ann lives in Oslo").stored
+    left = life.texts()
+    for _ in range(5):
+        life.on_stream_end(HERE, model=model)
+    life.deep_consolidation(model=model)
+    assert life.texts() == left
+    life.stage.say("I live in Bergen now", message_id="m1", minutes=1)
+    life.on_stream_end(HERE, model=facts("Ann lives in Bergen") if with_model else None)
+    assert len(life.texts()) == len(left) + 1
+
+
+def test_f84_a_saved_memory_that_was_deleted_is_not_made_again_of_its_message(life: Life) -> None:
+    """Saved by request and deleted by request: the chat it was said in does not bring it back."""
+    row = life.stage.say("Remember that I live in Rome", message_id="m0", minutes=60)
+    scope = life.stage.scope(HERE, participant=ANN)
+    saved = add_saved_memory("I live in Rome", message_id=row, db=life.db, scope=scope)
+    assert delete_saved_memory(saved.id, db=life.db, scope=scope).stored
+    assert life.consolidate_history(HERE) == 0 and life.deep_consolidation().stored == 0
+    assert life.texts() == []
+
+
+def test_f84_an_item_has_the_time_of_what_it_was_made_of(life: Life) -> None:
+    """Dated by the cycle, a fact of last year would stand before what was said yesterday."""
+    life.stage.say("I live in Rome", message_id="m0", minutes=3 * 1440)
+    life.consolidate_history(HERE)
+    life.stage.say("I like tea", message_id="m1", minutes=2 * 1440)
+    life.consolidate_history(HERE, model=facts("Ann likes tea"))
+    assert sorted(NOW - row.timestamp for row in life.rows()) == [2 * DAY, 3 * DAY]
