@@ -44,7 +44,6 @@ from . import (
     transcripts,
     transfer,
     values,
-    wishes,
 )
 from .transfer import exports, imports
 
@@ -130,11 +129,6 @@ list_values = _awaitable(values.list_values)
 search_values = _awaitable(values.search_values)
 texts_in = _awaitable(values.texts_in)
 
-add_wish = _awaitable(wishes.add_wish)
-change_wish = _awaitable(wishes.change_wish)
-delete_wish = _awaitable(wishes.delete_wish)
-list_wishes = _awaitable(wishes.list_wishes)
-restore_wish = _awaitable(wishes.restore_wish)
 
 build_short_term_context = _awaitable(short_term.build_short_term_context)
 clear_by_channel = _awaitable(short_term.clear_by_channel)

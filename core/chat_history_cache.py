@@ -22,6 +22,7 @@ from .database import rows
 from .database.engine import Database
 from .errors import MessageError
 from .forgetting import followers
+from .memories import instructions as standing
 from .messages import new_message, table_changes, table_reading
 from .messages import table as messages_table
 from .messages.table_reading import Line
@@ -32,7 +33,6 @@ from .shapes import ChatLine, WriteResult
 from .stories.calls import open_conversation
 from .stories.recaps import refresh as refreshing
 from .text.host_values import get
-from .wishes import recognition as wishing
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
            "load_chat_history", "load_global_chat_history", "save_chat_message", "save_message"]  # fmt: skip
@@ -120,9 +120,9 @@ def save_chat_message(
     )
     if message is None:
         return WriteResult(False, None, "empty")
-    # 2. what it wishes once and for all
+    # 2. its standing instructions
     flags = call.settings
-    wishes = wishing.read_wishes(message.text, flags, role=message.role, excluded=message.excluded)
+    instructions = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
     # 3. store it
     return messages_table.insert_message(
         call.db,
@@ -130,7 +130,7 @@ def save_chat_message(
         message,
         privacy_default=flags.privacy_default,
         queues=flags.recap_on_message,
-        wishes=wishes,
+        instructions=instructions,
         row_id=row_id,
         also=counting.plan_count(call, message.participant, message.sender_name, message.role),
     )
@@ -382,7 +382,7 @@ def edit_chat_message(
 ) -> WriteResult:
     """Give a stored message another text, and bring what was made of it in step, in one transaction.
 
-    What was captured as it was said says the new text, wishes are recognised anew, what was saved or made of this
+    What was captured as it was said says the new text, instructions are recognised anew, what was saved or made of this
     message alone goes, and what was made of others too is made anew. A recap of the former text is stale.
 
     Args:
@@ -429,8 +429,8 @@ def delete_chat_message(
 ) -> WriteResult:
     """Delete a stored message with everything made of it.
 
-    Memories, wishes, diary entries, recaps and summaries that stand on it go in the same transaction, as far as they
-    are known to stand on it (`message_id=`); what was made of others too is queued to be made anew.
+    Memories, instructions, diary entries, recaps and summaries that stand on it go in the same transaction, as far as
+    they are known to stand on it (`message_id=`); what was made of others too is queued to be made anew.
 
     Args:
         message, interface_path: as for `edit_chat_message`.

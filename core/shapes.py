@@ -368,21 +368,3 @@ class LoadedMemory(TypedDict):
 
     recent: list[RecentConversation]
     saved: list[SavedMemory]
-
-
-class WishItem(TypedDict):
-    """One thing a person wishes once and for all. Keys stand in this order."""
-
-    id: int
-    text: str
-    """As said, or as handed in."""
-    topic: str
-    """What it is about: a newer wish about the same takes its place."""
-    kind: str
-    """name, pronouns, address, diet, abstain, allergy, access, instruction, preference, or `by hand`."""
-    said_at: str
-    """ISO 8601, UTC; blank when it cannot be read."""
-    participant: str | None
-    """Whose wish it is; None where nobody knows."""
-    former: bool
-    """It holds no more: deleted, or a newer one has its place. It may be restored."""

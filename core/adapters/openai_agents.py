@@ -18,10 +18,10 @@ from ..chat_history_cache import clear_chat_history
 from ..database import readers
 from ..database.engine import Database
 from ..forgetting import followers
+from ..memories import instructions as standing
 from ..messages import new_message, table_batches, table_reading
 from ..scope import Scope
 from ..shapes import Role
-from ..wishes import recognition
 from . import missing
 from .recall import RECALL_CHARS, build_recall
 
@@ -168,7 +168,7 @@ class Session:
         kept = [item for item in items if _read_text(item) not in self._recalled]
         stored = [json.dumps(item, ensure_ascii=True, separators=(",", ":")) for item in kept]
         now, flags = call.db.clock(), call.settings
-        messages, wishes = [], []
+        messages, instructions = [], []
         for item, text, number in zip(kept, stored, call.db.ids.take(len(kept)), strict=True):
             said = _read_text(item)
             role = _ROLES.get(_role_of(item), "system")
@@ -186,10 +186,15 @@ class Session:
             if not said.strip():  # a blank line is found by no search and shown by no history
                 message = replace(message, text="", hidden=True, excluded=True)
             messages.append(message)
-            wishes.append(recognition.read_wishes(said, flags, role=role, excluded=message.excluded))
+            instructions.append(standing.read_instructions(said, flags, role=role, excluded=message.excluded))
         privacy = {call.scope.conversation or "": call.scope.privacy} if call.scope.privacy else None
         results = table_batches.insert_messages(
-            call.db, call.scope, messages, privacy_default=flags.privacy_default, privacy=privacy, wishes=wishes
+            call.db,
+            call.scope,
+            messages,
+            privacy_default=flags.privacy_default,
+            privacy=privacy,
+            instructions=instructions,
         )
         refused = sum(result.reason == "privacy" for result in results)
         if refused:

@@ -26,7 +26,7 @@ from .rules import SEPARATE, AudienceKey, own_audience, parent_key, split_key
 from .view import ConversationFacts
 
 TITLE_CHARS = 200
-SHARED_KINDS = ("saved", "wish", "instruction")
+SHARED_KINDS = ("saved", "instruction")
 """Kinds of memory that a person asked for, and that their private conversations share."""
 UNKNOWN_PERSON = ""
 """direct_person_key of a direct message whose person has not spoken yet; NULL is no direct message."""

@@ -79,7 +79,7 @@ StrictOption = Annotated[
 ]
 
 _SHOWN = 20
-_SHOWN_WISHES = 5
+_SHOWN_INSTRUCTIONS = 5
 _SHOWN_KEYS = 4
 
 
@@ -267,8 +267,8 @@ def _counts(result: ImportResult) -> list[tuple[str, object]]:
     if result.duplicates:
         rows.append(("There already", result.duplicates))
     rows += [(name.replace("_", " ").capitalize(), count) for name, count in result.story.items()]
-    if result.wishes:
-        rows.append(("Wishes", result.wishes))
+    if result.instructions:
+        rows.append(("Standing instructions", result.instructions))
     if result.skipped:
         rows.append(("Blank", result.skipped))
     return [*rows, *((f"Left out, {reason}", count) for reason, count in result.left_out.items())]
@@ -357,7 +357,7 @@ def _paragraph(result: ImportResult) -> str:
     if told:
         parts.append(f"Besides: {'; '.join(told)}.")
     if not result.dry_run:
-        parts.append(_wishes(result))
+        parts.append(_instructions(result))
     return output.clean(" ".join(parts))
 
 
@@ -371,13 +371,14 @@ def _first(keys: Sequence[str]) -> str:
     return shown if len(keys) <= _SHOWN_KEYS else f"{shown} and {len(keys) - _SHOWN_KEYS:,} more"
 
 
-def _wishes(result: ImportResult) -> str:
-    """Return the standing wishes that were found, as a sentence."""
-    if not result.wishes:
-        return "No standing wish was found in them." if result.imported else ""
-    texts = [f"{who}: {text!r}" for who, text in result.wish_texts[:_SHOWN_WISHES]]
-    more = result.wishes - len(texts)
-    found = "1 standing wish was" if result.wishes == 1 else f"{result.wishes:,} standing wishes were"
+def _instructions(result: ImportResult) -> str:
+    """Return the standing instructions that were found, as a sentence."""
+    if not result.instructions:
+        return "No standing instruction was found in them." if result.imported else ""
+    texts = [f"{who}: {text!r}" for who, text in result.instruction_texts[:_SHOWN_INSTRUCTIONS]]
+    more = result.instructions - len(texts)
+    count = result.instructions
+    found = "1 standing instruction was" if count == 1 else f"{count:,} standing instructions were"
     return f"{found} found: {'; '.join(texts)}{f'; and {more:,} more' if more > 0 else ''}."
 
 

@@ -228,8 +228,8 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     )
     wishes_in_prompt: int = flag(
         20,
-        "Most standing wishes of a person shown in a prompt, the newest; 0 shows none.",
-        unit="wishes",
+        "Most standing instructions of a person shown in a prompt, the newest; 0 shows none.",
+        unit="instructions",
         low=0,
         high=200,
         group="Memories",
@@ -298,7 +298,7 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     )
     record_wishes: bool = flag(
         True,
-        "Keep what a message wishes once and for all, such as a name to be called by, a diet or a language.",
+        "Keep the standing instructions of messages, such as a name to be called by, a diet or a language.",
         group="Saving",
     )
     persona_id: str = flag(

@@ -11,8 +11,8 @@ from .flag_base import FlagValues, flag
 from .flag_types import Text, Texts
 
 MemoryMode = Literal["agent", "plus", "basic", "project"]
-"""agent: the model saves by calling a tool. plus: explicit wishes are saved before the model answers. basic: memories
-are read, none is saved. project: neither."""
+"""agent: the model saves by calling a tool. plus: requests to remember are saved before the model answers. basic:
+memories are read, none is saved. project: neither."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -107,7 +107,7 @@ def run_tool_call(
 
     Args:
         call: one that `parse_tool_call` gave.
-        said: the person's message, where only an explicit wish is to be followed; None trusts the model.
+        said: the person's message, where only a request to remember is to be followed; None trusts the model.
         message_id: the person's message, as for `add_saved_memory`.
 
     Returns:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 from ..audience.view import Viewer
 from ..calls import screening
@@ -11,7 +13,10 @@ from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
-from ..memories import table_history, table_sources
+from ..memories import table_history, table_instructions, table_sources
+from ..memories.instructions import is_recorded, read_instruction
+from ..memories.rules import INSTRUCTION
+from ..memories.rules_instructions import MOST_CHARS
 from ..scope import Scope
 from ..shapes import FormerText, SavedMemory, WriteResult
 from ..templates.phrases import phrases_for
@@ -21,12 +26,16 @@ from ..text.times import iso_text
 from . import memory_files, table_saved
 from .table_saved import Item
 
+SavedKind = Literal["saved", "instruction"]
+"""saved: a fact that a person asked to keep. instruction: what holds in every prompt that answers them."""
+
 # Saving
 
 
 def add_saved_memory(
     text: str,
     *,
+    kind: SavedKind = "saved",
     said: str | None = None,
     message_id: object = None,
     screen: screening.Screen | None = None,
@@ -38,6 +47,8 @@ def add_saved_memory(
 
     Args:
         text: trimmed, line breaks become spaces; at most SAVED_MEMORY_CHARS, never cut.
+        kind: `saved`, or `instruction` for what holds in every prompt that answers the scope's person, such as "Call
+            me Jo"; at most 300 characters. A newer one replaces an older one about the same.
         said: the person's message; it must hold a phrase that asks to remember and none that asks not to. None: the
             host vouches that it was asked for.
         message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
@@ -61,7 +72,40 @@ def add_saved_memory(
     'not_explicit'
     >>> db.close()
     """
-    return save_memory(open_call(db, settings, scope), text, said, screen, message_id=message_id)
+    call = open_call(db, settings, scope)
+    if _check_kind(kind) == INSTRUCTION:
+        return _save_instruction(call, text, said, screen, message_id)
+    return save_memory(call, text, said, screen, message_id=message_id)
+
+
+def _check_kind(kind: str) -> str:
+    if kind not in get_args(SavedKind):
+        raise MessageError(f"kind is {kind!r}. It must be one of {', '.join(get_args(SavedKind))}.", fields=("kind",))
+    return kind
+
+
+def _save_instruction(
+    call: Call, text: str, said: str | None, screen: screening.Screen | None, message_id: object
+) -> WriteResult:
+    fact = _read_fact(call.settings, text, said)
+    if isinstance(fact, WriteResult):
+        return fact
+    if not is_recorded(call.settings):
+        return WriteResult(False, None, "disabled")
+    if len(fact) > MOST_CHARS:
+        note = f"it has {len(fact)} characters; an instruction may have {MOST_CHARS}"
+        return WriteResult(False, None, "too_long", notes=(note,))
+    flagged, notes = screening.is_flagged(fact, "memory", screen=screen)
+    new = table_instructions.build_instruction(
+        read_instruction(fact, call.settings),
+        at=call.db.clock(),
+        source=table_instructions.BY_HAND,
+        quarantined=flagged,
+        sources=table_sources.find_sources(call.db, call.scope, message_id),
+    )
+    default = call.settings.privacy_default
+    stored = table_instructions.insert_instruction(call.db, call.scope, new, privacy_default=default)
+    return WriteResult(stored.stored, stored.id, stored.reason, notes=(*stored.notes, *notes))
 
 
 def save_memory(
@@ -140,6 +184,10 @@ def delete_saved_memory(
         return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
     change = table_saved.restore_memory if restore else table_saved.archive_memory
     done = change(call.db, viewer, row_id)
+    if done.reason == "unchanged":
+        change = table_instructions.restore_instruction if restore else table_instructions.archive_instruction
+        instruction = change(call.db, viewer, row_id)
+        return instruction if instruction.stored else done
     memory_files.write_files(call)
     return done
 
@@ -148,11 +196,17 @@ def delete_saved_memory(
 
 
 def list_saved_memories(
-    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+    *,
+    kind: SavedKind = "saved",
+    former: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> list[SavedMemory]:
     """Return all saved memories that the scope may see, oldest first, ties by id; with `former` deleted ones too.
 
     Args:
+        kind: `saved`, or `instruction` for the standing instructions of the scope's person.
         former: with those that were deleted or replaced.
 
     Returns:
@@ -170,11 +224,18 @@ def list_saved_memories(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return read_saved(call.db, look_around(call).viewer, former=bool(former))
+    viewer = look_around(call).viewer
+    if _check_kind(kind) == INSTRUCTION:
+        return _describe(table_instructions.read_items(call.db, viewer, former=bool(former)))
+    return read_saved(call.db, viewer, former=bool(former))
 
 
 def read_saved(db: Database, viewer: Viewer, *, former: bool = False) -> list[SavedMemory]:
     """Return the saved memories that the viewer sees, oldest first; see `list_saved_memories`."""
+    return _describe(table_saved.read_items(db, viewer, former=former))
+
+
+def _describe(items: Sequence[Item | table_instructions.Item]) -> list[SavedMemory]:
     return [
         {
             "id": item.id,
@@ -184,7 +245,7 @@ def read_saved(db: Database, viewer: Viewer, *, former: bool = False) -> list[Sa
             "former": item.is_former,
             "replaced_by": item.superseded_by,
         }
-        for item in table_saved.read_items(db, viewer, former=former)
+        for item in items
     ]
 
 

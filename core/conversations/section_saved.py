@@ -9,10 +9,10 @@ from ..context.context import LITE_SAVED
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
+from ..memories import section_instructions
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from ..text.folding import collapsed
-from ..wishes import section as section_wishes
 from . import table_saved as saved
 from .rules_saved import Saved, choose_saved, name_texts
 
@@ -30,7 +30,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return as many memories as SAVED_CHARS characters hold, oldest first; others are cut."""
-    known = {collapsed(text) for text in section_wishes.build(asked, rows, lists).value}
+    known = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
     stored = sorted(saved.SHOWN.rows_in(rows), key=_moment)
     new = [row for row in stored if collapsed(row.content or "") not in known]
     places = choose_saved(

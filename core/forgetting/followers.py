@@ -12,12 +12,10 @@ from ..calls.call import Call
 from ..conversations import memory_files
 from ..database import rows
 from ..database.sources import CHAT
-from ..memories import table_recalls
+from ..memories import instructions, table_instructions, table_recalls
 from ..messages import table_changes, table_story_rows
 from ..shapes import WriteResult
 from ..text.folding import fold
-from ..wishes import recognition
-from ..wishes import table as wishes_table
 from . import table, table_followers, table_targets, table_words
 from .table_followers import Message
 from .table_rows import Removal
@@ -63,7 +61,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
             connection, db, persona, conversation, row_id, text, role=row.role, queues=flags.recap_on_message
         )
         table_followers.drop_summaries(removal, message)
-        _recognise_wishes(call, removal, row, text)
+        _recognise_instructions(call, removal, row, text)
         removal.note_words(row.message_text)
         removal.counts[CHAT.table.name] += 1
         return WriteResult(True, row_id)
@@ -78,22 +76,22 @@ def _read_message(row: Any) -> Message:
     )  # fmt: skip
 
 
-def _recognise_wishes(call: Call, removal: Removal, row: Any, text: str) -> None:
-    """Store what the message wishes as it reads now, as if it had been said so when it was."""
-    found = recognition.read_wishes(text, call.settings, role=row.role, excluded=bool(row.excluded))
+def _recognise_instructions(call: Call, removal: Removal, row: Any, text: str) -> None:
+    """Store the instructions of the message as it reads now, as if it had been said so when it was."""
+    found = instructions.read_instructions(text, call.settings, role=row.role, excluded=bool(row.excluded))
     if not found:
         return
     facts = table_conversations.find(removal.connection, removal.persona, row.interface_path)
     place = table_conversations.Place(row.audience_id, facts is not None and facts.local_only)
     whose = replace(call.scope, conversation=row.interface_path, participant=row.participant_key)
-    wishes_table.record_wishes(
+    table_instructions.record_instructions(
         removal.connection,
         removal.db,
         whose,
         place,
         [
-            wishes_table.build_wish(wish, at=row.timestamp, sources=[row.id], quarantined=flagged)
-            for wish, flagged in found
+            table_instructions.build_instruction(instruction, at=row.timestamp, sources=[row.id], quarantined=flagged)
+            for instruction, flagged in found
         ],
         privacy_default=call.settings.privacy_default,
     )

@@ -3,7 +3,7 @@
 | made of it | the message is deleted | it says something else |
 |---|---|---|
 | what was captured as said | goes | says it too |
-| wishes, what was saved, items, diary entries that stand on it alone | go | go; wishes are recognised anew |
+| instructions, what was saved, items, diary entries that stand on it alone | go | go; instructions are read anew |
 | items that an operation made of others too | go, made anew | are put away, made anew |
 | others that stand on others too | stay, without it | stay |
 | scene recaps, running recap | go, made anew | made anew |
@@ -37,7 +37,7 @@ from .table_rows import AT_ONCE, Removal
 CHANGED = "changed"
 """Why messages are consolidated anew."""
 _MADE = ("model", "extract")
-_TAKES_PLACE = ("wish", "saved")
+_TAKES_PLACE = ("instruction", "saved")
 """Kinds of items that take the place of others: without them the others hold again."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
@@ -91,7 +91,7 @@ def remove_followers(removal: Removal, message: Message) -> None:
 
 
 def change_followers(removal: Removal, message: Message, text: str) -> None:
-    """Bring what was made of a message in step with what it says now; wishes are the caller's to recognise anew."""
+    """Bring what was made of a message in step with what it says now; the caller reads the instructions anew."""
     key = message.conversation
     if table_stories.is_told(removal, key):
         table_stories.renew_parts(removal, key, message.row_id)
@@ -99,10 +99,12 @@ def change_followers(removal: Removal, message: Message, text: str) -> None:
     _drop_from_short_term(removal, message, text)
     _change_entries(removal, message, text)
     standing = _find_items(removal, message)
-    said = [each for each in standing if each.is_said and each.kind != "wish" and not each.others]
+    said = [each for each in standing if each.is_said and each.kind != "instruction" and not each.others]
     gone = [each for each in standing if each not in said and not each.others]
     away = [each for each in standing if each.others and each.is_made]
-    _leave_source(removal, [each for each in standing if each.others and not each.is_made and each.kind == "wish"])
+    _leave_source(
+        removal, [each for each in standing if each.others and not each.is_made and each.kind == "instruction"]
+    )
     _reword(removal, [each.id for each in said], text)
     _remove(removal, gone)
     _put_away(removal, away)

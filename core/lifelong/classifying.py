@@ -27,7 +27,7 @@ def classify_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Give up to 1,000 items another kind or importance in one transaction; a standing wish stays one.
+    """Give up to 1,000 items another kind or importance in one transaction; a standing instruction stays one.
 
     Args:
         ids, conf_uid, operator: as for `delete_items`.

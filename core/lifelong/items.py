@@ -257,7 +257,7 @@ def _read_kinds(kinds: object) -> tuple[str, ...]:
     if kinds is None:
         return ()
     words = [kinds] if isinstance(kinds, str) or not isinstance(kinds, Iterable) else kinds
-    return tuple(dict.fromkeys(rules.kind_of(each, also=(rules.WISH,)) for each in words))
+    return tuple(dict.fromkeys(rules.kind_of(each, also=(rules.INSTRUCTION,)) for each in words))
 
 
 def _read_participants(participant: Iterable[str] | str | None) -> tuple[str, ...]:

@@ -81,7 +81,8 @@ def prune_ltm(
 ) -> Pruned:
     """Archive the long-term items of the persona that are too old or too unimportant, and return how many.
 
-    Pinned items, saved ones, wishes, those of PRUNE_PROTECT_IMPORTANCE and what stood in a prompt within that age stay.
+    Pinned items, saved ones, instructions, those of PRUNE_PROTECT_IMPORTANCE and what stood in a prompt within that
+    age stay.
 
     Args:
         conf_uid: the persona; the scope's by default.

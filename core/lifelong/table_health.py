@@ -11,7 +11,7 @@ from sqlalchemy import Integer, and_, bindparam, exists, func, or_, select
 from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.schema import audiences, conversations, memories, memory_recalls
-from ..memories.rules import WISH
+from ..memories.rules import INSTRUCTION
 from ..memories.table_reading import is_there
 from .table_pruning import expired
 
@@ -54,10 +54,10 @@ def _number(db: Database, statement: Any, values: dict[str, Any]) -> int:
 
 
 def count_exact_duplicates(db: Database, persona: str) -> int:
-    """Return how many items say what another one of their audience and participant says; wishes are no copies."""
+    """Return how many items say what another one of their audience and participant says; not instructions."""
     groups = (
         select((func.count() - 1).label("more"))
-        .where(_MINE, *is_there(), _C.kind != WISH)
+        .where(_MINE, *is_there(), _C.kind != INSTRUCTION)
         .group_by(_C.audience_id, _C.participant_key, _C.content_hash)
         .having(func.count() > 1)
         .subquery()
@@ -67,7 +67,7 @@ def count_exact_duplicates(db: Database, persona: str) -> int:
 
 _NEWEST = (
     select(_C.id, _C.audience_id, _C.participant_key, _C.content_hash, _C.text_folded)
-    .where(_MINE, *is_there(), _C.kind != WISH)
+    .where(_MINE, *is_there(), _C.kind != INSTRUCTION)
     .order_by(_C.timestamp.desc(), _C.id.desc())
     .limit(bindparam("most", type_=Integer()))
 )

@@ -21,7 +21,7 @@ from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..memories import table_history, table_sources
 from ..memories import table_reading as items
-from ..memories.rules import SAVED, WISH
+from ..memories.rules import INSTRUCTION, SAVED
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import Seen
 from ..shapes import WriteResult
@@ -176,13 +176,13 @@ def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
 
 
 def classify(db: Database, seen: Seen, ids: Sequence[int], *, kind: str | None, importance: float | None) -> BulkResult:
-    """Give items another kind or importance; standing wishes and those that are so already do not count."""
+    """Give items another kind or importance; standing instructions and those that are so already do not count."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
         changed = []
         for row in rows:
             other_kind = kind is not None and row.kind != kind
-            if row.kind != WISH and (other_kind or importance not in (None, float(row.importance))):
+            if row.kind != INSTRUCTION and (other_kind or importance not in (None, float(row.importance))):
                 changed.append(row.id)
         values: dict[str, Any] = {"updated_at": db.clock()}
         values |= {} if kind is None else {"kind": kind}

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..admin.validation import describe_problem
 from ..errors import MessageError
-from ..memories.rules import KINDS, WISH
+from ..memories.rules import INSTRUCTION, KINDS
 from ..text.hints import hint_name
 
 TEXT_CHARS = 1_000_000
@@ -28,10 +28,10 @@ NUMBER_FIELDS = ("max_chars", "limit", "offset")
 LIST_FIELDS = ("tags",)
 
 Kind = Literal[
-    "all", "saved", "wish", "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood",
-    "chat",
+    "all", "saved", "instruction", "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions",
+    "Mood", "chat",
 ]  # fmt: skip
-assert {"all", WISH, *KINDS} == set(Kind.__args__)  # type: ignore[attr-defined]
+assert {"all", INSTRUCTION, *KINDS} == set(Kind.__args__)  # type: ignore[attr-defined]
 
 Id = Annotated[str, Field(pattern=r"^[0-9]{1,19}$", description="Id of a memory, as memory_list gives it.")]
 Time = Annotated[str, Field(max_length=64, description="ISO 8601, such as 2026-03-10 or 2026-03-10T12:00:00Z.")]
@@ -74,7 +74,7 @@ class ListArguments(Arguments):
     """Of memory_list."""
 
     kind: Kind = Field(
-        "all", description="saved: asked to be remembered. wish: wished once and for all. all: everything."
+        "all", description="saved: asked to be remembered. instruction: a standing instruction. all: everything."
     )
     limit: int = Field(PAGE, ge=1, le=MOST_HITS, description="Most memories of this page.")
     offset: int = Field(0, ge=0, le=2**31 - 1, description="How many to pass over: next_offset of the page before.")

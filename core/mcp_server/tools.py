@@ -12,12 +12,10 @@ from ..ai_diary import archive_diary_entry, edit_diary_entry
 from ..chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from ..conversations import add_saved_memory
 from ..errors import ItemNotFoundError, MessageError
-from ..lifelong import delete_items, edit_item, get_item, search_items
-from ..memories.rules import WISH
+from ..lifelong import delete_items, edit_item, search_items
 from ..shapes import Hit, WriteResult
 from ..synth_core_memory import search_memories
 from ..transcripts.turns import finish_turn
-from ..wishes import change_wish
 from . import answers, arguments
 from .block import build_block
 from .speaker import Speaker
@@ -144,10 +142,8 @@ def update(speaker: Speaker, asked: arguments.UpdateArguments) -> answers.WriteA
 
 
 def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | None:
-    """Change a memory; a wish gets a new id with it. None where there is no such memory."""
+    """Change a memory; None where there is no such memory."""
     try:
-        if get_item(row_id, **speaker.asking)["kind"] == WISH:
-            return _or_none(change_wish(row_id, text, **speaker.asking))
         return edit_item(row_id, text, editor="mcp", **speaker.asking)
     except ItemNotFoundError:
         return None
@@ -197,8 +193,8 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "memory_context",
             "Memory for a message",
-            "Return what is remembered that belongs to a message: recent lines, memories, wishes, summaries, as one "
-            "text. Call it once before you answer a message.",
+            "Return what is remembered that belongs to a message: recent lines, memories, instructions, summaries, as "
+            "one text. Call it once before you answer a message.",
             arguments.ContextArguments,
             find_context,
             reads_only=True,

@@ -18,8 +18,8 @@ KINDS = (
 SAVED = "saved"
 """Kind of what a person asked to remember."""
 DEFAULT_KIND = "KeyFacts"
-WISH = "wish"
-"""Kind of the items of `wishes`: they can be looked for, and are made there alone."""
+INSTRUCTION = "instruction"
+"""Kind of the standing instructions: they can be looked for, and only `add_saved_memory` and messages make them."""
 Tier = Literal["long_term", "session"]
 TIERS = ("long_term", "session")
 DEFAULT_IMPORTANCE = 0.5
@@ -31,7 +31,7 @@ _FIELDS = (
     "provenance", "source_message_ids", "author", "source", "response_text", "local_only", "label",
 )  # fmt: skip
 _TEXTS = ("text", "content")
-_FORMS = {fold(kind): kind for kind in (*KINDS, WISH)}
+_FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:

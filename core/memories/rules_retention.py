@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from ..errors import MessageError
-from .rules import WISH
+from .rules import INSTRUCTION
 
 PruneMode = Literal["any", "all"]
 """any: too old or too unimportant. all: both."""
 PRUNE_MODES = ("any", "all")
 LEAST_TTL_SECONDS = 60
-KEPT_KINDS = ("saved", WISH)
+KEPT_KINDS = ("saved", INSTRUCTION)
 """Kinds that a person asked for: nothing prunes them."""
 PHRASE_BONUS = 0.2
 FULL_LENGTH_CHARS = 400

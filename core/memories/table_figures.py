@@ -13,7 +13,7 @@ from sqlalchemy import Integer, and_, bindparam, case, func, or_, select
 from ..database.dialects import Key, Time
 from ..database.engine import Database
 from ..database.schema import memories, memory_recalls
-from .rules import WISH
+from .rules import INSTRUCTION
 from .table_reading import is_there
 
 _C, _R = memories.c, memory_recalls.c
@@ -181,7 +181,7 @@ _IS_STALE = (
     *is_there(),
     _C.tier == "long_term",
     _C.pinned == 0,
-    _C.kind != WISH,
+    _C.kind != INSTRUCTION,
     _C.timestamp <= _SINCE,
     or_(_R.last_recalled_at.is_(None), _R.last_recalled_at <= _SINCE),
 )
@@ -209,7 +209,7 @@ _COPIES = func.count().label("copies")
 _FIRST = func.min(_C.id).label("first")
 _COPIED = (
     select(_FIRST, _COPIES)
-    .where(_MINE, *is_there(), _C.kind != WISH)
+    .where(_MINE, *is_there(), _C.kind != INSTRUCTION)
     .group_by(_C.audience_id, _C.participant_key, _C.content_hash)
     .having(func.count() > 1)
     .order_by(_COPIES.desc(), _FIRST)

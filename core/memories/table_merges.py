@@ -23,7 +23,7 @@ from ..tags import table as tags
 from ..text.hits import stored_tags
 from . import table as memories
 from .new_item import NewMemory
-from .rules import WISH, Merging, merge_items
+from .rules import INSTRUCTION, Merging, merge_items
 
 _C = table.c
 _COLUMNS = (
@@ -31,7 +31,7 @@ _COLUMNS = (
     _C.source_message_ids, _C.metadata, _C.timestamp, _C.expires_at,
 )  # fmt: skip
 STILL = "saved"
-"""Kind whose time is that of the wish to save: it does not change when the same is said again."""
+"""Kind whose time is that of the request to save: it does not change when the same is said again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _there(
     new: Iterable[tuple[int, NewMemory]],
 ) -> Callable[[NewMemory], int | None]:
     """Return a function that tells the item that says the same as another one."""
-    where = [*memories.active(scope, audience_id, db.clock()), _C.kind != WISH]  # wishes are made and end elsewhere
+    where = [*memories.active(scope, audience_id, db.clock()), _C.kind != INSTRUCTION]  # made and ended elsewhere
     newest = (_C.timestamp.desc(), _C.id.desc())
     equal: dict[bytes, int] = {}
     for part in chunks(sorted({memory.digest for _, memory in new}), 500):

@@ -22,15 +22,15 @@ from ..database.sources import CHAT
 from ..errors import StoreWriteError
 from ..index import entries as index_entries
 from ..index import table as index_table
+from ..memories import table_instructions
+from ..memories.rules_instructions import Instruction
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
-from ..wishes import table as wishes_table
-from ..wishes.rules import Wish
 from . import table_hidden, table_story_rows
 from .new_message import SAME_WITHIN, NewMessage
 
-Wishes = Sequence[tuple[Wish, bool]]
-"""What a message wishes once and for all, each wish with whether it was flagged."""
+Instructions = Sequence[tuple[Instruction, bool]]
+"""The standing instructions of a message, each with whether it was flagged."""
 
 _DUPLICATE_KEY = frozenset({1062, 1586})
 
@@ -54,7 +54,7 @@ def insert_message(
     *,
     privacy_default: str,
     queues: bool = False,
-    wishes: Wishes = (),
+    instructions: Instructions = (),
     row_id: int | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:
@@ -65,7 +65,7 @@ def insert_message(
 
     def work(connection: Connection) -> WriteResult:
         place = _insert_one(connection, db, own, message, row_id, privacy_default)
-        record_wishes(connection, db, own, place, row_id, message, wishes, privacy_default)
+        record_instructions(connection, db, own, place, row_id, message, instructions, privacy_default)
         if is_late(db, own.persona, message, row_id):
             raise UndoError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
         if also is not None:
@@ -87,23 +87,26 @@ def insert_message(
     raise AssertionError
 
 
-def record_wishes(
+def record_instructions(
     connection: Connection,
     db: Database,
     scope: Scope,
     place: table_conversations.Place,
     row_id: int,
     message: NewMessage,
-    wishes: Wishes,
+    instructions: Instructions,
     privacy_default: str,
-    holding: wishes_table.Holding | None = None,
+    holding: table_instructions.Holding | None = None,
 ) -> None:
-    """Store what a message wishes once and for all, in its transaction, which keeps in `holding` what it has read."""
+    """Store the standing instructions of a message, in its transaction, which keeps in `holding` what it has read."""
     whose = replace(scope, participant=message.participant)
     made = [
-        wishes_table.build_wish(wish, at=message.at, sources=[row_id], quarantined=flagged) for wish, flagged in wishes
+        table_instructions.build_instruction(each, at=message.at, sources=[row_id], quarantined=flagged)
+        for each, flagged in instructions
     ]
-    wishes_table.record_wishes(connection, db, whose, place, made, privacy_default=privacy_default, holding=holding)
+    table_instructions.record_instructions(
+        connection, db, whose, place, made, privacy_default=privacy_default, holding=holding
+    )
 
 
 THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))

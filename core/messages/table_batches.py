@@ -14,9 +14,9 @@ from ..database.bulk import chunks
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database
 from ..database.schema import chat_history_cache
+from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
-from ..wishes.table import Holding
 from . import table as messages_table
 from .new_message import SAME_WITHIN, NewMessage
 
@@ -56,7 +56,7 @@ def insert_messages(
     privacy: Mapping[str, Privacy] | None = None,
     beside: Sequence[T] = (),
     write_beside: WriteBeside[T] | None = None,
-    wishes: Sequence[messages_table.Wishes] = (),
+    instructions: Sequence[messages_table.Instructions] = (),
 ) -> list[WriteResult]:
     """Store messages of any conversations, and return for each what became of it, in the order given."""
     results: list[WriteResult] = []
@@ -64,7 +64,7 @@ def insert_messages(
         ids = db.ids.take(len(part))
         these = slice(len(results), len(results) + len(part))
         results += _insert_part(
-            db, scope, part, ids, privacy_default, privacy or {}, beside[these], write_beside, wishes[these]
+            db, scope, part, ids, privacy_default, privacy or {}, beside[these], write_beside, instructions[these]
         )
     return results
 
@@ -78,7 +78,7 @@ def _insert_part(
     privacy: Mapping[str, Privacy],
     beside: Sequence[T],
     write_beside: WriteBeside[T] | None,
-    wishes: Sequence[messages_table.Wishes],
+    instructions: Sequence[messages_table.Instructions],
 ) -> list[WriteResult]:
     done: dict[int, WriteResult] = {}
 
@@ -107,13 +107,13 @@ def _insert_part(
         if write_beside is not None:
             lies = dict(zip(ids, beside, strict=False))
             write_beside(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
-        wished = {row_id: some for row_id, some in zip(ids, wishes, strict=False) if some}
+        by_row = {row_id: some for row_id, some in zip(ids, instructions, strict=False) if some}
         holding: Holding = {}
         for row_id, message, place in ready:
-            if row_id in wished:
+            if row_id in by_row:
                 own = messages_table.build_scope(scope, message.conversation)
-                messages_table.record_wishes(
-                    connection, db, own, place, row_id, message, wished[row_id], privacy_default, holding
+                messages_table.record_instructions(
+                    connection, db, own, place, row_id, message, by_row[row_id], privacy_default, holding
                 )
         return [done[at] for at in range(len(part))]
 

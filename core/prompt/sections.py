@@ -13,18 +13,18 @@ from ..context.section_base import Asked, Built, Section, StoredRows
 from ..conversations import section_recent as section_conversations
 from ..conversations import section_saved
 from ..database.row_shapes import Branch
+from ..memories import section_instructions
 from ..relationships import section as section_relationship
 from ..shapes import LeftOut
 from ..short_term import section as section_short_term
 from ..stories.recaps import section as section_recaps
 from ..stories.running import section as section_running
-from ..wishes import section as section_wishes
 from .guard import Guard
 
 SECTIONS: tuple[Section, ...] = (
     section_short_term,
     section_conversations,
-    section_wishes,
+    section_instructions,
     section_saved,
     section_relationship,
     section_recaps,

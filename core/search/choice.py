@@ -332,7 +332,7 @@ def _deduped(search: Search, pairs: Sequence[Pair], ranked: dict[Place, Row]) ->
         if c.score > same.score:
             same.score = c.score
             if ranked:
-                # A wish has no neighbours; the message it was said in has, and they tell more of both.
+                # An instruction has no neighbours; the message it was said in has, and they tell more of both.
                 ranked[same.source, same.id] = ranked[c.source, c.id]
     return kept, copies
 

@@ -48,10 +48,10 @@ class ImportResult:
     """Rows with a blank text."""
     story: dict[str, int] = field(default_factory=dict)
     """What came with the messages: `alternatives`, `recaps`, `scenes`, `running_recaps`, with how many."""
-    wishes: int = 0
-    """Wishes recognised in the messages that were imported (RECORD_WISHES); a newer one takes an older one's place."""
-    wish_texts: tuple[tuple[str, str], ...] = ()
-    """Of an export, the first 50 of them: who wishes, and what."""
+    instructions: int = 0
+    """Standing instructions in the messages that were imported (RECORD_WISHES)."""
+    instruction_texts: tuple[tuple[str, str], ...] = ()
+    """Of an export, the first 50 of them: who gives them, and the texts."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Why else messages were not stored, such as `privacy`, with how many; of an export in a dry run too."""
     errors: tuple[Problem, ...] = ()
@@ -79,7 +79,7 @@ class ImportResult:
         made = {name: getattr(self, name) for name in self.__dataclass_fields__}
         made["errors"] = [_shown(problem) for problem in self.errors]
         made["conversations"] = self.conversations[:MAX_LISTED]
-        made["wish_texts"] = [list(pair) for pair in self.wish_texts]
+        made["instruction_texts"] = [list(pair) for pair in self.instruction_texts]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in made.items()}
 
 
@@ -234,7 +234,7 @@ def _with_outcome(result: ImportResult, outcome: Outcome) -> ImportResult:
         imported=counts["stored"],
         duplicates=counts["duplicate"],
         story={name: count for name, count in outcome.story.items() if count},
-        wishes=outcome.wishes,
+        instructions=outcome.instructions,
         left_out={reason: n for reason, n in sorted(counts.items()) if reason not in ("stored", "duplicate")},
         errors=tuple(errors),
         error_count=result.error_count + len(refused),
@@ -272,8 +272,8 @@ def _import_export(
         service=counts["service"],
         memories=memories,
         story={"alternatives": outcome.alternatives} if outcome.alternatives else {},
-        wishes=outcome.wishes,
-        wish_texts=tuple(outcome.wish_texts),
+        instructions=outcome.instructions,
+        instruction_texts=tuple(outcome.instruction_texts),
         left_out=dict(sorted(left.items())),
         errors=(*result.errors, *refused)[:MAX_LISTED],
         error_count=result.error_count + outcome.refused_count,

@@ -14,16 +14,16 @@ from ..calls.call import Call
 from ..database import readers
 from ..database.dialects import from_microseconds
 from ..errors import MessageError, StoreError, TransferError
+from ..memories import instructions as standing
 from ..messages import new_message, table_batches, table_hidden
 from ..messages.new_message import NewMessage
-from ..messages.table import Wishes
+from ..messages.table import Instructions
 from ..messages.table_hidden import Place, Row
 from ..scope import Privacy, Scope
 from ..shapes import PERSONA_SENDER, WriteResult
 from ..stories import table_imported
 from ..stories.recaps import rules_hiding
 from ..stories.table_imported import Beside
-from ..wishes import recognition
 from . import lines
 from .places import Places
 from .records import Header, Problem, Reader, Record, said_without_thoughts
@@ -93,8 +93,8 @@ class Outcome:
     """Rows the store refuses."""
     story: Counter[str] = field(default_factory=Counter)
     """What was stored beside messages: `alternatives`, `recaps`, `scenes`, `running_recaps`."""
-    wishes: int = 0
-    """Wishes recognised in the messages stored."""
+    instructions: int = 0
+    """Standing instructions recognised in the messages stored."""
     stopped_after_row: int | None = None
     places: list[tuple[int, int]] = field(default_factory=list)
     """(position in the file, row id) of the messages that are stored, where the order of the file is kept."""
@@ -109,7 +109,7 @@ class Outcome:
                 self.story["alternatives"] += len(each.beside.alternatives)
                 self.story["recaps"] += each.beside.recap is not None and each.beside.recap.memory is not None
                 self.story["scenes"] += each.beside.scene is not None
-                self.wishes += len(each.wishes)
+                self.instructions += len(each.instructions)
 
 
 class _Ready(NamedTuple):
@@ -117,7 +117,7 @@ class _Ready(NamedTuple):
 
     message: NewMessage
     beside: Beside
-    wishes: Wishes
+    instructions: Instructions
     row: int
     at_index: int
     """Position in the file, as `Record.index`."""
@@ -141,7 +141,7 @@ def store_messages(call: Call, plan: Plan, progress: Progress | None, should_sto
             told, along = [each.message for each in batch], [each.beside for each in batch]
             written = table_batches.insert_messages(
                 call.db, call.scope, told, privacy_default=call.settings.privacy_default, privacy=privacy, beside=along,
-                write_beside=table_imported.insert_beside, wishes=[each.wishes for each in batch],
+                write_beside=table_imported.insert_beside, instructions=[each.instructions for each in batch],
             )  # fmt: skip
             outcome.add(batch, written, keeps_order=in_order)
             row = batch[-1].row
@@ -178,8 +178,8 @@ def _read_messages(call: Call, plan: Plan, reader: Reader, refused: list[Problem
         if made is not None:
             is_bot = "bot" in (made.metadata or {})
             told = "" if is_bot else made.text
-            wishes = recognition.read_wishes(told, call.settings, role=made.role, excluded=made.excluded)
-            yield _Ready(made, record.beside, wishes, record.row, record.index, position)
+            instructions = standing.read_instructions(told, call.settings, role=made.role, excluded=made.excluded)
+            yield _Ready(made, record.beside, instructions, record.row, record.index, position)
 
 
 def _read_message(

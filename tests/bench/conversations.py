@@ -23,7 +23,7 @@ from core.calls import defaults
 from core.database.engine import Database
 from core.database.rows import read_list
 from core.database.schema import chat_history_cache, memories
-from core.memories.rules import WISH
+from core.memories.rules import INSTRUCTION
 from core.scope import Scope
 from core.semantic import embed_rows
 from core.transfer.imports import import_file
@@ -129,7 +129,7 @@ class Imported:
         rows = self.db.read(select(c.id, c.message_id).where(c.persona_id == self.persona), source="chat_history_cache")
         self.turn_of_row = {row[0]: row[1] for row in rows}
         m = memories.c
-        kept = select(m.id, m.content, m.source_message_ids).where(m.persona_id == self.persona, m.kind == WISH)
+        kept = select(m.id, m.content, m.source_message_ids).where(m.persona_id == self.persona, m.kind == INSTRUCTION)
         for row in self.db.read(kept, source="memories"):
             turn = self.turn_of_row[read_list(row.source_message_ids)[0]]
             self.turn_of_wish[row.id] = self.turn_of_wish_text[row.content] = turn

@@ -81,8 +81,6 @@ from core.transfer.items import rows as item_rows
 from core.transfer.items.reader import Rows
 from core.transfer.items.sources import File
 from core.upkeep import check as checking
-from core.wishes import rules as wishes
-from core.wishes.recognition import load_wish_words
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 SPEECH = ("en", "de", "es", "ja", "zh", "ru", "ar", "th")
@@ -109,9 +107,9 @@ _ARGUMENT = (CoreError, TypeError, ValueError)
 
 
 @lru_cache(maxsize=1)
-def _known() -> tuple[Any, Any, Any]:
-    """Return phrases, words of wishes and patterns of refusals, loaded once."""
-    return load_phrases(("en", "de")), load_wish_words("from now on call me x", ("en", "de")), refused_patterns()
+def _known() -> tuple[Any, Any]:
+    """Return phrases and patterns of refusals, loaded once."""
+    return load_phrases(("en", "de")), refused_patterns()
 
 
 @lru_cache(maxsize=1)
@@ -120,7 +118,7 @@ def _vocabulary() -> Vocabulary:
 
 
 def _patterns() -> tuple[str, ...]:
-    made: tuple[str, ...] = _known()[2]
+    made: tuple[str, ...] = _known()[1]
     return made
 
 
@@ -133,10 +131,6 @@ def _question(value: str) -> object:
 
 def _extract_tags(value: str) -> object:
     return tags.extract(value, vocabulary=_vocabulary(), limit=5, languages=("en", "de"), fuzzy_score=90)
-
-
-def _wishes(value: str) -> object:
-    return wishes.find_wishes(value, load_wish_words(value, ("en", "de", "ja")))
 
 
 def _remember(value: str) -> object:
@@ -232,8 +226,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("Markdown files", _markdown),
     Target("tags of a text", _extract_tags),
     Target("questions", _question),
-    Target("wishes", _wishes),
-    Target("wishes to remember", _remember),
+    Target("requests to remember", _remember),
     Target("languages", lambda value: (languages.language_of(value), question_words.is_question(value, SPEECH))),
     Target("extracts", lambda value: (extracts.build_extract([value]), running_parts.split_sentences(value))),
     Target("items", _items),

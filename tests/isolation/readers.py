@@ -29,7 +29,6 @@ from core import (
     tokens,
     transfer,
     values,
-    wishes,
 )
 from core.errors import CoreError
 from core.history_engine import HistoryEngine
@@ -203,13 +202,12 @@ _reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_histo
        about=True)  # fmt: skip
 _reads("core.lifelong.health", lambda p, **by: lifelong.health(check_index=False, **by))
 
-# Wishes and relationships
+# Relationships
 
 _reads("core.values.find_values", lambda p, **by: values.find_values([values.ValueName(("notes",), "file")], **by))
 _reads("core.values.list_values", lambda p, **by: [values.list_values((), kind, **by) for kind in ("entry", "file")])
 _reads("core.values.search_values", lambda p, **by: values.search_values(f"the {COMMON} sleeps", **by))
 _reads("core.values.list_value_namespaces", lambda p, **by: values.list_value_namespaces(**by))
-_reads("core.wishes.list_wishes", lambda p, **by: wishes.list_wishes(everyone=True, former=True, **by))
 _reads("core.relationships.get", lambda p, **by: relationships.get(p.participant, **by), "persona", about=True)
 _reads("core.relationships.history", lambda p, **by: relationships.history(p.participant, **by), "persona", about=True)
 _reads("core.relationships.list_recent", lambda p, **by: relationships.list_recent(500, **by), "persona")
@@ -293,7 +291,6 @@ WRITERS = {
     "core.transfer": "import_items import_values",
     "core.transfer.imports": "import_file",
     "core.values": "change_values delete_expired_values",
-    "core.wishes": "add_wish change_wish delete_wish restore_wish",
     "core.db": "forget insert_memory",
     "core.forgetting": "delete_quarantined",
     "core.semantic": "drop_vectors embed_rows",

@@ -418,7 +418,7 @@ def test_server_in_direct_shows_a_persons_own_words_and_no_more(world: World) ->
 
 
 def _foreign_writes() -> list[Any]:
-    from core import stories, wishes
+    from core import stories
 
     def row(place: Place) -> int:
         return place.rows.get("chat_history_cache", 1)
@@ -433,8 +433,6 @@ def _foreign_writes() -> list[Any]:
         lambda p, by: lifelong.delete_items([p.rows["memories"]], **by),
         lambda p, by: lifelong.retag_items([p.rows["memories"]], tags=["other"], **by),
         lambda p, by: conversations.delete_saved_memory(p.rows["saved"], **by),
-        lambda p, by: wishes.change_wish(p.rows["saved"], "changed", **by),
-        lambda p, by: wishes.delete_wish(p.rows["saved"], **by),
         lambda p, by: stories.set_data(row(p), "memory", "changed", **by),
         lambda p, by: stories.edit_memory(row(p), "changed", **by),
         lambda p, by: stories.add_alternative(row(p), "changed", **by),

@@ -15,7 +15,7 @@ import typer.main
 from sqlalchemy import text
 
 import core.cli
-from core import ai_diary, chat_history_cache, conversations, lifelong, privacy, short_term, wishes
+from core import ai_diary, chat_history_cache, conversations, lifelong, privacy, short_term
 from core.cli.app import app as cli_app
 from core.config import Settings
 from core.database.engine import Database
@@ -229,7 +229,7 @@ def test_f17_no_prompt_and_no_list_holds_a_half(turning: Database) -> None:
     conversations.close_conversation(here, lambda messages: answer, wait=True, **by)
     turn = [{"content": f"{COMMON} {words[5]}", "sender_id": "ann"}]
     short_term.write_turn(None, "ok", user="tg/ann", channel=here, server="s1", messages=turn, at=NOW, **by)
-    wishes.add_wish(f"Please greet me with {words[0]}", **by)
+    conversations.add_saved_memory(f"Please greet me with {words[0]}", kind="instruction", **by)
     asked = {**message(f"the {COMMON}", "tg/other", who="Bob"), "server_id": "s1"}
     done, failed = threading.Event(), []
 

@@ -28,7 +28,6 @@ from core import (
     stories,
     synth_tagging,
     values,
-    wishes,
 )
 from core.config import Settings
 from core.database.engine import Database
@@ -224,7 +223,9 @@ class World:
         text = self.text("stored_values", o)
         new = values.NewValue(("notes", self.canary("stored_values", o)), "file", text, text=text)
         values.change_values(lambda change: change.put([new, replace(new, namespace=("notes",))]), **own)
-        wishes.add_wish(f"Please always greet me with {self.canary('memories', o)}.", **own)
+        conversations.add_saved_memory(
+            f"Please always greet me with {self.canary('memories', o)}.", kind="instruction", **own
+        )
 
     def _plant_moment(self, place: Place) -> None:
         o, own, key = place.origin, self._by(place.scope), place.conversation

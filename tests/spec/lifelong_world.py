@@ -61,8 +61,12 @@ class Life:
         return int(done.ids[0])
 
     def rows(self, *where: Any, **columns: Any) -> list[Any]:
-        """Return the items of the persona; wishes, which are made by themselves, left out."""
-        asked = [MEMORIES.c.kind != "wish", *where, *(MEMORIES.c[name] == value for name, value in columns.items())]
+        """Return the items of the persona; without instructions, which are made by themselves."""
+        asked = [
+            MEMORIES.c.kind != "instruction",
+            *where,
+            *(MEMORIES.c[name] == value for name, value in columns.items()),
+        ]
         return rows_of(self.db, MEMORIES, self.persona, *asked)
 
     def holding(self) -> list[Any]:

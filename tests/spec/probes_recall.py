@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import llm
+from core import conversations, llm
 from core.calls import defaults
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
@@ -12,7 +12,6 @@ from core.errors import ConfigError
 from core.index import held_vectors
 from core.llm import embedder as embedders
 from core.semantic import embed_rows
-from core.wishes import add_wish
 from tests.spec.probes import probe
 from tests.spec.stage import HERE, Stage
 from tests.store.embedder import Grams
@@ -30,7 +29,9 @@ def _record_wishes(stage: Stage, value: Any) -> object:
 @probe(1, 2)
 def _wishes_in_prompt(stage: Stage, value: Any) -> object:
     for text in ("Call me Jo", "I am vegan", "I don't drink coffee"):
-        add_wish(text, db=stage.db, settings=Settings(), scope=stage.scope(HERE, participant="tg/ann"))
+        conversations.add_saved_memory(
+            text, kind="instruction", db=stage.db, settings=Settings(), scope=stage.scope(HERE, participant="tg/ann")
+        )
     return len(stage.context("hello", WISHES_IN_PROMPT=value)["standing_wishes"])
 
 

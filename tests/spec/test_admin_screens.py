@@ -166,7 +166,7 @@ def test_l35_new_screens_show_nothing_of_another_persona(operator: Operator, sta
 
 
 def _list_wishes(stage: Stage) -> dict[int, str | None]:
-    found = Life(stage).search_items(kinds=["wish"], operator=True)["items"]
+    found = Life(stage).search_items(kinds=["instruction"], operator=True)["items"]
     return {item["id"]: item["participant"] for item in found}
 
 

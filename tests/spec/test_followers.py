@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, wishes
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong
 from core.config import Settings
 from core.database.registry import REGISTRY
 from core.database.schema_base import metadata
@@ -55,7 +55,7 @@ def everything(stage: Stage, said: int, **more: Any) -> None:
         message_id=said,
         **named,
     )
-    wishes.add_wish(f"Never mention {CANARY}", message_id="m1", **named)
+    conversations.add_saved_memory(f"Never mention {CANARY}", kind="instruction", message_id="m1", **named)
     lifelong.add_facts_with_meta([f"Ann dreams of {CANARY}"], message_id=said, **named)
     ai_diary.add_diary_entry(f"Ann spoke of {CANARY}.", f"{CANARY}!", message_id="m1", **named)
     ai_diary.add_diary_entry("A quiet day.", user_message=JOB, **named)
@@ -120,25 +120,30 @@ def test_p69_an_edit_leaves_neither_a_summary_nor_a_word_of_before(stage: Stage)
     assert left(stage) == set()
 
 
+def instructions(stage: Stage, **more: Any) -> list[str]:
+    found = conversations.list_saved_memories(kind="instruction", **more, **by(stage))
+    return [each["text"] for each in found]
+
+
 def test_p69_an_edited_wish_is_no_wish_any_more(stage: Stage) -> None:
     said = stage.say("I'm vegetarian.")
-    assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["I'm vegetarian."]
+    assert instructions(stage) == ["I'm vegetarian."]
     chat_history_cache.edit_chat_message(said, "I was vegetarian once, as a joke.", **by(stage))
-    assert wishes.list_wishes(former=True, **by(stage)) == []
+    assert instructions(stage, former=True) == []
     chat_history_cache.edit_chat_message(said, "I'm vegetarian.", **by(stage))
     chat_history_cache.edit_chat_message(said, "I'm not vegetarian, typo", **by(stage))
-    assert wishes.list_wishes(former=True, **by(stage)) == []
+    assert instructions(stage, former=True) == []
     chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
-    assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["Call me Jo"]
+    assert instructions(stage) == ["Call me Jo"]
     assert stage.context("hello", path="tg/77")["standing_wishes"] == ["Call me Jo"]
 
 
 def test_p69_what_a_deleted_wish_took_the_place_of_holds_again(stage: Stage) -> None:
     stage.say("Call me Jo", minutes=50)
     later = stage.say("Call me Kim", minutes=40)
-    assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["Call me Kim"]
+    assert instructions(stage) == ["Call me Kim"]
     chat_history_cache.delete_chat_message(later, **by(stage))
-    assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["Call me Jo"]
+    assert instructions(stage) == ["Call me Jo"]
 
 
 def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None:
@@ -146,10 +151,10 @@ def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None
     for row in (first, second):
         silently_record_memory("I like kale", message_id=row, **by(stage))
     chat_history_cache.delete_chat_message(first, **by(stage))
-    assert len(wishes.list_wishes(**by(stage))) == 1
+    assert len(instructions(stage)) == 1
     assert search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
     chat_history_cache.delete_chat_message(second, **by(stage))
-    assert wishes.list_wishes(former=True, **by(stage)) == []
+    assert instructions(stage, former=True) == []
     assert not search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
 
 
@@ -190,7 +195,7 @@ def test_p69_a_message_id_that_is_none_is_refused_and_nothing_is_stored(stage: S
         lambda: silently_record_memory("tea", message_id=given, **by(stage)),
         lambda: insert_memory("tea", None, None, [], stage.scope(HERE), message_id=given, db=stage.db),
         lambda: conversations.add_saved_memory("tea", message_id=given, **by(stage)),
-        lambda: wishes.add_wish("tea", message_id=given, **by(stage)),
+        lambda: conversations.add_saved_memory("tea", kind="instruction", message_id=given, **by(stage)),
         lambda: ai_diary.add_diary_entry("tea", message_id=given, **by(stage)),
         lambda: lifelong.add_facts_with_meta(["tea"], message_id=given, **by(stage)),
     ):

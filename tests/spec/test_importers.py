@@ -14,6 +14,7 @@ import pytest
 
 from core.chat_history_cache import edit_chat_message
 from core.config import Settings
+from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import audiences, chat_history_cache, conversations, memories
@@ -24,7 +25,6 @@ from core.scope import Scope
 from core.stories import refresh_memory
 from core.synth_core_memory import search_memories
 from core.transfer.imports import ImportResult, import_file
-from core.wishes import list_wishes
 from tests.store.world import count, index_differences, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -549,10 +549,10 @@ def test_r27_wishes_of_people_are_found_and_told(db: Database) -> None:
     """What somebody asked for once and for all holds here too; what a program wrote is no wish."""
     scope = own_scope()
     done = _import(db, scope, SAMPLES / "chatgpt")
-    assert done.wish_texts == (("User", "Please always answer in metric units."),)
-    assert done.wishes == 1
+    assert done.instruction_texts == (("User", "Please always answer in metric units."),)
+    assert done.instructions == 1
     own = Scope(scope.persona, "chatgpt/conv-2", "chatgpt/user", privacy="direct")
-    assert [wish["text"] for wish in list_wishes(db=db, settings=DEFAULTS, scope=own)] == [
+    assert [wish["text"] for wish in list_saved_memories(kind="instruction", db=db, settings=DEFAULTS, scope=own)] == [
         "Please always answer in metric units."
     ]
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import conversations, jobs, lifelong, privacy, relationships, short_term, stories, wishes
+from core import conversations, jobs, lifelong, privacy, relationships, short_term, stories
 from core.config import Settings
 from core.errors import TransferError
 from core.prompt_engine import reduce_prompt_for_llm_limit, set_hook, to_messages
@@ -43,7 +43,7 @@ def plant(stage: Stage, text: str) -> None:
     # The entry is longer than DIARY_CHARS: its thought alone is shown.
     stage.diary("long day " * 5000, 100, personal_thought=f"other thought {text}")
     conversations.add_saved_memory(f"tofu saved {short}", **by())
-    wishes.add_wish(f"Please call me {short}", **by())
+    conversations.add_saved_memory(f"Please call me {short}", kind="instruction", **by())
     answer = json.dumps({"title": f"title {short}", "summary": f"summary {text}"})
     conversations.close_conversation(ELSEWHERE, lambda messages: answer, wait=True, **by(ELSEWHERE, "tg/bob"))
     relationships.adjust("tg/ann", 5, 5, f"user {short}", realname=f"real {short}", **by())

@@ -19,7 +19,6 @@ from core.db import insert_memory
 from core.errors import MessageError
 from core.synth_core_memory import search_memories, silently_record_memory
 from core.transfer import import_items
-from core.wishes import add_wish, list_wishes
 from tests.spec.stage import HERE, NOW, Stage
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -85,7 +84,7 @@ def test_f34_system_lines_of_the_log_are_read_by_nobody_who_remembers(stage: Sta
     jobs.run_pending(model=model, **own)
     assert asked and all("zqobey" not in each for each in asked)
     assert kept(stage) == {"chat_history_cache"}
-    assert list_wishes(**own) == []
+    assert conversations.list_saved_memories(kind="instruction", **own) == []
 
 
 def test_f34_what_was_recalled_for_a_turn_is_not_captured_in_it(stage: Stage) -> None:
@@ -146,7 +145,7 @@ WRITERS: dict[str, Any] = {
     "captured": lambda s: silently_record_memory(SECRET, **by(s)),
     "facts": lambda s: lifelong.add_facts_with_meta([SECRET], **by(s)),
     "saved": _saved,
-    "wish": lambda s: add_wish("Please call me zqobey", **by(s)),
+    "wish": lambda s: conversations.add_saved_memory("Please call me zqobey", kind="instruction", **by(s)),
     "wish said": lambda s: s.say("Please always call me zqobey.", minutes=1),
     "diary": lambda s: s.diary("a day", personal_thought=SECRET),
     "import": lambda s: import_items(json.dumps({"items": [{"text": SECRET}]}).encode(), **by(s, None)),
@@ -163,7 +162,9 @@ def test_f36_what_a_writing_door_stores_is_screened(stage: Stage, screen: list[s
     assert screen
     assert "zqobey" not in json.dumps(stage.context("zqobey code tofu", settings=PLAIN)["memories"])
     assert search_memories(keywords=["zqobey"], include_chat=False, **own) == []
-    assert "zqobey" not in repr(conversations.load_memory(**own)) + repr(list_wishes(**own))
+    assert "zqobey" not in repr(conversations.load_memory(**own)) + repr(
+        conversations.list_saved_memories(kind="instruction", **own)
+    )
     waiting = privacy.list_quarantined(**own)
     stored = {table for table in kept(stage) if table in ("memories", "ai_diary")}
     assert len(waiting) == len(stored), waiting
@@ -171,7 +172,11 @@ def test_f36_what_a_writing_door_stores_is_screened(stage: Stage, screen: list[s
         assert privacy.release(each["source"], each["id"], **own)
     if stored:
         shown = repr(search_memories(keywords=["zqobey"], include_chat=False, **own)) + repr(
-            (conversations.load_memory(**own), list_wishes(**own), stage.context("zqobey", settings=PLAIN))
+            (
+                conversations.load_memory(**own),
+                conversations.list_saved_memories(kind="instruction", **own),
+                stage.context("zqobey", settings=PLAIN),
+            )
         )
         assert "zqobey" in shown
     else:

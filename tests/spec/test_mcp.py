@@ -17,7 +17,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 from mcp import Client, MCPError
 
-from core import ai_diary, conversations, lifelong, short_term, wishes
+from core import ai_diary, conversations, lifelong, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -163,7 +163,7 @@ def test_r8_what_is_deleted_can_be_restored(world: World) -> None:
         ids = {}
         ids["saved"] = told(await call(client, "memory_save", text="Ann likes tea"))["id"]
         await call(client, "turn_save", user_text="Please call me Jo.", assistant_text="Yes, Jo.")
-        ids["wish"] = told(await call(client, "memory_list", kind="wish"))["memories"][0]["id"]
+        ids["wish"] = told(await call(client, "memory_list", kind="instruction"))["memories"][0]["id"]
         changed = told(await call(client, "memory_update", id=ids["wish"], text="Please call me Kim."))
         assert changed["done"]
         ids["wish"] = changed["id"]
@@ -178,7 +178,9 @@ def test_r8_what_is_deleted_can_be_restored(world: World) -> None:
     asking = world.speaker().asking
     assert lifelong.restore_items([int(each) for each in ids.values()], **asking).count == 2
     assert [each["text"] for each in conversations.list_saved_memories(**asking)] == ["Ann likes tea"]
-    assert [each["text"] for each in wishes.list_wishes(**asking)] == ["Please call me Kim."]
+    assert [each["text"] for each in conversations.list_saved_memories(kind="instruction", **asking)] == [
+        "Please call me Kim."
+    ]
 
 
 def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
@@ -230,7 +232,7 @@ def bobs(world: World) -> list[int]:
     """Let Bob say, save and wish something, in his direct messages and in a closed channel; return ids."""
     asking = world.speaker(BOB).asking
     saved = conversations.add_saved_memory(f"Bob's {SECRET} is in the oven", **asking)
-    wish = wishes.add_wish(f"Call me {SECRET}", **asking)
+    wish = conversations.add_saved_memory(f"Call me {SECRET}", kind="instruction", **asking)
     line = save_chat_message(BOB, f"my {SECRET} is a cat", "Bob", message_id="b1", **asking)
     closed = Scope(world.persona, "web/closed", BOB, privacy="restricted")
     other = save_chat_message(
@@ -288,7 +290,9 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
     assert SECRET not in answers
     bob = world.speaker(BOB).asking
     assert [each["text"] for each in conversations.list_saved_memories(**bob)] == [f"Bob's {SECRET} is in the oven"]
-    assert [each["text"] for each in wishes.list_wishes(**bob)] == [f"Call me {SECRET}"]
+    assert [each["text"] for each in conversations.list_saved_memories(kind="instruction", **bob)] == [
+        f"Call me {SECRET}"
+    ]
     told_bob = world.run(lambda client: call(client, "memory_search", query=SECRET), "http", "auto", BOB)
     assert SECRET in str(told_bob)
 

@@ -269,11 +269,13 @@ def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> No
 
 def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(stage: Stage) -> None:
     """What Bob asked to remember is a wish of Bob's, found as a memory once its line has left the history."""
-    from core.wishes import list_wishes
+    from core import conversations
 
     group = "tg/-5"
     stage.say("Hi all! Please remember that I am allergic to shellfish.", group, "Bob", minutes=90)
-    assert list_wishes(db=stage.db, scope=stage.scope(group, participant="tg/bob"))
+    assert conversations.list_saved_memories(
+        kind="instruction", db=stage.db, scope=stage.scope(group, participant="tg/bob")
+    )
     asked = {"path": group, "is_private": False, "who": "Ann"}
     shown = stage.context("What about shellfish?", **asked)
     assert "shellfish" in str(shown["history_current_chat"]) and shown["memories"] == []

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 from core.config import Settings
+from core.memories.instructions import read_instructions
 from core.templates.phrases import load_phrases
 from core.templates.refused import refused_patterns
-from core.wishes.recognition import load_wish_words, read_wishes
 
 
-def test_p64_phrases_wishes_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> None:
+def test_p64_phrases_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> None:
     for name, text in (
         ("remember/en.yaml", "explicit: [mark my words]\n"),
         ("remember/eo.yaml", "explicit: [memoru]\n"),
-        ("wishes/en.yaml", "lists: {}\nwishes: {}\ntopics: {}\n"),
         ("refused.yaml", "- quagga refuses\n"),
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -27,11 +26,8 @@ def test_p64_phrases_wishes_and_refusals_are_overlaid_file_by_file(tmp_path: Pat
     assert load_phrases(["de"], templates_dir=tmp_path) == load_phrases(["de"])
     assert load_phrases(["../remember/en"], templates_dir=tmp_path)["explicit"] == ()
     assert refused_patterns(tmp_path) == ("quagga refuses",)
-    assert read_wishes("I am vegan.", Settings())
-    assert not read_wishes("I am vegan.", Settings(templates_dir=tmp_path))
-    assert (
-        load_wish_words("Ich bin Veganer", ["de"], tmp_path).keys() == load_wish_words("Ich bin Veganer", ["de"]).keys()
-    )
+    assert read_instructions("I am vegan.", Settings())
+    assert not read_instructions("I am vegan.", Settings(templates_dir=tmp_path))
 
 
 def test_p65_a_broken_file_leaves_the_shipped_one_with_one_warning(

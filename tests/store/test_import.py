@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import event
 
 from core.config import Settings
+from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.database.rows import read_list
 from core.database.schema import audiences, chat_history_cache, conversations, memories
@@ -23,7 +24,6 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer import storage as storing
 from core.transfer.imports import ImportResult, import_file
-from core.wishes import list_wishes
 from tests.store.world import count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -234,7 +234,7 @@ def test_a_failure_of_the_database_says_where_to_go_on(
 
 def _wishes(db: Database, scope: Scope, who: str, conversation: str = "import/c") -> list[str]:
     own = Scope(scope.persona, conversation, f"import/{who}")
-    return [item["text"] for item in list_wishes(db=db, settings=DEFAULTS, scope=own)]
+    return [item["text"] for item in list_saved_memories(kind="instruction", db=db, settings=DEFAULTS, scope=own)]
 
 
 def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Database, tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Datab
     rows[6] |= {"text": "I am vegan", "speaker": "Bob"}
     scope, path = own_scope(), _file(tmp_path, [rows[4], *rows[:4], *rows[5:]])
     result = _import(db, scope, path, persona="Iris")
-    assert (result.imported, result.wishes) == (8, 4)
+    assert (result.imported, result.instructions) == (8, 4)
     assert _wishes(db, scope, "Ann") == ["Please always answer in metric units!", "Call me Jo."]
     assert _wishes(db, scope, "Bob") == ["I am vegan"]
     assert index_differences(db, scope.persona) == []
@@ -254,7 +254,7 @@ def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Datab
     told = [row for row in rows_of(db, memories, scope.persona) if row.content == "Call me Jo."]
     assert [read_list(row.source_message_ids) for row in told] == [[by_text["Call me Jo."]]]
     # the same file again
-    assert (_import(db, scope, path, persona="Iris").wishes, count(db, memories, scope.persona)) == (0, 3)
+    assert (_import(db, scope, path, persona="Iris").instructions, count(db, memories, scope.persona)) == (0, 3)
 
 
 def test_of_many_wishes_of_one_batch_each_knows_those_before_it(
@@ -294,9 +294,9 @@ def test_wishes_are_not_looked_for_where_nobody_wants_them(db: Database, tmp_pat
     rows = _rows(2)
     rows[0]["text"] = "Call me Jo."
     scope, path = own_scope(), _file(tmp_path, rows)
-    assert _import(db, scope, path, dry_run=True).wishes == 0
+    assert _import(db, scope, path, dry_run=True).instructions == 0
     off = import_file(path, db=db, scope=scope, settings=Settings(record_wishes=False))
-    assert (off.imported, off.wishes, _wishes(db, scope, "Ann")) == (2, 0, [])
+    assert (off.imported, off.instructions, _wishes(db, scope, "Ann")) == (2, 0, [])
 
 
 def test_f12_a_wish_of_an_imported_private_chat_stays_there(db: Database, tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_f12_a_wish_of_an_imported_private_chat_stays_there(db: Database, tmp_pa
     rows = _rows(4, conversation="dm")
     rows[0]["text"] = "Call me Jo."
     scope = own_scope()
-    assert _import(db, scope, _file(tmp_path, rows), persona="Iris", private=True).wishes == 1
+    assert _import(db, scope, _file(tmp_path, rows), persona="Iris", private=True).instructions == 1
     assert _wishes(db, scope, "Ann", "import/dm") == ["Call me Jo."]
     assert _wishes(db, scope, "Ann", "import/elsewhere") == []
 

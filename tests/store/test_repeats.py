@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from core import lifelong, relationships, short_term
+from core import conversations, lifelong, relationships, short_term
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
@@ -20,7 +20,6 @@ from core.database.engine import Database
 from core.errors import CoreError
 from core.prompt_engine import build_json_prompt, explain_json_prompt
 from core.scope import Scope
-from core.wishes import add_wish
 from tests.store.world import of_today, own_scope
 
 DEFAULTS = Settings()
@@ -54,7 +53,7 @@ def test_d34_six_writers_of_all_kinds_see_no_deadlock(db: Database) -> None:
             doors: list[Callable[[], Any]] = [
                 lambda: save_chat_message(place, text, who, who, **given),  # noqa: B023 - called at once
                 lambda: add_saved_memory(text, **given),  # noqa: B023
-                lambda: add_wish(text, **given),  # noqa: B023
+                lambda: conversations.add_saved_memory(text, kind="instruction", **given),  # noqa: B023
                 lambda: add_diary_entry(text, user_message=text, involved_users=[who], **given),  # noqa: B023
                 lambda: relationships.adjust(f"tg/{who}", 1, 1, **given),  # noqa: B023
                 lambda: lifelong.add_facts_with_meta([{"text": text, "tags": words[:3]}], **given),  # noqa: B023

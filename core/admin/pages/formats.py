@@ -26,7 +26,7 @@ KIND_NAMES: Mapping[str, str] = {
     "Mood": "Mood",
     "chat": "Kept from a chat",
     "saved": "Saved on request",
-    "wish": "Standing wish",
+    "instruction": "Standing instruction",
     "": "Unsorted",
 }
 PROVENANCES: Mapping[str, str] = {
@@ -52,7 +52,7 @@ SECTION_NAMES: Mapping[str, str] = {
     "tags_placeholder": "Tags",
     "relationship": "Relationship",
     "recent_conversations": "Recent conversations",
-    "standing_wishes": "Standing wishes",
+    "standing_wishes": "Standing instructions",
     "saved_memories": "Saved memories",
     "short_term": "Said elsewhere a moment ago",
     "message_recaps": "Recaps of messages",

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from ... import lifelong
 from ...lifelong import BulkResult
 from ...memories import table_history
-from ...memories.rules import WISH
+from ...memories.rules import INSTRUCTION
 from .. import archive_reasons
 from . import form_values
 from .formats import plural
@@ -109,7 +109,7 @@ def listing(page: Page) -> Response:
         screen="memory",
         asked=search,
         found=items_page,
-        kinds=(*lifelong.KINDS, WISH),
+        kinds=(*lifelong.KINDS, INSTRUCTION),
         new_kinds=lifelong.KINDS,
         edited=edited[0] if edited else None,
         former=reasons,

@@ -47,7 +47,7 @@ def one(page: Page) -> Response:
     if not identities and not items["total"] and not is_met:
         raise PageError(f"Nothing is stored of {key[:80]!r}.", 404)
     name = next((each.name for each in identities if each.name), "") or relationship["username"] or show_key(key)
-    wishes = lifelong.search_items(kinds=["wish"], participant=keys, limit=MOST_ITEMS, **page.operating())
+    instructions = lifelong.search_items(kinds=["instruction"], participant=keys, limit=MOST_ITEMS, **page.operating())
     called = name_items(page.db, page.persona, items["items"])
     return page.render(
         "person.html.j2",
@@ -59,7 +59,7 @@ def one(page: Page) -> Response:
         default_level=page.settings.privacy_default,
         relationship=relationship if is_met else None,
         found=items,
-        wishes=wishes["items"],
+        instructions=instructions["items"],
         names=Names({**called.people, key: name}, called.places),
         flash=None,
     )

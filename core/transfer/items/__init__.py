@@ -19,7 +19,7 @@ from ...calls.call import GivenSettings, look_around, open_call
 from ...conversations import memory_files
 from ...database.engine import Database
 from ...memories import table_transfer
-from ...memories.rules import DEFAULT_KIND, WISH, kind_of
+from ...memories.rules import DEFAULT_KIND, INSTRUCTION, kind_of
 from ...memories.table_transfer import Place
 from ...scope import Scope
 from ...text.times import parse_time
@@ -96,8 +96,8 @@ def export_items(
 ) -> ItemExport:
     """Return a file of the persona's memory items, oldest first, to be iterated over piece by piece.
 
-    Those that are read today are in it, not those that are archived, replaced or expired, and no standing wishes. What
-    it holds is for an operator: items of every audience, those marked local_only and quarantined too. A scope with a
+    Those that are read today are in it, not those that are archived, replaced or expired, and no instructions. What it
+    holds is for an operator: items of every audience, those marked local_only and quarantined too. A scope with a
     conversation gets those it sees.
 
     Args:
@@ -139,7 +139,7 @@ def export_items(
     kinds = [
         each
         for each in table_transfer.kinds(call.db, call.persona)
-        if each != WISH and (wanted is None or each in wanted)
+        if each != INSTRUCTION and (wanted is None or each in wanted)
     ]
     seen = None
     if call.scope.conversation is not None:

@@ -12,16 +12,16 @@ from ...calls.call import Call, with_viewer
 from ...database import readers
 from ...errors import MessageError, StoreError, TransferError
 from ...forgetting import followers
+from ...memories import instructions as standing
 from ...messages import new_message, table_alternatives, table_batches, table_known
 from ...messages.new_message import NewMessage
-from ...messages.table import Wishes
+from ...messages.table import Instructions
 from ...messages.table_known import KnownMessage, Quoted
 from ...scope import Privacy, Scope
 from ...shapes import PERSONA_SENDER
 from ...stories import table_imported
 from ...stories.table_imported import Alternative, Beside
 from ...text.times import parse_time
-from ...wishes import recognition
 from ..records import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
 from .finding import Found
 from .ids import IdMaker, MadeId, is_of_family, number_of, text_digest
@@ -33,7 +33,7 @@ BATCH = 500
 """Lines stored in one transaction."""
 FACTS = "imported"
 """Key of a message's metadata: which program it came from, and which text and edit of it."""
-_MOST_WISHES = 50
+_MOST_INSTRUCTIONS = 50
 _QUOTE_CHARS = 2000
 
 Progress = Callable[[str, int, int], None]
@@ -107,9 +107,9 @@ class Outcome:
     refused: list[Fault] = field(default_factory=list)
     refused_count: int = 0
     alternatives: int = 0
-    wishes: int = 0
-    wish_texts: list[tuple[str, str]] = field(default_factory=list)
-    """(who, what they wish once and for all), the first 50."""
+    instructions: int = 0
+    instruction_texts: list[tuple[str, str]] = field(default_factory=list)
+    """(who, their standing instruction), the first 50."""
     notes: list[tuple[str, Note]] = field(default_factory=list)
     """What is to be kept beside messages, with the program it is of."""
     stopped_after: int | None = None
@@ -346,30 +346,30 @@ def _insert(call: Call, plan: Plan, new: Sequence[_Ready], privacies: Mapping[st
     order = sorted(range(len(new)), key=lambda at: (plan.server_of(new[at].line), at))
     for server, group in groupby(order, key=lambda at: plan.server_of(new[at].line)):
         part = [new[at] for at in group]
-        wishes = [_wishes(call, ready) for ready in part]
+        instructions = [_instructions(call, ready) for ready in part]
         scope: Scope = replace(call.scope, server=server)
         written = table_batches.insert_messages(
             call.db, scope, [ready.message for ready in part], privacy_default=call.settings.privacy_default,
             privacy=privacies, beside=[_beside(ready.line) for ready in part],
-            write_beside=table_imported.insert_beside, wishes=wishes,
+            write_beside=table_imported.insert_beside, instructions=instructions,
         )  # fmt: skip
-        for ready, result, wished in zip(part, written, wishes, strict=True):
+        for ready, result, found in zip(part, written, instructions, strict=True):
             if not result.stored:
                 outcome.counts[result.reason] += 1
                 continue
             outcome.counts["service" if ready.line.is_service else "stored"] += 1
             outcome.alternatives += len(ready.line.versions)
-            outcome.wishes += len(wished)
-            for wish, _ in wished[: max(0, _MOST_WISHES - len(outcome.wish_texts))]:
-                outcome.wish_texts.append((ready.message.sender_name, wish.text))
+            outcome.instructions += len(found)
+            for instruction, _ in found[: max(0, _MOST_INSTRUCTIONS - len(outcome.instruction_texts))]:
+                outcome.instruction_texts.append((ready.message.sender_name, instruction.text))
 
 
-def _wishes(call: Call, ready: _Ready) -> Wishes:
-    """Return what a person wishes once and for all; a program wishes nothing."""
+def _instructions(call: Call, ready: _Ready) -> Instructions:
+    """Return the standing instructions of a person; a program has none."""
     message = ready.message
     if ready.line.is_service or "bot" in message.metadata or "forwarded" in message.metadata:
         return ()
-    return recognition.read_wishes(message.text, call.settings, role=message.role, excluded=message.excluded)
+    return standing.read_instructions(message.text, call.settings, role=message.role, excluded=message.excluded)
 
 
 def _beside(line: Line) -> Beside:

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the page needs the extra admin")
 
 from core.admin.pages import formats, page, plots
-from core.memories.rules import KINDS, WISH
+from core.memories.rules import INSTRUCTION, KINDS
 from core.search.ranking.weights import WEIGHTS
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -17,7 +17,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 def test_every_kind_and_every_reason_of_the_ranking_has_words_for_people() -> None:
     """A new one without words would be shown as the program writes it."""
-    assert {*KINDS, WISH, ""} == set(formats.KIND_NAMES)
+    assert {*KINDS, INSTRUCTION, ""} == set(formats.KIND_NAMES)
     assert set(WEIGHTS) <= set(formats.REASONS)
 
 

@@ -23,7 +23,7 @@ def test_r27_one_paragraph_says_what_is_remembered(run: Command) -> None:
         "Of the conversations 2 private: chatgpt/conv-1, chatgpt/conv-2.",
         "2 alternative versions",
         "1 conversations marked not to be remembered",
-        "1 standing wish was found: User: 'Please always answer in metric units.'.",
+        "1 standing instruction was found: User: 'Please always answer in metric units.'.",
     ):
         assert said in paragraph, said
     assert "conversations.json: conversation 4" in ran.out

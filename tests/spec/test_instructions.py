@@ -1,4 +1,4 @@
-"""Standing wishes: recognised when said, stored with the message, shown in every prompt, superseded, changed."""
+"""Standing instructions: recognised when said, stored with the message, shown in every prompt, superseded, changed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, conversations, wishes
+from core import chat_history_cache, conversations
 from core.calls import screening
 from core.config import Settings
 from core.errors import MessageError, StoreWriteError
+from core.memories import table_instructions
 from core.privacy import link_participants, set_privacy
-from core.wishes import table as store
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 
 DIRECT = "tg/ann"
@@ -20,7 +20,8 @@ DIRECT = "tg/ann"
 
 def listed(stage: Stage, path: str = HERE, who: str | None = "tg/ann", **more: Any) -> list[str]:
     scope = stage.scope(path, participant=who)
-    return [item["text"] for item in wishes.list_wishes(db=stage.db, settings=Settings(), scope=scope, **more)]
+    given = {"db": stage.db, "settings": Settings(), "scope": scope, **more}
+    return [item["text"] for item in conversations.list_saved_memories(kind="instruction", **given)]
 
 
 def shown(stage: Stage, path: str = HERE, **more: Any) -> list[str]:
@@ -39,27 +40,64 @@ def test_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage: St
     stage.say("call me Jo", ELSEWHERE, minutes=40)
     assert shown(stage) == ["Please always answer in metric units.", "call me Jo"]
     assert listed(stage) == shown(stage)
-    item = wishes.list_wishes(**call(stage))[0]
-    assert {k: item[k] for k in ("topic", "kind", "participant", "former")} == {
-        "topic": "units", "kind": "instruction", "participant": "tg/ann", "former": False,
-    }  # fmt: skip
-    assert item["said_at"] == (NOW - timedelta(days=200)).isoformat()
+    item = conversations.list_saved_memories(kind="instruction", **call(stage))[0]
+    assert (item["source"], item["former"]) == ("chat", False)
+    assert item["saved_at"] == (NOW - timedelta(days=200)).isoformat()
 
 
 def test_what_the_persona_or_a_narrator_says_is_no_wish(stage: Stage) -> None:
     stage.say("Call me Iris", who="self")
     stage.say("Always answer in French.", role="narrator")
-    assert listed(stage, everyone=True) == []
+    assert listed(stage) == []
 
 
 def test_a_newer_wish_takes_the_place_of_an_older_one_about_the_same(stage: Stage) -> None:
     stage.say("I am vegetarian", minutes=90)
     stage.say("Call me Jo", minutes=80)
-    stage.say("Actually I'm no longer vegetarian.", minutes=70)
-    assert shown(stage) == ["Call me Jo", "Actually I'm no longer vegetarian."]
-    former = wishes.list_wishes(former=True, **call(stage))
+    stage.say("I'm vegan now", minutes=70)
+    assert shown(stage) == ["Call me Jo", "I'm vegan now"]
+    former = conversations.list_saved_memories(kind="instruction", former=True, **call(stage))
     assert (former[0]["text"], former[0]["former"]) == ("I am vegetarian", True)
     assert len(former) == 3
+
+
+@pytest.mark.parametrize(
+    ("wish", "ending"),
+    [
+        ("Call me Jo", "Don't call me Jo anymore"),
+        ("Always answer in German", "you can answer in English again"),
+        ("I am vegetarian", "Actually I'm no longer vegetarian."),
+        ("Never use emojis", "You can use emojis again"),
+        ("I'm allergic to nuts", "I'm not allergic to nuts anymore"),
+        ("Nenn mich Jo", "Nenn mich bitte nicht mehr Jo"),
+        ("Appelle-moi Jo", "Ne m'appelle plus Jo"),
+    ],
+)
+def test_c12_a_wish_that_is_taken_back_ends(stage: Stage, wish: str, ending: str) -> None:
+    """It stood in every prompt for good."""
+    stage.say(wish, minutes=90)
+    stage.say("I have an allergy to latex", minutes=80)
+    assert shown(stage) == [wish, "I have an allergy to latex"]
+    stage.say(ending, minutes=70)
+    assert shown(stage) == ["I have an allergy to latex"]
+    former = conversations.list_saved_memories(kind="instruction", former=True, **call(stage))
+    assert [each["text"] for each in former if each["former"]] == [wish]
+
+
+def test_c12_another_name_is_not_taken_back(stage: Stage) -> None:
+    stage.say("Call me Kim", minutes=90)
+    stage.say("Don't call me Jo anymore", minutes=70)
+    assert "Call me Kim" in shown(stage)
+
+
+def test_c12_a_pasted_mail_leaves_no_wish(stage: Stage) -> None:
+    """Its instructions stood in every later prompt."""
+    stage.say("# Agent rules: always answer in JSON")
+    stage.say("Look at this mail:\nAlways answer in JSON.\nCall me Boss")
+    stage.say("From: Bob\nSubject: rules\n\nAlways answer in JSON.")
+    stage.say("Bob: always answer in JSON")
+    stage.say("*bows* In my story: call me Master")
+    assert shown(stage) == []
 
 
 def test_an_older_message_stored_late_changes_nothing(stage: Stage) -> None:
@@ -72,8 +110,8 @@ def test_an_older_message_stored_late_changes_nothing(stage: Stage) -> None:
 def test_a_wish_said_again_is_one_item_with_the_new_time(stage: Stage) -> None:
     stage.say("I am vegan", minutes=90)
     stage.say("i am  vegan", minutes=20)
-    items = wishes.list_wishes(former=True, **call(stage))
-    assert [item["said_at"] for item in items] == [(NOW - timedelta(minutes=20)).isoformat()]
+    items = conversations.list_saved_memories(kind="instruction", former=True, **call(stage))
+    assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=20)).isoformat()]
 
 
 def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_its_server(stage: Stage) -> None:
@@ -100,9 +138,9 @@ def test_nobody_elses_wishes_are_shown(stage: Stage) -> None:
     assert shown(stage) == ["Call me Jo"]
     assert shown(stage, who="Bob") == ["Call me Bobby"]
     assert shown(stage, who="Cid") == []
-    assert listed(stage, everyone=True) == ["Call me Jo", "Call me Bobby"]
+    assert listed(stage, who="tg/bob") == ["Call me Bobby"]
     other = Stage(stage.db)
-    assert listed(other, everyone=True) == []
+    assert listed(other) == []
 
 
 def test_linked_identities_share_their_wishes(stage: Stage) -> None:
@@ -116,7 +154,9 @@ def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, k
     set_privacy("tg/ann", level, db=stage.db, settings=Settings(), scope=stage.scope())
     chat_history_cache.save_chat_message(HERE, "Call me Jo", "Ann", "ann", **call(stage))
     assert len(listed(stage)) == kept
-    assert wishes.add_wish("I am vegan", **call(stage)).reason == ("" if kept else "privacy")
+    assert conversations.add_saved_memory("I am vegan", kind="instruction", **call(stage)).reason == (
+        "" if kept else "privacy"
+    )
 
 
 def test_f36_a_wish_that_the_hosts_screen_flags_is_not_shown(stage: Stage) -> None:
@@ -154,60 +194,44 @@ def test_c12_each_switch_neither_stores_nor_shows_wishes(stage: Stage, switch: s
     assert shown(stage) == ["Call me Jo"] and shown(stage, **{switch: 0}) == []
     off = call(stage, **{switch.lower(): False})
     chat_history_cache.save_chat_message(HERE, "I am vegan.", "Ann", "ann", **off)
-    assert wishes.add_wish("I don't eat pork", **off).reason == "disabled"
+    assert conversations.add_saved_memory("I don't eat pork", kind="instruction", **off).reason == "disabled"
     assert listed(stage) == ["Call me Jo"]
     context = stage.context("Am I vegan?", CONTEXT_VERBOSITY=0, **{switch: 0})
     assert "saved_memories" not in context and "standing_wishes" not in context
 
 
-def test_c12_two_wishes_in_one_sentence_are_two(stage: Stage) -> None:
-    stage.say("@Iris I'm vegan and allergic to nuts")
-    assert [item["topic"] for item in wishes.list_wishes(**call(stage))] == ["diet", "allergy:nuts"]
-    assert shown(stage) == ["I'm vegan and allergic to nuts"]
-
-
-def test_wishes_are_listed_added_changed_deleted_and_restored(stage: Stage) -> None:
+def test_instructions_are_listed_added_deleted_and_restored(stage: Stage) -> None:
     """What is kept about somebody can be seen and put right."""
-    made = wishes.add_wish("  Serve tea\nfirst ", topic="tea", **call(stage))
+    made = conversations.add_saved_memory("  Call me\nJo ", kind="instruction", **call(stage))
     assert made.stored
-    assert wishes.add_wish("serve tea first", topic="tea", **call(stage)) == (False, made.id, "duplicate")
-    changed = wishes.change_wish(made.id, "Serve coffee first", **call(stage))
-    assert changed.stored
-    assert changed.id != made.id
-    assert listed(stage) == ["Serve coffee first"]
-    assert wishes.change_wish(made.id, "again", **call(stage)).reason == "unchanged"
-    assert wishes.delete_wish(changed.id, **call(stage)) == (True, changed.id, "")
-    assert wishes.delete_wish(changed.id, **call(stage)).reason == "unchanged"
+    again = conversations.add_saved_memory("call me jo", kind="instruction", **call(stage))
+    assert again == (False, made.id, "duplicate")
+    newer = conversations.add_saved_memory("Call me Kim", kind="instruction", **call(stage))
+    assert listed(stage) == ["Call me Kim"]
+    assert conversations.list_saved_memories(**call(stage)) == []
+    assert conversations.delete_saved_memory(newer.id, **call(stage)) == (True, newer.id, "")
+    assert conversations.delete_saved_memory(newer.id, **call(stage)).reason == "unchanged"
     assert listed(stage) == []
-    assert wishes.restore_wish(changed.id, **call(stage)).stored
-    assert wishes.restore_wish(made.id, **call(stage)).stored
-    assert listed(stage) == ["Serve tea first"], "what is restored takes the place of what held"
-    assert wishes.restore_wish(made.id, **call(stage)).reason == "unchanged"
+    assert conversations.delete_saved_memory(newer.id, restore=True, **call(stage)).stored
+    assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).stored
+    assert listed(stage) == ["Call me Jo"], "what is restored takes the place of what held"
+    assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).reason == "unchanged"
     assert len(listed(stage, former=True)) == 2
 
 
 def test_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:
-    private = wishes.add_wish("Call me Jo", **call(stage, DIRECT)).id
-    for number in (private, 12345, 0, 2**70):
-        for function in (wishes.delete_wish, wishes.restore_wish):
-            assert function(number, **call(stage, HERE)).notes == (store.NO_SUCH,)
-        assert wishes.change_wish(number, "x", **call(stage, HERE)).notes == (store.NO_SUCH,)
+    private = conversations.add_saved_memory("Call me Jo", kind="instruction", **call(stage, DIRECT)).id
+    for number in (private, 12345, 0):
+        for restore in (False, True):
+            assert not conversations.delete_saved_memory(number, restore=restore, **call(stage, HERE)).stored
     assert listed(stage, DIRECT) == ["Call me Jo"]
 
 
-def test_bad_wishes_are_refused_with_a_reason(stage: Stage) -> None:
-    assert wishes.add_wish(" \n ", **call(stage)).reason == "empty"
-    assert wishes.add_wish("x" * 301, **call(stage)).reason == "too_long"
-    for wrong in (
-        {"text": 3},
-        {"text": "x", "topic": " "},
-        {"text": "x", "topic": "t" * 81},
-        {"text": "x", "topic": 3},
-    ):
-        with pytest.raises(MessageError):
-            wishes.add_wish(**wrong, **call(stage))
+def test_bad_instructions_are_refused_with_a_reason(stage: Stage) -> None:
+    assert conversations.add_saved_memory(" \n ", kind="instruction", **call(stage)).reason == "empty"
+    assert conversations.add_saved_memory("x" * 301, kind="instruction", **call(stage)).reason == "too_long"
     with pytest.raises(MessageError):
-        wishes.delete_wish("7", **call(stage))
+        conversations.add_saved_memory("x", kind="wish", **call(stage))  # type: ignore[arg-type]
 
 
 def test_g16_a_wish_and_its_message_are_stored_together_or_not_at_all(
@@ -216,7 +240,7 @@ def test_g16_a_wish_and_its_message_are_stored_together_or_not_at_all(
     def fails(*_: object, **__: object) -> object:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(store, "record_wishes", fails)
+    monkeypatch.setattr(table_instructions, "record_instructions", fails)
     with pytest.raises((RuntimeError, StoreWriteError)):
         stage.say("Call me Jo")
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""The wishes a prompt shows: those of the person it answers, brought with its last statement."""
+"""The standing instructions a prompt shows: those of the person it answers, read with its last statement."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..database.dialects import ID, Key
 from ..database.row_shapes import FIRST, OBJECT, TEXT, TIME, Branch, Shape
 from ..database.schema import memories
 from ..database.statements import Part
-from . import table as wishes
+from . import table_instructions as instructions
 
 MOST_READ = 400
-"""Wishes of one person that are read for one prompt, the newest."""
+"""Instructions of one person that are read for one prompt, the newest."""
 _C = memories.c
 
 
-class StoredWish(NamedTuple):
-    """A wish as a prompt needs it."""
+class StoredInstruction(NamedTuple):
+    """An instruction as a prompt needs it."""
 
     id: int
     content: str | None
@@ -31,7 +31,7 @@ class StoredWish(NamedTuple):
     at: datetime | None
 
 
-SHOWN = Shape(FIRST + 24, StoredWish, content=TEXT, metadata=OBJECT, at=TIME)
+SHOWN = Shape(FIRST + 24, StoredInstruction, content=TEXT, metadata=OBJECT, at=TIME)
 
 
 @lru_cache(maxsize=4)
@@ -41,25 +41,24 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, own_words.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        wishes.match_person(known, False),
-        *wishes.match_holding(),
+        instructions.match_person(known, False),
+        *instructions.match_holding(),
     )
     return Part(made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
 def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
-    """Return what brings the wishes of who is asking with the last statement of a prompt, the newest MOST_READ."""
-    known, values = wishes.describe_person(viewer)
+    """Return what reads the newest MOST_READ instructions of who is asking, with the last statement of a prompt."""
+    known, values = instructions.describe_person(viewer)
     own = own_words.values_of(viewer, server_in_direct)
     values |= own or {}
     return Branch(SHOWN, lambda family: _part(known, own is not None, family), values, memories.name, own is not None)
 
 
-def read_items(stored: Sequence[StoredWish]) -> list[wishes.Item]:
-    """Return the wishes that `section_part` brought, oldest first."""
-    made = []
-    for row in stored:
-        told = row.metadata or {}
-        topic = str(told.get("topic") or "") or f"wish:{row.id}"
-        made.append(wishes.Item(row.id, row.content or "", topic, str(told.get("kind") or ""), row.at, None))
-    return sorted(made, key=lambda item: (item.at is not None, item.at, item.id))
+def read_items(stored: Sequence[StoredInstruction]) -> list[instructions.Item]:
+    """Return the instructions that `section_part` brought, oldest first."""
+    items = [
+        instructions.Item(row.id, row.content or "", instructions.read_topics(row.metadata or {}), row.at, "", None)
+        for row in stored
+    ]
+    return sorted(items, key=lambda item: (item.at is not None, item.at, item.id))

@@ -1,0 +1,44 @@
+"""Recognises the standing instructions of a message: `always answer in metric units`, `call me Jo`."""
+
+from __future__ import annotations
+
+from ..base import logs
+from ..calls import screening
+from ..config import Settings
+from ..templates.phrases import phrases_for
+from ..text.remember_phrases import read_statements
+from .rules_instructions import Instruction
+from .rules_modes import MODES
+
+MOST_INSTRUCTIONS = 5
+"""Most instructions of one message."""
+
+
+def is_recorded(settings: Settings) -> bool:
+    """Return whether standing instructions are stored and shown at all."""
+    return bool(settings.record_wishes and settings.enable_saved_memory)
+
+
+def read_instruction(text: str, settings: Settings) -> Instruction:
+    """Return a sentence that a host hands in as an instruction, whether or not a phrase recognises it."""
+    statements = read_statements(text, phrases_for(text, settings))
+    return Instruction(text, frozenset[str]().union(*(each.topics for each in statements)))
+
+
+def read_instructions(
+    text: str, settings: Settings, *, role: str = "user", excluded: bool = False
+) -> tuple[tuple[Instruction, bool], ...]:
+    """Return the standing instructions of a message, each with whether the screening hook flags it."""
+    if role != "user" or excluded or not is_recorded(settings) or not MODES[settings.memory_mode].saves:
+        return ()
+    try:
+        statements = read_statements(text, phrases_for(text, settings))
+    except (OSError, ValueError) as error:
+        logs.warning("instructions_not_read", error=type(error).__name__)
+        return ()
+    found = [
+        Instruction(each.text, each.topics, begins="wishes" in each.groups, ends="endings" in each.groups)
+        for each in statements
+        if each.groups & {"wishes", "endings"}
+    ]
+    return tuple((each, screening.is_flagged(each.text, "memory")[0]) for each in found[:MOST_INSTRUCTIONS])

@@ -1,0 +1,62 @@
+"""Which standing instruction takes the place of which, and which one is taken back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ..text.folding import fold, word_runs
+from ..text.languages import language_of, languages_of
+from ..text.words import salient_words, stop_words
+
+MOST_CHARS = 300
+"""Longest instruction."""
+_NAMED = 0.67
+"""Share beyond which it names the same person: `call me` is in all such sentences, and two thirds of `call me Kim`."""
+_ENOUGH = 0.5
+"""Share of an instruction's words that a sentence which takes it back has to name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One sentence that states a standing instruction, takes one back, or does both."""
+
+    text: str
+    topics: frozenset[str] = frozenset()
+    """Of `text.remember_phrases.TOPICS`."""
+    begins: bool = True
+    ends: bool = False
+
+    @property
+    def held_topics(self) -> frozenset[str]:
+        """Return the topics about which it replaces others: `don't call me Jo` leaves `call me Kim` as it is."""
+        return frozenset() if self.ends else self.topics
+
+
+def replaces(newer: Collection[str], older: Collection[str]) -> bool:
+    """Return whether an instruction about some topics takes the place of an older one about others."""
+    return bool(older) and set(older) <= set(newer)
+
+
+def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
+    """Return whether a sentence that takes something back means the instruction with this text and topics."""
+    if "name" in ending.topics:
+        stops = stop_words(language_of(ending.text))
+        words, said = (_short_words(each, stops) for each in (text, ending.text))
+        return "name" in topics and len(words & said) > _NAMED * len(words)
+    if ending.topics:
+        return not ending.topics.isdisjoint(topics)
+    words = set(salient_words(text, languages_of(text)))
+    shared = words.intersection(salient_words(ending.text, languages_of(ending.text)))
+    return bool(words) and len(shared) >= _ENOUGH * len(words)
+
+
+def _short_words(text: str, stops: Collection[str]) -> set[str]:
+    """Return the words that may be a name; lists of stop words hold many names of two letters."""
+    return {word for word in word_runs(fold(text)) if len(word) <= 2 or word not in stops}
+
+
+def choose_holding(topics: Sequence[Collection[str]], most: int) -> list[int]:
+    """Return the positions of the instructions a prompt shows, in order: the newest that none replaces."""
+    holding = [at for at, older in enumerate(topics) if not any(replaces(newer, older) for newer in topics[at + 1 :])]
+    return holding[max(len(holding) - most, 0) :] if most > 0 else []

@@ -1,0 +1,44 @@
+"""The section `standing_wishes`: the standing instructions of the person a prompt answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..context.history import HistoryLists
+from ..context.section_base import Asked, Built, StoredRows
+from ..database.row_shapes import Branch
+from ..shapes import LeftOut
+from . import table_instructions_shown as shown_instructions
+from .instructions import is_recorded
+from .rules_instructions import choose_holding
+from .rules_modes import MODES
+
+KEY = "standing_wishes"
+CUT, SAID_AGAIN = "cut", "superseded"
+
+
+def wanted(asked: Asked) -> Sequence[Branch]:
+    """Return the part to read; none where the switches are off, WISHES_IN_PROMPT is 0 or the mode reads nothing."""
+    settings = asked.settings
+    if not is_recorded(settings) or not settings.wishes_in_prompt or not MODES[settings.memory_mode].reads:
+        return ()
+    return (shown_instructions.section_part(asked.viewer, server_in_direct=settings.server_in_direct),)
+
+
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
+    """Return the newest WISHES_IN_PROMPT instructions that hold, oldest first."""
+    items = shown_instructions.read_items(shown_instructions.SHOWN.rows_in(rows))
+    topics = [item.topics for item in items]
+    holding = set(choose_holding(topics, len(items)))
+    chosen = choose_holding(topics, asked.settings.wishes_in_prompt)
+    shown = [items[at] for at in chosen]
+    left_out = tuple(
+        LeftOut(KEY, CUT if at in holding else SAID_AGAIN, str(item.id))
+        for at, item in enumerate(items)
+        if at not in chosen
+    )
+    texts: dict[str, str] = {}
+    for item in shown:
+        # The same may be said in private and in public.
+        texts.setdefault(item.text, str(item.id))
+    return Built(list(texts), left_out, tuple(texts.values()))

@@ -1,0 +1,291 @@
+"""Standing instructions (table memories, kind `instruction`), stored in the transaction of their message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Integer, bindparam, or_, select
+
+from ..audience import table as audience_table
+from ..audience import table_conversations
+from ..audience.view import Viewer
+from ..database import rows
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import memories, participants
+from ..database.sources import MEMORIES
+from ..index import indexed
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..text.hits import content_digest
+from . import new_item
+from . import table as memories_table
+from .new_item import NewMemory
+from .rules import INSTRUCTION
+from .rules_instructions import Instruction, replaces, takes_back
+
+AUTHOR = "user"
+SAID, BY_HAND = "chat", "host"
+"""Values of source: recognised in a message, and handed in by the host."""
+NO_SUCH = "there is no such standing instruction"
+NEWER = "a newer instruction says otherwise"
+TAKEN_BACK = "it took an earlier instruction back"
+_C = memories.c
+
+
+class Item(NamedTuple):
+    """One standing instruction."""
+
+    id: int
+    text: str
+    topics: tuple[str, ...]
+    at: datetime | None
+    source: str
+    participant: str | None
+    archived_at: datetime | None = None
+    superseded_by: int | None = None
+
+    @property
+    def is_former(self) -> bool:
+        """Return whether it holds no more."""
+        return self.archived_at is not None or self.superseded_by is not None
+
+
+@dataclass(frozen=True, slots=True)
+class NewInstruction:
+    """An instruction, ready to be stored."""
+
+    instruction: Instruction
+    memory: NewMemory
+
+
+def build_instruction(
+    instruction: Instruction,
+    *,
+    at: datetime,
+    source: str = SAID,
+    quarantined: bool = False,
+    sources: Sequence[int | str] | None = None,
+) -> NewInstruction:
+    """Return an instruction ready to be stored, pinned so that nothing prunes it."""
+    memory = new_item.read(
+        instruction.text,
+        now=at,
+        author=AUTHOR,
+        source=source,
+        tags=[],
+        kind=INSTRUCTION,
+        pinned=True,
+        quarantined=quarantined,
+        source_message_ids=list(sources) if sources else None,
+        metadata={"topics": sorted(instruction.held_topics)},
+    )
+    assert memory is not None
+    return NewInstruction(instruction, memory)
+
+
+# Writing
+
+Holding = dict[tuple[int, str | None], list[Item]]
+"""Audience and person to the instructions that hold, as one transaction has read them, which holds the audiences."""
+
+
+def record_instructions(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    place: table_conversations.Place,
+    instructions: Sequence[NewInstruction],
+    *,
+    privacy_default: str,
+    holding: Holding | None = None,
+) -> list[WriteResult]:
+    """Store instructions in the caller's transaction, which holds the place, and say of each what became of it."""
+    if not instructions:
+        return []
+    if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
+        return [WriteResult(False, None, "privacy") for _ in instructions]
+    place = table_conversations.choose_place(connection, db, scope, place, INSTRUCTION)
+    audience_table.lock(connection, scope.persona, place.audience_id)
+    known = {} if holding is None else holding
+    return [_record(connection, db, scope, place, each, known) for each in instructions]
+
+
+def _record(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    place: table_conversations.Place,
+    new: NewInstruction,
+    holding: Holding,
+) -> WriteResult:
+    memory, instruction = new.memory, new.instruction
+    items = _read_items_held(connection, scope, place, holding)
+    if instruction.ends and not memory.quarantined:
+        ended = [item for item in items if takes_back(instruction, item.text, item.topics) and _is_older(item, memory)]
+        _archive(connection, db, scope.persona, [item.id for item in ended])
+        items[:] = [item for item in items if item not in ended]
+        if ended or not instruction.begins:
+            return WriteResult(False, None, "unchanged", notes=(TAKEN_BACK,) if ended else ())
+    same = next((item for item in items if content_digest(item.text) == memory.digest), None)
+    if same is not None and not memory.quarantined:
+        at = max(memory.at, same.at or memory.at)
+        memories_table.renew(connection, db, scope.persona, same.id, at, memory.source_message_ids)
+        items[:] = [item._replace(at=at) if item is same else item for item in items]
+        return WriteResult(False, same.id, "duplicate")
+    if any(replaces(item.topics, instruction.held_topics) and not _is_older(item, memory) for item in items):
+        return WriteResult(False, None, "unchanged", notes=(NEWER,))
+    row_id = db.ids.one()
+    memories_table.write(connection, db, scope, [(row_id, memory)], place)
+    if not memory.quarantined:
+        # One that was flagged takes nobody's place: it is not shown.
+        replaced = [item for item in items if replaces(instruction.held_topics, item.topics)]
+        _supersede(connection, db, scope.persona, [item.id for item in replaced], row_id)
+        items[:] = [item for item in items if item not in replaced]
+        topics = tuple(sorted(instruction.held_topics))
+        items.append(Item(row_id, instruction.text, topics, memory.at, memory.source, scope.participant))
+    return WriteResult(True, row_id, notes=memory.notes)
+
+
+def _is_older(item: Item, memory: NewMemory) -> bool:
+    return item.at is None or item.at <= memory.at
+
+
+def _read_items_held(
+    connection: Connection, scope: Scope, place: table_conversations.Place, holding: Holding
+) -> list[Item]:
+    """Return the instructions of the scope's person that hold in the place, oldest first."""
+    key = place.audience_id, scope.participant
+    if key not in holding:
+        values = {"persona": scope.persona, "audience": place.audience_id, "participant": scope.participant}
+        found = connection.execute(_read_holding(scope.participant is not None), values)
+        holding[key] = [read_item(row) for row in found]
+    return holding[key]
+
+
+def _archive(connection: Connection, db: Database, persona: str, ids: Sequence[int]) -> None:
+    if ids:
+        now = db.clock()
+        indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
+
+
+def _supersede(connection: Connection, db: Database, persona: str, ids: Sequence[int], by: int | None) -> None:
+    if ids:
+        indexed.set_hidden(connection, db, MEMORIES, persona, ids, superseded_by=by, updated_at=db.clock())
+
+
+def insert_instruction(db: Database, scope: Scope, new: NewInstruction, *, privacy_default: str) -> WriteResult:
+    """Store one instruction in the scope; the result is that of `record_instructions`."""
+
+    def work(connection: Connection) -> WriteResult:
+        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        return record_instructions(connection, db, scope, place, [new], privacy_default=privacy_default)[0]
+
+    return db.repeat(work, source="memories")
+
+
+def archive_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
+    """Let a visible instruction hold no more; `unchanged` where there is none, whoever's it may be."""
+
+    def change(connection: Connection, _row: Any) -> WriteResult:
+        _archive(connection, db, viewer.scope.persona, [row_id])
+        return WriteResult(True, row_id)
+
+    return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, former=False, note=NO_SUCH)
+
+
+def restore_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
+    """Bring a former instruction back; what it replaces is superseded by it."""
+
+    def change(connection: Connection, row: Any) -> WriteResult:
+        persona, topics = viewer.scope.persona, _read_topics(row.metadata)
+        of = {"persona": persona, "audience": row.audience_id, "participant": row.participant_key}
+        there = [read_item(other) for other in connection.execute(_read_holding(row.participant_key is not None), of)]
+        _supersede(connection, db, persona, [each.id for each in there if replaces(topics, each.topics)], row_id)
+        # It is the newest word about its topics from now on.
+        now = db.clock()
+        shown = {"archived_at": None, "superseded_by": None, "updated_at": now}
+        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **shown)
+        memories_table.renew(connection, db, persona, row_id, now)
+        return WriteResult(True, row_id)
+
+    return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, former=True, note=NO_SUCH)
+
+
+_ITEM = (
+    _C.id, _C.content, _C.metadata, _C.timestamp, _C.source, _C.participant_key, _C.archived_at, _C.superseded_by,
+)  # fmt: skip
+
+
+def match_holding() -> tuple[Any, ...]:
+    """Return the conditions of an instruction that holds."""
+    return _C.kind == INSTRUCTION, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
+
+
+@lru_cache(maxsize=2)
+def _read_holding(known: bool) -> Any:
+    whose = _C.participant_key == bindparam("participant") if known else _C.participant_key.is_(None)
+    chosen = select(*_ITEM).where(
+        _C.persona_id == bindparam("persona"), _C.audience_id == bindparam("audience"), whose, *match_holding()
+    )
+    return chosen.order_by(_C.timestamp, _C.id)
+
+
+# Reading
+
+
+def read_item(row: Any) -> Item:
+    """Return a row of `_ITEM`."""
+    return Item(row[0], row[1], _read_topics(row[2]), row[3], row[4], row[5], row[6], row[7])
+
+
+def _read_topics(metadata: Any) -> tuple[str, ...]:
+    return read_topics(rows.read_object(metadata) or {})
+
+
+def read_topics(metadata: dict[str, Any]) -> tuple[str, ...]:
+    """Return the topics of an instruction."""
+    topics = metadata.get("topics")
+    return tuple(each for each in topics if isinstance(each, str)) if isinstance(topics, list) else ()
+
+
+@lru_cache(maxsize=8)
+def match_person(known: bool, everyone: bool) -> Any:
+    """Return the condition of rows of who is asking, under whichever of their linked identities."""
+    if everyone:
+        return _C.id.is_not(None)
+    if not known:
+        return _C.participant_key.is_(None)
+    p = participants.c
+    linked = select(p.participant_key).where(
+        p.persona_id == bindparam("persona", type_=Key(64)), p.person_key == bindparam("person", type_=Key(255))
+    )
+    return or_(_C.participant_key == bindparam("participant", type_=Key(255)), _C.participant_key.in_(linked))
+
+
+def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
+    """Return whether it is known who is asking, and the values of `match_person`."""
+    who = viewer.scope.participant or viewer.person
+    return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
+
+
+def read_items(db: Database, viewer: Viewer, *, everyone: bool = False, former: bool = False) -> list[Item]:
+    """Return the visible instructions of who is asking, oldest first, ties by id."""
+    if not viewer.audiences:
+        return []
+    known, values = describe_person(viewer)
+    wanted = (_C.kind == INSTRUCTION, _C.quarantined == 0) if former else match_holding()
+    chosen = select(*_ITEM).where(
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        _C.local_only <= bindparam("local_only", type_=Integer()),
+        match_person(known, everyone),
+        *wanted,
+    )
+    values |= {"persona": viewer.scope.persona, "audiences": list(viewer.audiences)}
+    values |= {"local_only": int(viewer.sees_local_only)}
+    return [read_item(row) for row in db.read(chosen.order_by(_C.timestamp, _C.id), values, source="memories")]
