@@ -20,6 +20,7 @@ from ..context.live import LiveHistory, read_context_memory
 from ..context.names import NameLabels
 from ..context.section_base import Asked
 from ..conversations import memory_prompt
+from ..database import stored_values
 from ..database.engine import Database
 from ..errors import PromptTooLargeError
 from ..memories import table_recalls
@@ -65,6 +66,7 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     if len(call.message.text) > MOST_ASKED_CHARS:
         call.report.note(f"text has {len(call.message.text)} characters; {MOST_ASKED_CHARS} of them are searched for")
     repeats = call.db.count_repeats() if isinstance(call.db, Database) else 0
+    repairs = stored_values.count_repairs()
     # 2. who sees what; search, history and sections; the context
     with call.one_connection():
         if _is_hopeless(call, limit_chars):
@@ -81,6 +83,8 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     limit_chars = _limit(call) if limit_chars is None else limit_chars
     fitted = _fit(request, call, prompt, limit_chars, limit_tokens, built)
     call.guard("recalls", "memory_recalls", lambda: _record(call, built.recalled, fitted), None)
+    if repairs := stored_values.count_repairs() - repairs:
+        call.report.note(f"{repairs} stored values could not be read as they are; `prompt-engine db check` names them")
     if isinstance(call.db, Database) and (repeats := call.db.count_repeats() - repeats):
         call.report.add_account("repeated", repeats)
     return fitted.prompt, call.report

@@ -1,0 +1,127 @@
+"""F85: reading a stored value never fails; one bad row never hides others, and `db check` names it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import prompt_engine
+from core.chat_history_cache import save_message
+from core.database import stored_values
+from core.database.dialects import JsonText, Key, StoredText, Time
+from core.database.schema import ai_diary, chat_history_cache, memories
+from core.db import check_server, insert_memory, open_database
+from core.scope import Scope
+from core.synth_core_memory import search_memories
+
+HERE = Scope("default", "tg/1", "tg/ann", privacy="public")
+BAD = {
+    "bytes": (b"\xff\xfe tea", (StoredText, Key, JsonText, Time)),
+    "text that is not UTF-8": (b"\xc3 tea", (StoredText, Key, JsonText, Time)),
+    "the last time": ("9999-12-31T23:59:59-12:00", (Time,)),
+    "the first time": ("0001-01-01T00:00:00+12:00", (Time,)),
+    "no time": ("soon", (Time,)),
+    "half a character": ('["\\ud800 tea"]', (JsonText,)),
+    "half a character in an object": ('{"\\udfff": "\\ud800"}', (JsonText,)),
+    "broken JSON": ("[1, ", (JsonText,)),
+    "deep JSON": ("[" * 100_000, (JsonText,)),
+}
+COLUMNS = [
+    (table.name, column.name, name)
+    for table in (memories, ai_diary, chat_history_cache)
+    for column in table.columns
+    for name, (_, kinds) in BAD.items()
+    if isinstance(column.type, kinds) and column.name != "persona_id"
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Path]:
+    """A database with two rows in each of the three tables."""
+    path = tmp_path / "own.db"
+    db = open_database(f"sqlite:///{path}")
+    for number in range(2):
+        insert_memory(f"memory {number} of tea", "ann", "chat", ["tea"], HERE, db=db, metadata={"a": 1})
+        save_message(
+            {"text": f"message {number} of tea", "from": "Ann", "sender_id": "ann", "interface_path": "tg/1"},
+            db=db,
+            scope=HERE,
+        )
+    db.close()
+    yield path
+
+
+def spoil(path: Path, table: str, column: str, value: Any) -> None:
+    """Write a value into the first row as another program may; text that is not UTF-8 as text and as bytes."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        put = "CAST(? AS TEXT)" if isinstance(value, bytes) and b"\xc3" in value else "?"
+        connection.execute(f"UPDATE {table} SET {column} = {put} WHERE id = (SELECT MIN(id) FROM {table})", (value,))
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize(("table", "column", "name"), [one for one in COLUMNS if one[0] != "ai_diary"])
+def test_f85_one_unreadable_value_hides_no_other_row(file: Path, table: str, column: str, name: str) -> None:
+    """Searches in both modes and prompts show every other row."""
+    spoil(file, table, column, BAD[name][0])
+    db = open_database(f"sqlite:///{file}")
+    for ranking in ("relevance", "recency"):
+        hits = search_memories(
+            keywords=["tea"], include_chat=True, db=db, scope=HERE, settings={"MEMORY_RANKING": ranking}
+        )
+        said = {hit["snippet"] for hit in hits}
+        assert {"memory 1 of tea", "message 1 of tea"} <= said, (ranking, said)
+    message = {"text": "What about tea?", "interface_path": "tg/1", "sender_id": "ann", "username": "ann"}
+    prompt = prompt_engine.build_json_prompt(message, db=db, scope=HERE)
+    assert "memory 1 of tea" in str(prompt)
+    db.close()
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize(
+    ("table", "column"), [("memories", "content"), ("memories", "metadata"), ("chat_history_cache", "timestamp")]
+)
+def test_f85_db_check_names_the_row(file: Path, table: str, column: str) -> None:
+    """By table, column and key, never by what stands in it."""
+    spoil(file, table, column, b"\xc3 secret tea")
+    db = open_database(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as connection:
+        row_id = connection.execute(f"SELECT MIN(id) FROM {table}").fetchone()[0]
+    found = [one for one in check_server(db) if one.where == f"{table}.{column}"]
+    assert [str(row_id) in one.what for one in found] == [True]
+    assert "secret" not in str(found)
+    db.close()
+
+
+@pytest.mark.engines("sqlite")
+def test_f85_the_report_of_a_prompt_counts_what_was_repaired(file: Path) -> None:
+    """Whoever reads a prompt that looks odd finds the reason."""
+    spoil(file, "memories", "content", b"\xc3 tea")
+    db = open_database(f"sqlite:///{file}")
+    message = {"text": "What about tea?", "interface_path": "tg/1", "sender_id": "ann", "username": "ann"}
+    _, report = prompt_engine.explain_json_prompt(message, db=db, scope=HERE)
+    assert [note for note in report["notes"] if "could not be read as" in note and "db check" in note]
+    db.close()
+
+
+def test_f85_values_are_repaired_in_one_place() -> None:
+    """Each kind, its repair, and that it is counted once."""
+    before = stored_values.count_repairs()
+    assert stored_values.read_text(b"\xfftea") == "\ufffdtea"
+    assert stored_values.read_json('["\\ud800a"]') == ["\ufffda"]
+    assert stored_values.read_json("[") is None
+    assert stored_values.read_number(b"abc") is None
+    late = stored_values.read_time("9999-12-31T23:59:59-12:00")
+    assert late is not None and late.year == 9998
+    assert stored_values.read_time("soon") is None
+    assert stored_values.count_repairs() - before == 6
+    assert stored_values.read_time("2026-01-02 03:04:05.000006") == datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+    assert stored_values.read_json('{"a": ["\\u00e9"]}') == {"a": ["é"]}
+    assert [stored_values.read_number(value) for value in (None, 1, 0.5, "7", "0.5")] == [None, 1, 0.5, 7, 0.5]
+    assert stored_values.count_repairs() - before == 6
