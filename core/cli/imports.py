@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from ..transfer.items import ItemImport
 
 FileArgument = Annotated[
-    Path,
+    Path | None,
     typer.Argument(metavar="FILE", help="An export, as a file, folder or zip; or lines or items.", show_default=False),
+]
+FromOption = Annotated[
+    str | None,
+    typer.Option("--from", metavar="URL", help="Instead of FILE: a database of the original application, only read."),
 ]
 InterfaceOption = Annotated[
     str | None,
@@ -85,7 +89,8 @@ _SHOWN_KEYS = 4
 
 def import_(
     run: Run,
-    file: FileArgument,
+    file: FileArgument = None,
+    from_url: FromOption = None,
     interface: InterfaceOption = None,
     conversation: KeyOption = None,
     persona: PersonaOption = None,
@@ -116,6 +121,12 @@ def import_(
 
     Or it is the folder of the two Markdown files that `export --markdown` writes: what is not stored yet is added.
     """
+    if (file is None) == (from_url is None):
+        raise typer.BadParameter("say either which FILE, or --from which URL")
+    if from_url is not None:
+        _import_original(run, from_url)
+        return
+    assert file is not None
     if _is_memory_folder(file):
         _import_markdown(run, file, run.scope(conversation, user or None, server))
         return
@@ -175,6 +186,14 @@ def import_(
         run.answer(told, lambda: _print_chats(chats))
     taken = chats.imported + chats.edited + chats.duplicates + chats.service + chats.memories + chats.could_import
     _end(chats, file, strict=strict, taken=taken)
+
+
+def _import_original(run: Run, url: str) -> None:
+    from ..transfer.original import import_original
+
+    with _going_on():
+        done = import_original(url, db=run.db, scope=run.scope())
+    run.answer(done.as_dict(), lambda: output.facts(done.as_dict().items()))
 
 
 def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: int) -> None:

@@ -248,7 +248,7 @@ def _covers(target: str, database: str) -> bool:
 
 
 def _foreign(found: Mapping[str, FoundTable], versions: list[str] | None) -> list[Finding]:
-    remedy = "Use a database of its own, or set TABLE_PREFIX"
+    remedy = "Use a database of its own"
     what = "a table of another program has a name that this one needs"
     return [Finding("error", what, name, remedy) for name in migration.list_foreign(found, versions)]
 

@@ -136,7 +136,7 @@ def migrate(db: Database) -> Migrated:
     if foreign:
         raise StoreError(
             f"The database has tables of another program with names that this one needs: {', '.join(foreign)}. Nothing "
-            "was changed. Use a database of its own, or set TABLE_PREFIX, which begins the names of our tables.",
+            "was changed. Use a database of its own.",
             source=foreign[0],
         )
     if version in (None, UNFINISHED):

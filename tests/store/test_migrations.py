@@ -185,7 +185,7 @@ def test_d30_tables_of_another_program_are_refused_by_name_and_stay_as_they_are(
     before = shape(db), db.read(text(f"SELECT * FROM {table}"), source="test")
     url = db.target.url.render_as_string(hide_password=False)
     for open_it in (migration.ensure_present, migration.migrate, lambda _: open_database(url)):
-        with pytest.raises(StoreError, match=rf"another program.*\b{table}\b.*TABLE_PREFIX"):
+        with pytest.raises(StoreError, match=rf"another program.*\b{table}\b.*database of its own"):
             open_it(db)
     assert [(one.severity, one.where) for one in check_server(db) if one.severity == "error"] == [("error", table)]
     assert (shape(db), db.read(text(f"SELECT * FROM {table}"), source="test")) == before

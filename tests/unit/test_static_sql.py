@@ -35,6 +35,7 @@ PUT_TOGETHER = {
     "database/schema_base.py": "defaults and checks of columns, by names in our schema",
     "database/dialects.py": "names of our columns, in what an upsert changes",
     "database/connections.py": "PRAGMA, which takes no parameters",
+    "transfer/table_original.py": "names of three tables of another program",
     "upkeep/check_rows.py": "names of our tables and columns",
     "database/engine.py": "PRAGMA with a whole number of ours",
     "search/reading/last_statement.py": "texts of compiled parts, one in front of the other",

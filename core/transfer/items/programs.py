@@ -123,5 +123,5 @@ def read_synth(number: int, entry: dict[str, Any]) -> Row:
 
 def refuse_other_table(number: int, table: str, entry: Any) -> Row:
     """Return the row of another table, which is not taken."""
-    why = f"a row of {table}, which is no memory: take the database over with `prompt-engine db migrate`"
+    why = f"a row of {table}, which is no memory: `prompt-engine import --from URL` reads the whole database"
     return Row(number, uid_of(entry.get("id")) if isinstance(entry, dict) else None, None, why)

@@ -1,0 +1,76 @@
+"""`import --from URL`: rows of the original application's database become memories, diary entries and messages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.database.engine import Database
+from core.db import check_server, open_database
+from core.scope import Scope
+from core.synth_core_memory import search_memories
+from core.transfer.original import OriginalImport, import_original
+from core.upkeep import inspection
+
+TABLES = """
+CREATE TABLE memories (id INT PRIMARY KEY, timestamp DATETIME, content TEXT NOT NULL, author VARCHAR(100),
+    source VARCHAR(100), tags TEXT, scope VARCHAR(50), emotion VARCHAR(50), intensity INT, emotion_state VARCHAR(50));
+CREATE TABLE ai_diary (id INT PRIMARY KEY, content TEXT NOT NULL, personal_thought TEXT, emotions TEXT,
+    interaction_summary TEXT, user_message TEXT, context_tags TEXT, involved_users TEXT, timestamp DATETIME,
+    interface VARCHAR(50), chat_id VARCHAR(255), thread_id VARCHAR(255));
+CREATE TABLE chat_history_cache (id INT PRIMARY KEY, interface_path VARCHAR(191) NOT NULL, message_text TEXT,
+    sender_name VARCHAR(255), sender_id VARCHAR(255), timestamp DATETIME NOT NULL, metadata TEXT);
+INSERT INTO memories VALUES (1, '2026-03-10 10:00:00', 'Ann keeps a xylofant', 'ann', 'chat', '["pets"]', 'general',
+    NULL, NULL, NULL);
+INSERT INTO memories (id, content, tags) VALUES (2, 'Bob likes herring', 'broken [');
+INSERT INTO memories (id, content) VALUES (3, '');
+INSERT INTO ai_diary (id, content, personal_thought, context_tags, timestamp, interface, chat_id)
+    VALUES (1, 'We spoke of glaciers', 'how cold', '["ice"]', '2026-03-10 10:00:00', 'telegram_bot', '42');
+INSERT INTO chat_history_cache VALUES (1, 'telegram_bot/42', 'the marmalade is ready', 'Ann', '7',
+    '2026-03-10 10:00:00', NULL);
+INSERT INTO chat_history_cache VALUES (2, 'telegram_bot/42', 'how sweet', 'Iris', 'self', '2026-03-10 10:00:01', NULL)
+"""
+
+
+@pytest.fixture
+def url(fresh_url: str) -> str:
+    """A database of the original application."""
+    db = Database(fresh_url)
+    for statement in TABLES.split(";\n"):
+        db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
+    db.close()
+    return fresh_url
+
+
+def read_all(url: str) -> str:
+    """Return form and rows of the source."""
+    db = Database(url)
+    names = ("memories", "ai_diary", "chat_history_cache")
+    rows = [[tuple(row) for row in db.read_driver(f"SELECT * FROM {name}", (), source="test")] for name in names]
+    made = json.dumps([rows, sorted(inspection.read_tables(db))], default=str)
+    db.close()
+    return made
+
+
+def test_d30_the_rows_of_the_original_application_are_saved_and_the_source_is_not_changed(
+    url: str, tmp_path: Path
+) -> None:
+    """Each once: a second import stores nothing."""
+    before = read_all(url)
+    db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
+    scope = Scope("iris")
+    assert import_original(url, db=db, scope=scope) == OriginalImport(
+        memories=2, diary=1, messages=2, duplicates=0, left_out=1
+    )
+    assert import_original(url, db=db, scope=scope) == OriginalImport(duplicates=5, left_out=1)
+    assert read_all(url) == before
+    assert [hit["snippet"] for hit in search_memories(tags=["pets"], db=db, scope=scope)] == ["Ann keeps a xylofant"]
+    direct = Scope("iris", "telegram_bot/42", "telegram_bot/7", privacy="direct")
+    found = search_memories(keywords=["marmalade"], include_chat=True, db=db, scope=direct)
+    assert [hit["snippet"] for hit in found] == ["the marmalade is ready"]
+    elsewhere = Scope("iris", "web/1", "web/bob", privacy="direct")
+    assert search_memories(keywords=["marmalade"], include_chat=True, db=db, scope=elsewhere) == []
+    assert [one for one in check_server(db) if one.severity == "error"] == []
+    db.close()
