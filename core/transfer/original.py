@@ -12,17 +12,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import make_url, select
-
 from ..ai_diary import add_diary_entry
 from ..calls.call import GivenSettings, open_call
 from ..database.bulk import chunks
 from ..database.engine import Database
-from ..database.schema import ai_diary
 from ..database.stored_values import read_list, read_texts, read_time
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER
 from ..text.hits import content_digest
+from . import table_original
 from .imports import import_file
 from .items import import_items
 from .table_original import read_rows
@@ -66,10 +64,7 @@ def import_original(
         StoreWriteError: a part could not be stored; what was stored stays.
     """
     call = open_call(db, settings, scope)
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite":
-        url = parsed.update_query_dict({"mode": "ro"}).render_as_string(hide_password=False)
-    source = Database(url, timeout_seconds=call.settings.db_timeout_seconds)
+    source = table_original.open_source(url, call.settings.db_timeout_seconds)
     own = {"db": call.db, "settings": call.settings, "scope": call.scope}
     try:
         parts = [_memories(source, own), _diary(source, call.db, call.scope, own), _messages(source, own)]
@@ -102,9 +97,7 @@ def _item(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _diary(source: Database, db: Database, scope: Scope, own: dict[str, Any]) -> dict[str, int]:
-    d = ai_diary.c
-    chosen = select(d.timestamp, d.content_hash).where(d.persona_id == scope.persona)
-    there = {(row[0], bytes(row[1] or b"")) for row in db.read(chosen, source="ai_diary")}
+    there = table_original.list_entries(db, scope.persona)
     counts = dict.fromkeys(("diary", "duplicates", "left_out"), 0)
     for row in read_rows(source, "ai_diary"):
         at, content = read_time(row.get("timestamp")), row.get("content") or ""

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
+
+from sqlalchemy import select
 
 from ..database.engine import Database
 from ..database.failures import is_missing_table
+from ..database.schema import ai_diary
 from ..database.stored_values import read_text
 from ..errors import StoreError
 
 RANGE = 1000
 """Rows read at once."""
+
+
+def open_source(url: str, seconds: float) -> Database:
+    """Return a handle that only reads; a file is opened so that nothing of it changes."""
+    source = Database(url, timeout_seconds=seconds)
+    if source.family != "sqlite" or source.target.in_memory:
+        return source
+    only_read = source.target.url.update_query_dict({"mode": "ro"})
+    return Database(only_read.render_as_string(hide_password=False), timeout_seconds=seconds)
+
+
+def list_entries(db: Database, persona: str) -> set[tuple[datetime | None, bytes]]:
+    """Return time and digest of every diary entry of a persona."""
+    d = ai_diary.c
+    rows = db.read(select(d.timestamp, d.content_hash).where(d.persona_id == persona), source="ai_diary")
+    return {(row[0], bytes(row[1] or b"")) for row in rows}
 
 
 def read_rows(source: Database, table: str) -> Iterator[dict[str, Any]]:
