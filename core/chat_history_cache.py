@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypedDict
 
+from .audience.rules import plain_key
+from .audience.table_rooms import resolve_scope
 from .audience.view import Viewer
 from .base import logs
-from .calls.call import Call, open_call, with_viewer
+from .calls.call import Call, find_key, open_call, with_viewer
 from .calls.defaults import check_handle, scope_of
 from .config import Settings
 from .context import attachments
@@ -27,7 +29,7 @@ from .messages import new_message, table_changes, table_reading
 from .messages import table as messages_table
 from .messages.table_reading import Line
 from .relationships import counting
-from .scope import KEY_BYTES, Scope, key_text
+from .scope import Scope
 from .search.rules_arguments import read_limit
 from .shapes import ChatLine, WriteResult
 from .stories.calls import open_conversation
@@ -102,6 +104,8 @@ def save_chat_message(
         >>> db.close()
     """
     call = open_call(db, settings, scope)
+    if isinstance(interface_path, (str, int)) and str(interface_path).strip():
+        interface_path = find_key(call, interface_path)
     row_id = call.db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
     # 1. what was said
     message = new_message.read_message(
@@ -194,6 +198,7 @@ def save_message(
             "interface_name.",
             fields=("interface_path",),
         )
+    there = resolve_scope(call.db, scope_of(incoming, scope, call.settings))
     quoted = attachments.reply(incoming.raw)
     reply = quoted and {
         "text": quoted["text"],
@@ -203,7 +208,7 @@ def save_message(
     if reply and reply["text"] == attachments.NON_TEXT:  # of a message that is stored the id says all
         answered = get(get(incoming.raw, "reply_to_message"), "message_id")
         if isinstance(answered, (str, int)):
-            reply |= table_reading.find_quoted(call.db, call.persona, incoming.interface_path, answered) or {}
+            reply |= table_reading.find_quoted(call.db, call.persona, there.conversation, answered) or {}
     stored = save_chat_message(
         incoming.interface_path,
         incoming.text,
@@ -214,7 +219,7 @@ def save_message(
         message_id=incoming.message_id,
         db=call.db,
         settings=call.settings,
-        scope=scope_of(incoming, scope, call.settings),
+        scope=there,
     )
     return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
 
@@ -260,8 +265,8 @@ def load_chat_history(
     check_handle(db)
     if path is None or (isinstance(path, str) and not path.strip()):
         return []
-    key = key_text(path, "interface_path", KEY_BYTES["conversation"])
     call = open_call(db, settings, scope)
+    key = find_key(call, path)
     viewer = _look_from(call, key)
     most = _limit(limit, call.settings.chat_history)
     lines = table_reading.read_newest(
@@ -330,8 +335,8 @@ def clear_chat_history(
         (1, 0)
         >>> db.close()
     """
-    key = key_text(path, "interface_path", KEY_BYTES["conversation"], required=True)
     call = open_call(db, settings, scope)
+    key = find_key(call, path)
     viewer = _look_from(call, key)
     return table_changes.clear_conversation(call.db, viewer.scope, key, audiences=viewer.audiences)
 
@@ -411,7 +416,8 @@ def edit_chat_message(
     if not text.strip():
         return WriteResult(False, None, "empty")
     call = open_call(db, settings, scope)
-    place = table_reading.find_named(call.db, call.persona, message, interface_path)
+    key = None if interface_path is None else find_key(call, interface_path)
+    place = table_reading.find_named(call.db, call.persona, message, key)
     if place is None:
         return followers.NO_MESSAGE
     row_id, conversation = place
@@ -452,7 +458,8 @@ def delete_chat_message(
         >>> db.close()
     """
     call = open_call(db, settings, scope)
-    place = table_reading.find_named(call.db, call.persona, message, interface_path)
+    key = None if interface_path is None else find_key(call, interface_path)
+    place = table_reading.find_named(call.db, call.persona, message, key)
     if place is None:
         return followers.NO_MESSAGE
     row_id, conversation = place
@@ -485,7 +492,7 @@ def _show_line(line: Line) -> ChatLine:
         "sender_id": line.sender_id,
         "text": line.text,
         "timestamp": line.at.isoformat() if line.at else "",
-        "interface_path": line.conversation,
+        "interface_path": plain_key(line.conversation),
     }
     if line.metadata is not None:
         made["metadata"] = line.metadata

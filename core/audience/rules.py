@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Literal
 
 from ..scope import Privacy
@@ -83,9 +84,23 @@ def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) 
     )
 
 
+SERVER_MARK = "\x1f"
+"""Stands in a stored key before the mark of its server, where another server has a room of this name."""
+
+
+def mark_server(conversation: str, server: str) -> str:
+    """Return the key of a room whose name another server has too."""
+    return f"{conversation}{SERVER_MARK}{blake2b(server.encode(), digest_size=8).hexdigest()}"
+
+
+def plain_key(conversation: str) -> str:
+    """Return a stored key as the host knows it."""
+    return conversation.partition(SERVER_MARK)[0]
+
+
 def split_key(conversation: str) -> tuple[str, str, str]:
     """Return interface, chat id and thread id of a conversation key `interface/chat[/thread]`."""
-    interface, _, rest = conversation.partition("/")
+    interface, _, rest = plain_key(conversation).partition("/")
     chat, _, thread = rest.partition("/")
     return interface, chat, thread
 
@@ -93,4 +108,5 @@ def split_key(conversation: str) -> tuple[str, str, str]:
 def parent_key(conversation: str) -> str | None:
     """Return the key of the conversation a thread belongs to, None for one that is no thread."""
     interface, chat, thread = split_key(conversation)
-    return f"{interface}/{chat}" if thread else None
+    mark = conversation[len(plain_key(conversation)) :]
+    return f"{interface}/{chat}{mark}" if thread else None

@@ -22,7 +22,7 @@ from ..index import indexed
 from ..scope import KEY_BYTES, Privacy, Scope, key_text
 from . import table as audiences
 from . import table_participants as participants
-from .rules import SEPARATE, AudienceKey, own_audience, parent_key, split_key
+from .rules import SEPARATE, AudienceKey, own_audience, parent_key, plain_key, split_key
 from .view import ConversationFacts
 
 TITLE_CHARS = 200
@@ -301,8 +301,8 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
     c = conversations.c
     below = select(*_COLUMNS).where(
         c.persona_id == persona,
-        c.conversation_key >= above + "/",
-        c.conversation_key < above + "0",  # the character after the slash
+        c.conversation_key >= plain_key(above) + "/",
+        c.conversation_key < plain_key(above) + "0",  # the character after the slash
         c.parent_key == above,
     )
     return [facts_of(row) for row in connection.execute(below.order_by(c.conversation_key).with_for_update())]
@@ -328,6 +328,8 @@ def _take_along(
         return counts
     for thread in hold_threads(connection, persona, parent.key):
         is_so = thread.is_private == (privacy != "public") and thread.direct_person == person
+        if thread.server not in ("", parent.server):  # a room of this name on another server
+            continue
         if is_so or thread.is_separate or (thread.direct_person and thread.direct_person != former):
             continue
         for name, count in turn(connection, db, persona, thread, privacy, person)[1].items():

@@ -17,7 +17,16 @@ from ..shapes import Vocabulary
 from ..text.words import Fragment
 from . import inserted_rows
 from . import view_parts as look_parts
-from .rules import SEPARATE, AudienceKey, AudienceKind, choose_threads, own_audience, parent_key, seen_audiences
+from .rules import (
+    SEPARATE,
+    AudienceKey,
+    AudienceKind,
+    choose_threads,
+    own_audience,
+    parent_key,
+    plain_key,
+    seen_audiences,
+)
 from .view import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
 
 LIVE_KEYS = 400
@@ -78,6 +87,7 @@ def _took_in(db: Database, persona: str) -> tuple[int, int]:
 def _values(scope: Scope, request: Request) -> dict[str, Any]:
     parent = parent_key(scope.conversation) if scope.conversation else None
     has_threads = bool(scope.conversation) and parent is None
+    room = plain_key(scope.conversation or "")
     keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
     exact = {f.text for f in request.fragments if not f.unless and (f.closed or not f.at_end)}
     exact |= set(request.whole_words)
@@ -87,8 +97,8 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
         "persona": scope.persona,
         "conversation": scope.conversation or "",
         # The keys of its threads, where it is no thread itself; the sign after the slash ends them.
-        "threads_from": f"{scope.conversation}/" if has_threads else NO_MATCH,
-        "threads_to": f"{scope.conversation}0" if has_threads else NO_MATCH,
+        "threads_from": f"{room}/" if has_threads else NO_MATCH,
+        "threads_to": f"{room}0" if has_threads else NO_MATCH,
         "participant": scope.participant or "",
         "server": scope.server,
         "keys": list(dict.fromkeys(keys)) or [""],

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ..audience.table_rooms import resolve_key, resolve_scope
 from ..audience.view import Request, Seen, Viewer
 from ..audience.view_statement import look
 from ..config import Settings
 from ..database.engine import Database
-from ..scope import Scope
+from ..scope import KEY_BYTES, Scope, key_text
 from . import defaults
 
 GivenSettings = Settings | Mapping[str, object] | None
@@ -45,7 +46,13 @@ def open_call(
     """Return the call of a door that was passed these; what is None is the process's own."""
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings, known_db)
-    return Call(known_db, known, defaults.scope_for(scope, known))
+    return Call(known_db, known, resolve_scope(known_db, defaults.scope_for(scope, known)))
+
+
+def find_key(call: Call, conversation: object, field: str = "interface_path") -> str:
+    """Return the key that the conversation named is stored under, in the server of the call's scope."""
+    key = key_text(conversation, field, KEY_BYTES["conversation"], required=True)
+    return resolve_key(call.db, call.scope, key)
 
 
 def look_around(call: Call, request: Request | None = None) -> Seen:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Self
 
+from ..audience.rules import plain_key
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import one_line
 from ..text.hits import known_name
@@ -107,7 +108,7 @@ def body(
 
 def origin(entry: HistoryEntry) -> str:
     """Return the mark a line of another conversation begins with, blank when neither title nor key is known."""
-    for place in (quoted(entry.title), quoted(entry.conversation)):
+    for place in (quoted(entry.title), quoted(plain_key(entry.conversation))):
         if place.strip():
             return f"[from {place}] "
     return ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..audience import table_conversations
 from ..audience.view import Viewer
-from ..calls.call import Call, GivenSettings, look_around, open_call
+from ..calls.call import Call, GivenSettings, find_key, look_around, open_call
 from ..database.engine import Connection, Database
 from ..errors import MessageError
 from ..jobs import table as jobs_table
@@ -115,7 +115,7 @@ def close_conversation(
     given = conversation if conversation is not None else call.scope.conversation
     if given is None:
         raise MessageError("conversation is missing. Name the conversation that ends.", fields=("conversation",))
-    key = table_conversations.check_key(given)
+    key = table_conversations.check_key(find_key(call, given))
     privacy = call.scope.privacy if key == call.scope.conversation else None
     call = replace(call, scope=replace(call.scope, conversation=key, privacy=privacy))
     summary_id, now = call.db.ids.one(), call.db.clock()

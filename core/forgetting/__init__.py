@@ -13,7 +13,7 @@ from typing import Any
 from ..audience import forgotten_late, table_conversations, table_participants
 from ..audience import table as audiences_table
 from ..base import logs
-from ..calls.call import Call, GivenSettings, open_call
+from ..calls.call import Call, GivenSettings, find_key, open_call
 from ..conversations import memory_files
 from ..database import written_files
 from ..database.engine import Database
@@ -108,8 +108,8 @@ def forget(
     the counts.
     """
     # 1. what is forgotten
-    target = _read_target(participant, conversation, memory, server)
     call = open_call(db, settings, scope)
+    target = _read_target(call, participant, conversation, memory, server)
     # 2. what this process keeps back is written first: none of it is written after the rows are gone, and it is counted
     table_recalls.flush(call.db)
     if dry_run:
@@ -168,7 +168,7 @@ def delete_quarantined(
     return True
 
 
-def _read_target(participant: object, conversation: object, memory: object, server: object) -> Target:
+def _read_target(call: Call, participant: object, conversation: object, memory: object, server: object) -> Target:
     """Return what is meant."""
     given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     names = [name for name, value in given.items() if value is not None]
@@ -181,7 +181,7 @@ def _read_target(participant: object, conversation: object, memory: object, serv
     if participant is not None:
         return Target("participant", table_participants.checked_key(participant))
     if conversation is not None:
-        return Target("conversation", table_conversations.check_key(conversation))
+        return Target("conversation", table_conversations.check_key(find_key(call, conversation)))
     if server is not None:
         return Target("server", key_text(server, "server", KEY_BYTES["server"], required=True))
     return Target("memory", read_id(memory))

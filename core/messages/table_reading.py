@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, and_, bindparam, func, or_, select
 
+from ..audience.rules import plain_key
 from ..database.bulk import chunks
 from ..database.dialects import Key, Time
 from ..database.engine import Database
@@ -96,7 +97,8 @@ def read_newest(
     if conversation is not None:
         values |= {"conversation": conversation}
         if level:
-            values |= {"low": conversation + "/", "high": conversation + "0"}  # the character after the slash
+            room = plain_key(conversation)
+            values |= {"low": room + "/", "high": room + "0"}  # the character after the slash
     statement = _newest(level and conversation is not None, conversation is None, local)
     found: list[Any] = []
     # Over all conversations each audience is walked by itself, along its index, to its newest rows.

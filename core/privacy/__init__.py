@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from ..base import logs
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import GivenSettings, find_key, open_call
 from ..calls.defaults import clock, known_settings
 from ..calls.defaults import scope_of as scope_of_message
 from ..calls.screening import set_screen
@@ -114,7 +114,7 @@ def set_conversation_privacy(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return table_marks.set_privacy(call.db, call.scope, conversation, privacy)
+    return table_marks.set_privacy(call.db, call.scope, find_key(call, conversation), privacy)
 
 
 def set_conversation_local_only(
@@ -153,7 +153,8 @@ def set_conversation_local_only(
     """
     local = bool(yes_no(local_only, "local_only"))
     call = open_call(db, settings, scope)
-    return table_marks.set_local_only(call.db, call.scope, conversation, local, items=bool(yes_no(items, "items")))
+    key, opens = find_key(call, conversation), bool(yes_no(items, "items"))
+    return table_marks.set_local_only(call.db, call.scope, key, local, items=opens)
 
 
 def link_participants(

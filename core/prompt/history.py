@@ -9,6 +9,7 @@ from datetime import UTC, tzinfo
 from typing import Any
 
 from ..ai_diary.rules import diary_lines, thought_lines
+from ..audience.table_rooms import resolve_scope
 from ..calls import defaults
 from ..config import Settings
 from ..context import context as context_rules
@@ -27,7 +28,7 @@ from ..text.times import zone as find_zone
 from . import reading, sight
 from .call import PromptCall, Sight
 from .guard import Guard
-from .live_visibility import held_private, may_see
+from .live_visibility import held_private, may_see, put_under_key
 from .reading import StoredLines
 from .report import Report
 from .sections import BuiltSections, build_sections, plan_sections
@@ -91,9 +92,10 @@ class HistoryEngine:
             "interface_name": interface_name,
             "text": text,
         }
-        live = read_context_memory(context_memory)
         destination = where.destination or known.prompt_destination
         handle = guard.open(db)
+        where = resolve_scope(handle, where)
+        read, live = put_under_key(read, read_context_memory(context_memory), where.conversation)
         call = PromptCall(read, live, arguments, known, where, destination, handle, guard)
         return _read_and_compose(call, read_hits(memories)[0])
 

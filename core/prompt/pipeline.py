@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import hooks
+from ..audience.table_rooms import resolve_scope
 from ..base import logs
 from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls import defaults
@@ -36,6 +37,7 @@ from .call import MOST_ASKED_CHARS, PromptCall, Sight
 from .contributions import merge_host_context
 from .guard import Guard
 from .history import Composed, Material, build_history, compose, fill_lists, shown_diary
+from .live_visibility import put_under_key
 from .reading import StoredLines
 from .report import Report
 from .request import PromptRequest
@@ -121,6 +123,9 @@ def _make_call(request: PromptRequest, settings: Settings, message: IncomingMess
     if live.skipped:
         report.note(f"context_memory: {live.skipped} things are no message and are left out")
     guard = Guard(report)
+    db = guard.open(request.db)
+    scope = guard("scope", "database", lambda: resolve_scope(db, scope), scope) if scope.server else scope
+    message, live = put_under_key(message, live, scope.conversation)
     return PromptCall(
         message=message,
         live=live,
@@ -133,7 +138,7 @@ def _make_call(request: PromptRequest, settings: Settings, message: IncomingMess
         settings=settings,
         scope=scope,
         destination=request.destination or scope.destination or settings.prompt_destination,  # type: ignore[arg-type]
-        db=guard.open(request.db),
+        db=db,
         guard=guard,
         replacing=read_message_id(request.replacing, "replacing"),
     )

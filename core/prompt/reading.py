@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from .. import hooks
+from ..audience.rules import plain_key
 from ..audience.view import Recent, Viewer
 from ..context.history import HistoryLists
 from ..context.live import read_message
@@ -202,7 +203,7 @@ def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
     function, path = hooks.get_hook("history"), call.message.interface_path
     if function is None:
         return lines
-    arguments = {"interface_path": path, "limit": call.caps.history + 2 * call.caps.recent + MARGIN}
+    arguments = {"interface_path": path and plain_key(path), "limit": call.caps.history + 2 * call.caps.recent + MARGIN}
     none: list[HistoryEntry] = []
     given = call.guard("history", "history", lambda: _entries(call.ask_hook(function, arguments), path or ""), none)
     return replace(
@@ -216,8 +217,8 @@ def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
 def _entries(rows: Any, path: str) -> list[HistoryEntry]:
     made = []
     for order, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
-        key = row.get("interface_path", path) if isinstance(row, Mapping) else path
-        entry = read_message(row, str(key), order)
+        key = str(row.get("interface_path", path) if isinstance(row, Mapping) else path)
+        entry = read_message(row, path if key == plain_key(path) else key, order)
         if entry is not None:
             made.append(entry)
     return made[::-1]

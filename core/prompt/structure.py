@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..audience.rules import plain_key
 from ..config.flags import AnswerFormat
 from ..context.attachments import input_facts
 from ..context.context import order_context
@@ -143,7 +144,7 @@ def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]
         interface=message.interface,
         text=message.text,
         timestamp=message.date.isoformat(),
-        interface_path=message.interface_path,
+        interface_path=message.interface_path and plain_key(message.interface_path),
         message_id=message.message_id,
         name=name,
         username=username if known_name(message.sender.name) not in ("", known_name(username)) else "",

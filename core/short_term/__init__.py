@@ -53,7 +53,7 @@ def clear_by_channel(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return _clear_entries(call, channel=places.build_channel_key(channel, call.scope, interface))
+    return _clear_entries(call, channel=places.find_channel(call, channel, interface))
 
 
 def clear_by_user(
@@ -125,7 +125,7 @@ def clear_by_server(
     """
     call = open_call(db, settings, scope)
     name = read_id(server, "server", KEY_BYTES["server"])
-    key = places.build_channel_key(channel, call.scope, interface)
+    key = places.find_channel(call, channel, interface, server=name)
     return _clear_entries(call, owner=("server", name), channel=key) if name is not None else 0
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..audience.rules import said_privacy
+from ..audience.rules import plain_key, said_privacy
+from ..audience.table_rooms import resolve_key, resolve_scope
 from ..calls.call import Call
 from ..config import Settings
+from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope
 from . import rules
@@ -37,6 +39,13 @@ def build_channel_key(channel: object, scope: Scope, interface: object = None) -
     return qualify_id(channel, _read_interface(interface, scope), "channel", KEY_BYTES["conversation"])
 
 
+def find_channel(call: Call, channel: object, interface: object = None, *, server: str | None = None) -> str | None:
+    """Return the key that a channel's entries are stored under, None for none."""
+    key = build_channel_key(channel, call.scope, interface)
+    scope = call.scope if server is None else replace(call.scope, server=server)
+    return None if key is None else resolve_key(call.db, scope, key)
+
+
 def enter_persona(call: Call, persona: object) -> Call:
     """Return the call in the persona named; None and blank leave it as it is."""
     name = read_id(persona, "persona", KEY_BYTES["persona"])
@@ -51,14 +60,23 @@ def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:
         return otherwise
 
 
+def find_place(db: Database, turn: Turn, scope: Scope) -> tuple[Place, Scope]:
+    """Return place and scope of a turn with the key its channel is stored under."""
+    place, own = place_turn(turn, scope)
+    own = resolve_scope(db, own)
+    parent = None if place.parent_channel is None else resolve_key(db, own, place.parent_channel)
+    return replace(place, channel=own.conversation, parent_channel=parent), own
+
+
 def place_turn(turn: Turn, scope: Scope) -> tuple[Place, Scope]:
     """Return place and scope of a turn in the scope's persona; what the host leaves out is taken from the scope."""
     interface = turn.interface
     user = build_user_key(turn.user, scope, interface) or scope.participant
-    channel = build_channel_key(turn.channel, scope, interface) or scope.conversation
+    own_channel = plain_key(scope.conversation) if scope.conversation else None
+    channel = build_channel_key(turn.channel, scope, interface) or own_channel
     server_id = read_id(turn.server, "server", KEY_BYTES["server"])
     server = scope.server if server_id is None else server_id
-    same = channel == scope.conversation
+    same = channel is not None and channel == own_channel
     # The word for no server counts where nothing says that the channel is none of one person's.
     shared = False in (turn.is_private, turn.is_direct) or (same and scope.privacy in ("public", "restricted"))
     direct = turn.is_direct is True or (server_id == NO_SERVER and not shared) or (same and scope.privacy == "direct")

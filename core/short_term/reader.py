@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from ..audience.rules import plain_key
 from ..audience.view import Viewer
 from ..base import logs
 from ..calls.call import Call, GivenSettings, look_around, open_call
@@ -64,7 +65,7 @@ def get_for_user(
     """
     call = places.enter_persona(open_call(db, settings, scope), persona)
     own = call.scope
-    who, channel = places.build_user_key(user, own), places.build_channel_key(exclude_channel, own)
+    who, channel = places.build_user_key(user, own), places.find_channel(call, exclude_channel)
     if who is None:
         return []
     asking = replace(own, conversation=own.conversation or channel, participant=own.participant or who)
@@ -112,7 +113,7 @@ def get_for_server(
     call = places.enter_persona(open_call(db, settings, scope), persona)
     own = call.scope
     name = read_id(server, "server", KEY_BYTES["server"])
-    channel = places.build_channel_key(exclude_channel, own)
+    channel = places.find_channel(call, exclude_channel, server=name)
     if name is None:
         return []
     server_id = own.server or (name if own.conversation is None else "")
@@ -170,7 +171,7 @@ def build_short_term_context(
     """
     call = places.enter_persona(open_call(db, settings, scope), persona)
     turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
-    place, own = places.place_turn(turn, call.scope)
+    place, own = places.find_place(call.db, turn, call.scope)
     lookups = plan_lookups(place.user, place.server, place.channel, call.settings)
     if not lookups:
         return []
@@ -288,7 +289,7 @@ def keep_visible_lookups(viewer: Viewer, lookups: Sequence[Lookup]) -> list[Look
 def choose_entries(entries: Sequence[Entry], channel: str | None, most: int) -> Chosen:
     """Return the entries a context in a channel shows."""
     # Beside the key the channel's id alone, for hosts that name no interface when they store a turn.
-    names = {channel, channel.partition("/")[2]} - {""} if channel else set()
+    names = {channel, plain_key(channel).partition("/")[2]} - {""} if channel else set()
     return rules.choose_entries(entries, names, most)
 
 
@@ -309,10 +310,10 @@ def _build_listed(entry: Entry, settings: Settings, now: datetime) -> ShortTermE
     """Return an entry as it is handed out; of another server nobody is told where it is."""
     if entry.elsewhere:
         entry = replace(entry, channel="", channel_name=rules.ELSEWHERE, server="", server_name="")
-    every = settings.short_term_summary_every
+    every, channel = settings.short_term_summary_every, plain_key(entry.channel)
     return {
-        "key": "" if entry.elsewhere else rules.build_key(entry.owner_kind, entry.owner, entry.channel, entry.persona),
-        "channel": entry.channel,
+        "key": "" if entry.elsewhere else rules.build_key(entry.owner_kind, entry.owner, channel, entry.persona),
+        "channel": channel,
         "channel_name": entry.channel_name,
         "server": entry.server,
         "server_name": entry.server_name,

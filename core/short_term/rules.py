@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from hashlib import blake2b
 
+from ..audience.rules import plain_key
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line
@@ -136,7 +137,7 @@ def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) ->
 def build_section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> ShortTermSection | None:
     """Return what a context shows of an entry: its summary, else its lines; None where there is nothing to show."""
     made: ShortTermSection = {
-        "channel": ELSEWHERE if entry.elsewhere else one_line(entry.channel_name).strip() or entry.channel,
+        "channel": ELSEWHERE if entry.elsewhere else one_line(entry.channel_name).strip() or plain_key(entry.channel),
         "age": describe_age(entry.updated or now, now),
     }
     if entry.summary:

@@ -128,7 +128,7 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     now = db.clock()
     turn = replace(turn, answers=tuple(_name_answer(each, call.persona) for each in turn.answers))
     built = [
-        _build_entry(turn, replace(call.scope, persona=persona), settings, now=now, lineage=lineage)
+        _build_entry(db, turn, replace(call.scope, persona=persona), settings, now=now, lineage=lineage)
         for persona, lineage in list_personas(turn.answers, call.persona).items()
     ]
     entries = [entry for entry in built if entry is not None]
@@ -151,9 +151,11 @@ def _name_answer(answer: Answer, default: str) -> Answer:
     return replace(answer, item=replace(answer.item, speaker=name))
 
 
-def _build_entry(turn: Turn, scope: Scope, settings: Settings, *, now: datetime, lineage: str = "") -> NewEntry | None:
+def _build_entry(
+    db: Database, turn: Turn, scope: Scope, settings: Settings, *, now: datetime, lineage: str = ""
+) -> NewEntry | None:
     """Return what the scope's persona keeps of a turn, None without user, channel or text."""
-    place, own = places.place_turn(turn, scope)
+    place, own = places.find_place(db, turn, scope)
     if not place.user or not place.channel:
         logs.warning("short_term_without_place", user=bool(place.user), channel=bool(place.channel))
         return None
@@ -259,7 +261,7 @@ def store_short_term_memory(
     if read_id(user, "user", KEY_BYTES["participant"]) is None or read_id(channel, "channel", 512) is None:
         logs.warning("short_term_without_place", user=user is not None, channel=channel is not None)
         return WriteResult(False, None, "empty")
-    entry = _build_entry(turn, call.scope, call.settings, now=call.db.clock(), lineage=read_lineage(lineage))
+    entry = _build_entry(call.db, turn, call.scope, call.settings, now=call.db.clock(), lineage=read_lineage(lineage))
     if entry is None:
         return WriteResult(False, None, "empty")
     return _build_result(_write_entries(call, [entry])[0], tuple(notes))
@@ -318,7 +320,7 @@ def update_short_term_memory(
     turn = Turn(
         user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct, is_private=is_private
     )
-    place, own = places.place_turn(turn, places.enter_persona(call, persona).scope)
+    place, own = places.find_place(call.db, turn, places.enter_persona(call, persona).scope)
     if not text or not place.user or not place.channel:
         return WriteResult(False, None, "empty")
     # 2. whether it is one

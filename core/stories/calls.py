@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..calls.call import Call, look_around
+from ..calls.call import Call, find_key, look_around
 from ..database import readers
 from ..database.readers import Reader
 from ..errors import MessageError
 from ..messages import table_lines, table_reading
 from ..messages.table_lines import StoryPlace
-from ..scope import KEY_BYTES, key_text
 from ..shapes import WriteResult
 
 NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
@@ -57,11 +56,12 @@ def open_conversation(call: Call, conversation: object) -> StoryCall:
             "with it.",
             fields=("conversation",),
         )
-    return _see(call, key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True))
+    return _see(call, find_key(call, conversation, "conversation"))
 
 
 def open_message(call: Call, message: object, interface_path: object) -> StoryCall:
     """Return a call about a message."""
+    interface_path = None if interface_path is None else find_key(call, interface_path)
     named = table_reading.find_named(call.db, call.persona, message, interface_path)
     if named is None:
         return StoryCall(call.db, call.settings, call.scope, call.viewer)

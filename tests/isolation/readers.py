@@ -85,10 +85,15 @@ def message(asking: Asking) -> dict[str, Any]:
 
 
 def live(world: World, asking: Asking) -> dict[str, list[dict[str, Any]]]:
-    """Return the host's map of live messages: all conversations of the persona, each with a canary of its own."""
+    """Return the host's map of live messages: all conversations of the persona, each with a canary of its own.
+
+    Of two rooms of one name a host has that of the server it answers in.
+    """
+    own = asking.scope
     told: dict[str, list[dict[str, Any]]] = {}
     for place in world.by_persona[asking.scope.persona]:
-        if place.conversation is not None:
+        elsewhere = place.conversation == own.conversation and own.server not in ("", place.server)
+        if place.conversation is not None and not elsewhere:
             text = f"live {COMMON} {world.live_canary(place)}"
             told[place.conversation] = [{"text": text, "sender_id": "x", "sender_name": "X", "timestamp": NOW - MINUTE}]
     return told
@@ -182,7 +187,8 @@ _reads("core.short_term.get_for_server", lambda p, **by: short_term.get_for_serv
 def _context(place: Place, **by: Any) -> Any:
     """The server a host names counts where the conversation is not stored; one that is stored knows its own."""
     here = by["scope"].conversation
-    server = by["scope"].server if here is not None and here.startswith(NEW) else place.server
+    named = by["scope"].server
+    server = named if here is not None and (named or here.startswith(NEW)) else place.server
     return short_term.build_short_term_context(
         place.participant, here or place.conversation or "tg/none", server or None, **by
     )

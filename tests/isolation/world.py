@@ -291,7 +291,7 @@ class World:
         made.append(self._asking(told_wrong, "restricted", servers[1], None, None))
         open_to = next(p for p in places if p.origin.kind == "public" and p.server == servers[1])
         told_wrong = Scope(persona, open_to.conversation, "who/else", servers[2], None, None)
-        made.append(self._asking(told_wrong, "public", servers[1], None, None))
+        made.append(self._asking(told_wrong, "public", servers[2], None, None))  # the room of that name there
         for server in servers[:2]:
             made.append(self._asking(Scope(persona, None, None, server), "none", server, None, None))
             new = Scope(persona, f"new/{ids[0]}", "who/new", server, None, "public")

@@ -1,0 +1,172 @@
+"""Rooms of one name on several servers (F81): two conversations, whichever door is used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from core import short_term, stories
+from core.ai_diary import add_diary_entry, get_recent_entries
+from core.chat_history_cache import (
+    clear_chat_history,
+    delete_chat_message,
+    edit_chat_message,
+    load_chat_history,
+    load_global_chat_history,
+    save_chat_message,
+    save_message,
+)
+from core.config import Settings
+from core.conversations import add_saved_memory, close_conversation, list_saved_memories
+from core.database.schema import chat_history_cache, conversations
+from core.db import forget, insert_memory
+from core.errors import MessageError
+from core.memories.capture import silently_record_memory
+from core.privacy import set_conversation_privacy
+from core.prompt_engine import build_json_prompt
+from core.scope import Scope
+from core.synth_core_memory import search_memories
+from tests.spec.stage import Stage, message
+
+ROOM, THREAD = "irc/general", "irc/general/t1"
+SERVERS = ("alpha", "beta")
+
+
+class Rooms:
+    """One persona in two servers that have rooms of the same names."""
+
+    def __init__(self, stage: Stage, flags: Settings | None = None) -> None:
+        self.stage, self.flags = stage, flags or Settings()
+
+    def given(self, server: str, room: str = ROOM, who: str = "irc/bob") -> dict[str, Any]:
+        scope = Scope(self.stage.persona, room, who, server)
+        return {"db": self.stage.db, "settings": self.flags, "scope": scope}
+
+    def say(self, server: str, room: str = ROOM) -> Any:
+        return save_chat_message(room, f"canary of {server}", "Bob", "bob", message_id="m1", **self.given(server, room))
+
+    def fill(self, server: str, room: str = ROOM) -> None:
+        by, canary = self.given(server, room), f"canary of {server}"
+        assert self.say(server, room).stored
+        insert_memory(f"{canary}, an item", "synth", "chat", ["canary"], by["scope"], db=by["db"], settings=self.flags)
+        silently_record_memory(f"I like the {canary}", "ok", **by)
+        add_diary_entry(f"{canary} in the diary", **by)
+        add_saved_memory(f"{canary}, saved", **by)
+        short_term.store_short_term_memory("irc/bob", room, [{"text": f"{canary}, just now"}], server, **by)
+        short_term.update_short_term_memory("irc/bob", room, f"{canary}, in short", server, **by)
+        stories.edit_memory("m1", f"{canary}, recapped", interface_path=room, **by)
+        stories.add_scene_break("m1", interface_path=room, name=f"{canary}, a scene", **by)
+
+    def read(self, server: str, room: str = ROOM) -> dict[str, str]:
+        """Return what each reading door gives in a server."""
+        by = self.given(server, room)
+        asked = message("canary", room, who="Bob", server_id=server, message_id="m9")
+        doors: dict[str, Callable[[], Any]] = {
+            "load": lambda: load_chat_history(room, **by),
+            "global": lambda: load_global_chat_history(**by),
+            "search": lambda: search_memories(query="canary", tags=["canary"], limit=50, **by),
+            "diary": lambda: get_recent_entries(**by),
+            "saved": lambda: list_saved_memories(**by),
+            "of user": lambda: short_term.get_for_user("irc/bob", **by),
+            "of server": lambda: short_term.get_for_server(server, **by),
+            "context": lambda: short_term.build_short_term_context("irc/bob", room, server, **by),
+            "recap": lambda: stories.get_memory("m1", interface_path=room, **by),
+            "scenes": lambda: stories.list_scenes(**by),
+            "prompt": lambda: build_json_prompt(asked, {room: []}, db=by["db"], settings=self.flags, scope=by["scope"]),
+        }
+        return {name: json.dumps(door(), default=str) for name, door in doors.items()}
+
+
+@pytest.mark.parametrize("room", [ROOM, THREAD])
+def test_f81_the_same_room_and_message_id_on_two_servers_are_two_conversations(stage: Stage, room: str) -> None:
+    """Two rows, neither visible in the other, over every door that reads."""
+    rooms = Rooms(stage)
+    for server in SERVERS:
+        rooms.fill(server, room)
+    chats = stage.db.read(
+        select(chat_history_cache.c.id).where(chat_history_cache.c.persona_id == stage.persona), source="x"
+    )
+    kept = stage.db.read(
+        select(conversations.c.server_id, conversations.c.chat_id).where(conversations.c.persona_id == stage.persona),
+        source="x",
+    )
+    assert len(chats) == 2
+    assert {tuple(each) for each in kept} == {(server, "general") for server in SERVERS}
+    for server, other in (SERVERS, SERVERS[::-1]):
+        found = rooms.read(server, room)
+        assert {name for name, text in found.items() if f"canary of {other}" in text} == set(), server
+        assert {name for name, text in found.items() if f"canary of {server}" not in text} == set(), server
+        assert not [name for name, text in found.items() if "\\u001f" in text]
+    assert rooms.say("alpha", room).reason == rooms.say("beta", room).reason == "duplicate"
+
+
+def test_f81_a_thread_belongs_to_the_room_of_its_server(stage: Stage) -> None:
+    """A room that turns private takes its own threads with it, and none of another server's."""
+    rooms = Rooms(stage)
+    for server, room in (("alpha", ROOM), ("beta", THREAD), ("alpha", THREAD), ("beta", ROOM)):
+        rooms.say(server, room)
+    assert set_conversation_privacy(ROOM, "restricted", **rooms.given("beta"))["conversations"] == 2
+    rows = stage.db.read(select(conversations).where(conversations.c.persona_id == stage.persona), source="x")
+    assert {(row.server_id, row.is_private) for row in rows} == {("alpha", 0), ("beta", 1)}
+    assert "canary of beta" not in json.dumps(rooms.read("beta", "irc/other"))
+    assert "canary of alpha" in json.dumps(rooms.read("alpha", "irc/other"))
+
+
+def test_f81_what_changes_a_room_leaves_that_of_the_other_server(stage: Stage) -> None:
+    """Editing, deleting, clearing, closing and forgetting act on the room of the scope's server."""
+    rooms = Rooms(stage)
+    for server in SERVERS:
+        rooms.fill(server)
+    by = rooms.given("beta")
+    assert edit_chat_message("m1", "canary of beta, edited", interface_path=ROOM, **by).stored
+    assert "edited" in rooms.read("beta")["load"] and "edited" not in rooms.read("alpha")["load"]
+    assert delete_chat_message("m1", interface_path=ROOM, **by).stored
+    assert "canary of alpha" in rooms.read("alpha")["load"]
+    rooms.say("beta")
+    assert clear_chat_history(ROOM, **by) == 1
+    rooms.say("beta")
+    short_term.store_short_term_memory("irc/bob", ROOM, [{"text": "canary of beta"}], "beta", **by)
+    assert short_term.clear_by_channel(ROOM, **by)
+    assert rooms.read("alpha")["of user"] != "[]"
+    close_conversation(ROOM, **by)
+    assert forget(conversation=ROOM, **by)["conversations"] == 1
+    found = rooms.read("alpha")
+    assert {name for name, text in found.items() if "canary of alpha" not in text} == set()
+    assert rooms.say("alpha").reason == "duplicate"
+    assert rooms.say("beta").stored
+
+
+def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -> None:
+    """The mark of a server stands in stored keys alone."""
+    rooms = Rooms(stage)
+    for server in SERVERS:
+        rooms.say(server)
+    stored = stage.db.read(
+        select(conversations.c.conversation_key).where(
+            conversations.c.persona_id == stage.persona, conversations.c.server_id == "beta"
+        ),
+        source="x",
+    )
+    with pytest.raises(MessageError):
+        load_chat_history(stored[0][0], **rooms.given("alpha", "irc/other"))
+    with pytest.raises(MessageError):
+        rooms.say("alpha", stored[0][0])
+
+
+def test_f81_messages_and_turns_name_their_server(stage: Stage) -> None:
+    """The server of a message counts as that of a scope does."""
+    rooms = Rooms(stage)
+    for server in SERVERS:
+        said = message(f"canary of {server}", ROOM, who="Bob", server_id=server, message_id="m1")
+        scope = stage.scope()
+        assert save_message(said, interface_name="irc", db=stage.db, settings=rooms.flags, scope=scope).stored
+        turn = {"message": said, "user": "irc/bob", "channel": ROOM, "server": server, "messages": [said]}
+        assert short_term.write_turn(turn, "Hello", db=stage.db, settings=rooms.flags, scope=scope).stored
+    for server, other in (SERVERS, SERVERS[::-1]):
+        found = rooms.read(server)
+        assert f"canary of {other}" not in json.dumps(found)
+        assert f"canary of {server}" in found["load"] and f"canary of {server}" in found["of server"]
