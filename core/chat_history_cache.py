@@ -202,7 +202,7 @@ def save_message(
     quoted = attachments.reply(incoming.raw)
     reply = quoted and {
         "text": quoted["text"],
-        "timestamp": quoted["timestamp"],
+        "timestamp": quoted.get("timestamp", ""),
         "username": _quoted_name(incoming.raw),
     }
     if reply and reply["text"] == attachments.NON_TEXT:  # of a message that is stored the id says all
