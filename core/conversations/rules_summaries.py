@@ -13,7 +13,7 @@ from ..context.live import read_message
 from ..memories.rules_said import is_marked
 from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
-from ..text.host_values import get, is_plain
+from ..text.host_values import get, is_plain, newest_items
 from ..text.refusals import judge_refusal
 from ..text.replies import read_object
 from ..text.thoughts import strip_thoughts
@@ -75,7 +75,7 @@ def read_messages(messages: object, conversation: str | None, participant: str |
     interface = split_key(conversation)[0] if conversation else ""
     made = []
     last = participant
-    for order, given in enumerate(messages):
+    for order, given in enumerate(newest_items(messages, "messages")):
         line = _line(given, conversation or "", interface, order)
         if line is None or not line.text.strip():
             continue

@@ -17,6 +17,7 @@ from ..scope import Scope
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.folding import clean
 from ..text.hints import hint_name
+from ..text.host_values import newest_items
 from ..text.strict_json import make_strict
 from . import embedding, handlers, rules, table, table_listing, worker
 from .claims import Claimer
@@ -308,7 +309,13 @@ def count_operations(
 
 def _read_texts(values: object, field: str) -> list[str]:
     """Return one text or several as a list."""
-    made = [values] if isinstance(values, str) else list(values) if isinstance(values, Iterable) else [values]
+    made = (
+        [values]
+        if isinstance(values, str)
+        else newest_items(values, field)
+        if isinstance(values, Iterable)
+        else [values]
+    )
     wrong = [each for each in made if not isinstance(each, str)]
     if wrong:
         raise ValueError(
@@ -342,7 +349,7 @@ def _read_payload(metadata: object) -> dict[str, Any]:
 def _read_ids(values: object, field: str = "depends_on") -> list[int]:
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise MessageError.of_type(field, values, "a list of ids")
-    made = list(values)
+    made = newest_items(values, field)
     wrong = [each for each in made if isinstance(each, bool) or not isinstance(each, int) or not 0 <= each < 2**63]
     if wrong:
         raise MessageError(f"{field} holds {str(wrong[0])[:40]!r}. It must be the id of an operation.", fields=(field,))

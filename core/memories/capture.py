@@ -17,6 +17,7 @@ from ..shapes import WriteResult
 from ..templates.phrases import phrases_for
 from ..text import remember_phrases as remember
 from ..text.hits import content_digest
+from ..text.host_values import newest_items
 from . import new_item, table, table_recalls, table_sources
 from .new_item import NewMemory
 from .rules_said import NOT_SAID
@@ -140,7 +141,8 @@ def silently_record_memory(
         call.scope,
         memory,
         privacy_default=call.settings.privacy_default,
-        refused={content_digest(text) for text in recalled} | table_recalls.read_turn(call.db, call.scope),
+        refused={content_digest(text) for text in newest_items(recalled, "recalled")}
+        | table_recalls.read_turn(call.db, call.scope),
         row_id=row_id,
     )
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ..errors import MessageError
 from ..text.folding import fold
 from ..text.hints import hint_name
+from ..text.host_values import newest_items
 
 KINDS = (
     "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood", "chat", "saved",
@@ -137,7 +138,7 @@ def read_ids(ids: object) -> tuple[int, ...]:
     """Return the ids of a bulk change, each once, in the order given."""
     if isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Iterable):
         raise MessageError.of_type("ids", ids, "a list of ids")
-    made = tuple(dict.fromkeys(read_id(each) for each in ids))
+    made = tuple(dict.fromkeys(read_id(each) for each in newest_items(ids, "ids")))
     if len(made) > MOST_IDS:
         raise MessageError(
             f"ids holds {len(made)} ids. At most {MOST_IDS} are taken in one call. Send them in several.",

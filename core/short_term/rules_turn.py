@@ -11,7 +11,7 @@ from ..memories.rules_said import NOT_SAID
 from ..scope import KEY_BYTES, key_text
 from ..shapes import PERSONA_SENDER
 from ..text.folding import clean
-from ..text.host_values import as_text, get, is_plain, text_at, word_at
+from ..text.host_values import as_text, get, is_plain, newest_items, text_at, word_at
 from ..text.times import parse_time
 from .shapes import Answer, Item, ItemRole, Turn
 
@@ -171,7 +171,7 @@ def _listed(value: Any) -> Iterable[Any]:
 
 def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[Item | None, ...]:
     """Return the messages of a turn as items, None in the place of what is no line."""
-    return tuple(_item(each, user, user_name) for each in _listed(messages))
+    return tuple(_item(each, user, user_name) for each in newest_items(_listed(messages), "messages"))
 
 
 def _item(message: Any, user: str, user_name: str) -> Item | None:
@@ -231,7 +231,7 @@ def _content(message: Any) -> str:
 def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
     """Return what the personas said, in order, blank answers left out."""
     made = []
-    for each in _listed(answers):
+    for each in newest_items(_listed(answers), "responses"):
         content = _content(each)
         if not content.strip():
             continue

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Reversible
 from datetime import timedelta
 from enum import Enum
+from itertools import islice
 from math import isfinite
 from typing import Any
 
+from ..errors import MessageError
 from .folding import clean
 
 _ABSENT = object()
@@ -88,3 +90,23 @@ def word_at(value: Any, name: str) -> str:
     if isinstance(found, Enum):
         found = found.value if isinstance(found.value, str) else found.name
     return clean(found).strip().lower() if isinstance(found, str) else ""
+
+
+MOST_READ = 10_000
+"""Items that are read of one list a host hands in."""
+
+
+def newest_items(values: Iterable[Any], name: str, most: int = MOST_READ) -> list[Any]:
+    """Return the last `most` items of a list, and all items of what can only be read forwards.
+
+    Raises:
+        MessageError: an iterator gives more than `most` items: which are the newest cannot be told before its end.
+    """
+    if isinstance(values, Reversible):
+        return list(islice(reversed(values), most))[::-1]
+    items = list(islice(values, most + 1))
+    if len(items) > most:
+        raise MessageError(
+            f"{name} gives more than {most} items. Pass a list, or only the newest of them.", fields=(name,)
+        )
+    return items

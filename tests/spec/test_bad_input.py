@@ -8,7 +8,7 @@ import inspect
 import math
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,17 @@ import pytest
 
 from core import ai_diary, aio, relationships
 from core.chat_history_cache import save_chat_message
+from core.conversations import add_recent_conversation, list_recent_conversations
 from core.database.engine import Database
 from core.database.schema import chat_history_cache, memories
 from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError, TransferError
+from core.jobs import list_operations
+from core.lifelong import delete_items
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit, to_messages
 from core.scope import Scope
+from core.short_term import store_short_term_memory, write_turn
 from core.synth_core_memory import explain_search, free_memory_search, search_memories, silently_record_memory
 from core.synth_tagging import extract_tags
 from core.transfer import export_items, import_items
@@ -357,3 +361,45 @@ def test_g24_a_file_of_line_ends_is_refused_before_it_is_read_for_minutes(tmp_pa
     with pytest.raises(TransferError, match="lines with nothing in them"):
         import_items(gzip.compress(b"\n" * 15_000_000, 1), fmt="jsonl")
     assert time.monotonic() - began < 60
+
+
+ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
+    "a recent conversation": lambda stage, items: _call(stage, add_recent_conversation, items),
+    "a short-term entry": lambda stage, items: _call(stage, store_short_term_memory, "tg/7", "tg/42", items),
+    "a turn": lambda stage, items: _call(stage, write_turn, {"user": "tg/7", "channel": "tg/42"}, "hi", messages=items),
+    "answers": lambda stage, items: _call(
+        stage, write_turn, {"user": "tg/7", "channel": "tg/42", "messages": ["hi"]}, responses=items
+    ),
+    "what was recalled": lambda stage, items: _call(stage, silently_record_memory, "I like tea", recalled=items),
+    "items to delete": lambda stage, items: _call(stage, delete_items, items),
+    "types of operations": lambda stage, items: _call(stage, list_operations, types=items),
+}
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("name", ENDLESS)
+def test_f71_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> None:
+    """A generator that never ends must not hold up the host, nor look like an empty list."""
+    read = 0
+
+    def items() -> Iterator[Any]:
+        nonlocal read
+        while read < 100_000:
+            read += 1
+            yield read if name == "items to delete" else " "
+
+    try:
+        done = ENDLESS[name](stage, items())
+        assert done.reason == "error"
+    except MessageError as error:
+        assert "more than 10000 items" in str(error)
+    assert read <= 10_001
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_f71_of_a_long_list_the_newest_are_kept(stage: Stage) -> None:
+    """A host that hands in a whole chat gets a summary of how it ended."""
+    texts = [f"message {n}" for n in range(20_000)]
+    assert _call(stage, add_recent_conversation, texts, wait=True, scope=stage.scope("tg/42")).stored
+    (listed,) = _call(stage, list_recent_conversations, scope=stage.scope("tg/42"))
+    assert "message 19" in listed["summary"]
