@@ -48,7 +48,7 @@ class ItemNotFoundError(MessageError):
 
     def __init__(self, item: int) -> None:
         super().__init__(
-            f"There is no item {item} here. Ask `search_items` for those there are; `restore_item` brings an archived "
+            f"There is no item {item} here. Ask `search_items` for those there are; `restore_items` brings an archived "
             "one back.",
             fields=("id",),
         )

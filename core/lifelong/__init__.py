@@ -17,13 +17,10 @@ from ..memories.shapes import (
     Pruned,
 )
 from .changes import (
-    delete_item,
     delete_items,
     edit_item,
-    pin_item,
     pin_items,
     purge_items,
-    restore_item,
     restore_items,
     retag_items,
 )
@@ -42,7 +39,7 @@ from .schedule import Scheduler
 
 __all__ = ["Added", "BulkResult", "CycleResult", "Health", "Item", "ItemPage",
            "ItemVersion", "Pruned", "Scheduler", "add_facts_with_meta", "classify_items",
-           "consolidate_history", "deep_consolidation", "delete_item", "delete_items", "edit_item",
+           "consolidate_history", "deep_consolidation", "delete_items", "edit_item",
            "get_item", "get_item_history", "health", "on_stream_end",
-           "pin_item", "pin_items", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_item",
-           "restore_items", "retag_items", "run_cycle", "search_items", "trigger_memory_consolidation"]  # fmt: skip
+           "pin_items", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_items", "retag_items",
+           "run_cycle", "search_items", "trigger_memory_consolidation"]  # fmt: skip

@@ -83,41 +83,9 @@ def _read_content(value: object) -> str:
     text = read_text(value, "new_content")
     if not text.strip():
         raise MessageError(
-            "new_content is blank. An item needs a text; delete_item archives it.", fields=("new_content",)
+            "new_content is blank. An item needs a text; delete_items archives it.", fields=("new_content",)
         )
     return text
-
-
-def delete_item(
-    id: int,  # noqa: A002 - as above
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
-    """Archive an item and return 1; 0 where there is none, or it is archived already.
-
-    Args:
-        id: the item's id.
-        conf_uid, operator: as for `delete_items`.
-
-    Returns:
-        1 or 0.
-
-    Raises:
-        MessageError: no id.
-        StoreWriteError: nothing was changed.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, delete_item, restore_item
-    >>> db = open_database("sqlite://")
-    >>> (item,) = add_facts_with_meta(["Ann likes tea"], db=db).ids
-    >>> delete_item(item, db=db), delete_item(item, db=db), restore_item(item, db=db)
-    (1, 0, 1)
-    """
-    return delete_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
 
 
 def delete_items(
@@ -155,38 +123,6 @@ def delete_items(
     done = item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=True)
     memory_files.write_files(call)
     return done
-
-
-def restore_item(
-    id: int,  # noqa: A002 - as above
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
-    """Bring an archived or replaced item back and return 1; 0 where there is none, or it holds.
-
-    Args:
-        id: the item's id.
-        conf_uid, operator: as for `restore_items`.
-
-    Returns:
-        1 or 0.
-
-    Raises:
-        MessageError: no id.
-        StoreWriteError: nothing was changed.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, delete_item, restore_item
-    >>> db = open_database("sqlite://")
-    >>> (item,) = add_facts_with_meta(["Ann likes tea"], db=db).ids
-    >>> delete_item(item, db=db), restore_item(item, db=db), restore_item(item, db=db)
-    (1, 1, 0)
-    """
-    return restore_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
 
 
 def restore_items(
@@ -258,40 +194,6 @@ def purge_items(
     done = item_changes.purge(call.db, find_seen(call, operator), wanted)
     memory_files.write_files(call)
     return done
-
-
-def pin_item(
-    id: int,  # noqa: A002 - as above
-    pinned: bool = True,
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
-    """Pin an item, so that nothing prunes it, or let it go; return 1, 0 where nothing changed.
-
-    Args:
-        id: the item's id.
-        pinned: False lets it go.
-        conf_uid, operator: as for `pin_items`.
-
-    Returns:
-        1 or 0.
-
-    Raises:
-        MessageError: no id, or pinned is no bool.
-        StoreWriteError: nothing was changed.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, pin_item
-    >>> db = open_database("sqlite://")
-    >>> (item,) = add_facts_with_meta(["Ann likes tea"], db=db).ids
-    >>> pin_item(item, db=db), pin_item(item, db=db), pin_item(item, False, db=db)
-    (1, 0, 1)
-    """
-    return pin_items([read_id(id)], pinned, conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
 
 
 def pin_items(

@@ -115,7 +115,7 @@ def test_r30_who_deletes_the_item_deletes_the_value(db: Database, ann: Scope) ->
     assert item is not None
     lifelong.edit_item(item, "another text", db=db, scope=ann)
     assert list_values((), "file", db=db, scope=ann)[0].value == "another text"
-    lifelong.delete_item(item, db=db, scope=ann)
+    lifelong.delete_items([item], db=db, scope=ann)
     assert list_values((), "file", db=db, scope=ann) == []
 
 

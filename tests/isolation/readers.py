@@ -278,9 +278,9 @@ WRITERS = {
     "core.conversations": "add_recent_conversation add_saved_memory close_conversation delete_saved_memory "
     "import_markdown",
     "core.jobs": "cancel clear_queue enqueue_operation retry_operation run_pending Worker",
-    "core.lifelong": "add_facts_with_meta classify_items consolidate_history deep_consolidation delete_item "
-    "delete_items edit_item on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl purge_items "
-    "restore_item restore_items retag_items run_cycle trigger_memory_consolidation Scheduler",
+    "core.lifelong": "add_facts_with_meta classify_items consolidate_history deep_consolidation "
+    "delete_items edit_item on_stream_end pin_items prune_ltm prune_session_by_ttl purge_items "
+    "restore_items retag_items run_cycle trigger_memory_consolidation Scheduler",
     "core.privacy": "link_participants release set_conversation_local_only set_conversation_privacy set_privacy "
     "unlink_participant",
     "core.relationships": "adjust decay_all ensure_and_touch",

@@ -120,7 +120,7 @@ def test_f11_items_are_seen_where_they_were_said(life: Life) -> None:
     for change in (life.delete_items, life.restore_items, life.purge_items, life.pin_items):
         assert change([ours], path="tg/room", server="s1").unknown == (ours,)
     assert life.retag_items([ours], add=["x"], path="tg/room", server="s1").unknown == (ours,)
-    assert life.delete_item(ours, operator=True) == 1
+    assert life.delete_items([ours], operator=True).count == 1
 
 
 def test_l35_another_persona_s_items_never_appear(life: Life, stage: Stage) -> None:
@@ -184,7 +184,7 @@ def test_l5_the_index_leaves_nothing_out(life: Life, monkeypatch: pytest.MonkeyP
              "x-ray", "ｗｉｄｅ", "back\\slash", "!", "z" * 170, "éa", "Ada"]  # fmt: skip
     life.add_facts_with_meta([f"{a} {b}" for n, a in enumerate(parts) for b in parts[n:]])
     gone = life.search_items("romeo")["items"][0]["id"]
-    life.delete_item(gone)
+    life.delete_items([gone])
     life.edit_item(life.search_items("x-ray")["items"][0]["id"], "Ada ray")
     asked = [
         *parts,
@@ -240,16 +240,20 @@ def test_l6_an_edit_keeps_everything_but_the_text(life: Life) -> None:
     for blank in ("", "  ", 7):
         with pytest.raises(MessageError, match="new_content"):
             life.edit_item(one, blank)
-    life.delete_item(one)
+    life.delete_items([one])
     with pytest.raises(ItemNotFoundError):
         life.edit_item(one, "x")
 
 
 def test_l7_archived_restored_and_counted_exactly(life: Life) -> None:
     one, two, three = (life.item(text, tags=["t"]) for text in ("one", "two", "three"))
-    assert [life.delete_item(one), life.delete_item(one), life.delete_item(999)] == [1, 0, 0]
+    assert [life.delete_items([each]).count for each in (one, one, 999)] == [1, 0, 0]
     assert found(life) == ["three", "two"] and found(life, archived=True) == ["one"]
-    assert [life.restore_item(one), life.restore_item(one), life.restore_item(999)] == [1, 0, 0]
+    assert [life.restore_items([one]).count, life.restore_items([one]).count, life.restore_items([999]).count] == [
+        1,
+        0,
+        0,
+    ]
     done = life.delete_items([one, one, two, 999])
     assert (done.count, done.unknown) == (2, (999,))
     done = life.delete_items([one, three])
@@ -277,10 +281,10 @@ def test_l7_tags_of_many_items(life: Life) -> None:
 
 def test_l7_pinned_items(life: Life) -> None:
     one = life.item("one")
-    assert [life.pin_item(one), life.pin_item(one), life.pin_item(7)] == [1, 0, 0]
-    assert life.get_item(one)["pinned"] and life.pin_item(one, False) == 1
+    assert [life.pin_items([one]).count, life.pin_items([one]).count, life.pin_items([7]).count] == [1, 0, 0]
+    assert life.get_item(one)["pinned"] and life.pin_items([one], False).count == 1
     with pytest.raises(MessageError, match="pinned"):
-        life.pin_item(one, "yes")
+        life.pin_items([one], "yes")
 
 
 def test_l7_purged_is_gone_for_good(life: Life) -> None:
@@ -288,7 +292,7 @@ def test_l7_purged_is_gone_for_good(life: Life) -> None:
     life.edit_item(one, "a canary bird")
     assert life.purge_items([one, 999]).unknown == (999,)
     assert life.texts() == ["two"] and count(life.db, schema_recent.item_history, life.persona) == 0
-    assert index_differences(life.db, life.persona) == [] and life.restore_item(one) == 0
+    assert index_differences(life.db, life.persona) == [] and life.restore_items([one]).count == 0
     assert life.purge_items([one, two]).count == 1
 
 
@@ -302,7 +306,7 @@ def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeyp
         "exchange": (
             lambda: life.edit_item(one, "two"),
             lambda: life.retag_items([one], add=["b"]),
-            lambda: life.delete_item(one),
+            lambda: life.delete_items([one]).count,
         ),
         "lock": (lambda: life.purge_items([one]),),
     }

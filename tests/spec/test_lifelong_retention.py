@@ -153,7 +153,7 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
         life.db, life.persona, pruning.prunable(life.persona, NOW, pruning.Limits(30, 0.25, "any", 1.01))
     )
     assert [row.id for row in next(batches)] == [one]
-    life.pin_item(two)
+    life.pin_items([two])
     assert list(batches) == [] and life.texts() == ["two"]
 
 
@@ -174,7 +174,7 @@ def test_l42_the_numbers_of_a_memory(life: Life) -> None:
     insert_memory("Ann has a cat", "a", "b", [], life.stage.scope(), timestamp=NOW, db=life.db, settings=Settings())
     life.item("gone", days=9, tier="session")
     gone = life.item("deleted")
-    life.delete_item(gone)
+    life.delete_items([gone])
     before = [tuple(row) for row in life.rows()]
     told = life.health()
     assert (told["items"], told["archived"], told["exact_duplicates"]) == (4, 1, 1)

@@ -73,7 +73,7 @@ def test_c30_what_changes_is_written_by_itself(folder: Folder) -> None:
     assert folder.text(SAVED) == "- I have two dogs\n"
     lifelong.edit_item(dogs.id, "I have three dogs", operator=True, **folder.known)
     assert folder.text(SAVED) == "- I have three dogs\n"
-    lifelong.delete_item(dogs.id, operator=True, **folder.known)
+    lifelong.delete_items([dogs.id], operator=True, **folder.known)
     assert folder.text(SAVED) == ""
     said = [{"text": "We fly to Rome on Friday.", "role": "user"}]
     assert add_recent_conversation(said, wait=True, **folder.known).stored
