@@ -148,7 +148,6 @@ drop_vectors = _awaitable(semantic.drop_vectors)
 embed_rows = _awaitable(semantic.embed_rows)
 
 adjust = _awaitable(relationships.adjust)
-decay_all = _awaitable(relationships.decay_all)
 ensure_and_touch = _awaitable(relationships.ensure_and_touch)
 get = _awaitable(relationships.get)
 history = _awaitable(relationships.history)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table, text
-from sqlalchemy.types import Date
 
 from .dialects import ID, SMALL, Time, name_type
 from .schema_base import key, persona, table
@@ -21,7 +20,6 @@ user_relationships: Table = table(
     Column("trust", SMALL, nullable=False, server_default=text("0")),
     Column("interaction_count", Integer, nullable=False, server_default=text("0")),
     Column("last_interaction", Time(), nullable=True),
-    Column("last_decay_day", Date(), nullable=True),
     PrimaryKeyConstraint("persona_id", "user_id"),
     # recent list, decay
     Index("ix_relationships_recent", "persona_id", "last_interaction", "user_id"),

@@ -1,7 +1,7 @@
 """DOOR: how the persona stands to each person: affinity, trust, how often and when last.
 
 A relationship is between a persona and a person: a person with several linked identities has one, whichever of
-their keys is named. Affinity fades with absence by itself: reading gives the faded value though `decay_all` never ran.
+their keys is named. Affinity fades with absence by itself: it is worked out when it is read.
 Of people whose privacy level is not none nothing is written.
 """
 
@@ -18,7 +18,7 @@ from ..text.times import iso_text
 from . import rules, table, table_reading
 from .rules import Relationship, RelationshipPoint, RelationshipResult
 
-__all__ = ["Relationship", "RelationshipPoint", "RelationshipResult", "adjust", "decay_all", "ensure_and_touch", "get",
+__all__ = ["Relationship", "RelationshipPoint", "RelationshipResult", "adjust", "ensure_and_touch", "get",
            "history", "list_recent", "relationship_text"]  # fmt: skip
 
 TEMPLATE = "relationship.txt.j2"
@@ -197,7 +197,7 @@ def history(
         limit: most rows, the newest, 1 to 10,000.
 
     Returns:
-        What absence does stands in it for each day on which `decay_all` ran; empty for an unknown person.
+        One point for each change; empty for an unknown person.
 
     Raises:
         ValueError: another limit.
@@ -214,29 +214,6 @@ def history(
     call = open_call(db, settings, scope)
     points = table_reading.read_history(call.db, call.persona, rules.key_of(user_id, call.scope), most)
     return [{"id": p.id, "affinity": p.affinity, "trust": p.trust, "at": iso_text(p.at)} for p in points]
-
-
-def decay_all(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
-    """Write what absence has made of the persona's affinities, and return how many have changed; for a daily timer.
-
-    At most once a day (UTC) for each: another run that day returns 0. Reading does not need it; the history and whoever
-    looks at the table do.
-
-    Returns:
-        How many were written by this call.
-
-    Raises:
-        StoreWriteError: not all of them could be written; the next run goes on.
-
-    >>> from prompt_engine import open_database, relationships
-    >>> db = open_database("sqlite://")
-    >>> met = relationships.adjust("discord/u1", 5, db=db)
-    >>> relationships.decay_all(db=db)
-    0
-    """
-    call = open_call(db, settings, scope)
-    known = call.settings
-    return table.fade_all(call.db, call.persona, decay_days=known.decay_days, privacy_default=known.privacy_default)
 
 
 def relationship_text(

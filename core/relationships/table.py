@@ -1,4 +1,4 @@
-"""Relationships as they are changed: by one UPDATE each, and faded once a day."""
+"""Relationships as they are changed: by one UPDATE each."""
 
 from __future__ import annotations
 
@@ -8,22 +8,18 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, exists, func, insert, or_, select, update
-from sqlalchemy.types import Date
+from sqlalchemy import Connection, Integer, bindparam, case, exists, func, insert, select, update
 
 from ..audience import forgotten_late as forgetting_late
 from ..audience import table_participants as people
-from ..database.dialects import Key, Time, upsert, whole_days
+from ..database.dialects import Time, upsert, whole_days
 from ..database.engine import Database
 from ..database.schema import participants, privacy_levels
 from ..database.schema_lifelong import relationship_log, user_relationships
 from ..database.statements import Part
 from ..shapes import WriteReason
 from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
-from .table_reading import COLUMNS, HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
-
-AT_ONCE = 500
-"""Most relationships faded in one transaction."""
+from .table_reading import HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
 
 _U = user_relationships.c
 _L = relationship_log.c
@@ -90,7 +86,7 @@ def _update(moves: bool, touch: bool, names: tuple[str, ...]) -> Any:
         changes += [(_U.affinity, moved), (_U.affinity_base, moved)]
         changes.append((_U.base_days, 0 if touch else _days(bindparam("now", type_=Time()))))
     if touch:
-        changes += [(_U.last_interaction, bindparam("now", type_=Time())), (_U.last_decay_day, None)]
+        changes += [(_U.last_interaction, bindparam("now", type_=Time()))]
         changes.append((_U.interaction_count, _U.interaction_count + 1))
     changes.append((_U.trust, _within(_U.trust + bindparam("by_trust", type_=Integer()), LOWEST_TRUST, HIGHEST_TRUST)))
     changes += [(_U[name], bindparam(f"new_{name}", type_=_U[name].type)) for name in names]
@@ -166,7 +162,6 @@ _COUNT = (
     .values(
         base_days=0,
         last_interaction=bindparam("now", type_=Time()),
-        last_decay_day=None,
         interaction_count=_U.interaction_count + 1,
     )
 )
@@ -232,59 +227,3 @@ def _log(connection: Connection, persona: str, points: Sequence[tuple[int, str, 
         for i, user, affinity, trust in points
     ]
     connection.execute(insert(relationship_log), rows)
-
-
-# Fading
-
-
-def fade_all(db: Database, persona: str, *, decay_days: int, privacy_default: str) -> int:
-    """Write what absence has made of the affinities of a persona, and return how many have changed."""
-    total, after = 0, ""
-    while True:
-
-        def work(connection: Connection, after: str = after) -> tuple[int, str | None]:
-            return _fade(connection, db, persona, after, decay_days, privacy_default)
-
-        written, last = db.repeat(work, source=SOURCE)
-        total += written
-        if last is None:
-            return total
-        after = last
-
-
-def _fade(
-    connection: Connection, db: Database, persona: str, after: str, decay_days: int, privacy_default: str
-) -> tuple[int, str | None]:
-    """Fade the next ones by key; return how many have changed, and the last key looked at, None at the end."""
-    now = db.clock()
-    due = (_U.last_decay_day.is_(None), _U.last_decay_day < bindparam("today", type_=Date()))
-    chosen = (
-        select(*COLUMNS)
-        .where(_U.persona_id == PERSONA, _U.user_id > USER, _U.last_interaction.is_not(None), or_(*due))
-        .where(or_(_U.affinity != 0, _U.affinity_base != 0))
-        .order_by(_U.user_id)
-        .limit(AT_ONCE)
-        .with_for_update()
-    )
-    rows = [Row(*row) for row in connection.execute(chosen, {"persona": persona, "user": after, "today": now.date()})]
-    moved = {row.user_id: row for row in rows if row.affinity_at(now, decay_days) != row.affinity}
-    levels = people.known(connection, persona, moved, privacy_default)
-    faded = [row for user, row in moved.items() if levels[user].level == "none"]
-    if faded:
-        keys = [row.user_id for row in faded]
-        connection.execute(
-            _FADE, {"persona": persona, "keys": keys, "now": now, "decay_days": decay_days, "today": now.date()}
-        )
-        ids = db.ids.take(len(faded))
-        points = [
-            (i, row.user_id, row.affinity_at(now, decay_days), row.trust) for i, row in zip(ids, faded, strict=True)
-        ]
-        _log(connection, persona, points, now)
-    return len(faded), rows[-1].user_id if len(rows) == AT_ONCE else None
-
-
-_FADE = (
-    update(user_relationships)
-    .where(_U.persona_id == PERSONA, _U.user_id.in_(bindparam("keys", expanding=True, type_=Key(255))))
-    .values(affinity=_faded(), last_decay_day=bindparam("today", type_=Date()))
-)

@@ -537,7 +537,6 @@ CREATE TABLE IF NOT EXISTS user_relationships (
     trust TINYINT NOT NULL DEFAULT 0,
     interaction_count INTEGER NOT NULL DEFAULT 0,
     last_interaction DATETIME(6),
-    last_decay_day DATE,
     -- the row (319 bytes)
     PRIMARY KEY (persona_id, user_id),
     -- recent list, decay (327 bytes)

@@ -553,7 +553,6 @@ CREATE TABLE IF NOT EXISTS user_relationships (
     trust INTEGER DEFAULT 0 NOT NULL,
     interaction_count INTEGER DEFAULT 0 NOT NULL,
     last_interaction TEXT,
-    last_decay_day DATE,
     -- the row (319 bytes)
     PRIMARY KEY (persona_id, user_id)
 ) WITHOUT ROWID;

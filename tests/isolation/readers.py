@@ -283,7 +283,7 @@ WRITERS = {
     "restore_items retag_items run_cycle trigger_memory_consolidation Scheduler",
     "core.privacy": "link_participants release set_conversation_local_only set_conversation_privacy set_privacy "
     "unlink_participant",
-    "core.relationships": "adjust decay_all ensure_and_touch",
+    "core.relationships": "adjust ensure_and_touch",
     "core.short_term": "clear_by_channel clear_by_server clear_by_user clear_expired store_short_term_memory "
     "update_short_term_memory write_turn",
     "core.stories": "add_alternative add_running_recap_version add_scene_break "

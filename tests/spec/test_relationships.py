@@ -132,11 +132,8 @@ def test_l30_reading_gives_the_faded_value_and_adding_starts_from_it(stage: Stag
         assert get(stage, settings=Settings(decay_days=120))["affinity"] == 45
         (listed,) = relationships.list_recent(**given(stage))
         assert listed == get(stage)
-        assert relationships.decay_all(**given(stage)) == 1
-        assert relationships.decay_all(**given(stage)) == 0
-        assert get(stage)["affinity"] == 30
         assert adjust(stage, "tg/ann", 5).relationship["affinity"] == 35
-        assert [p["affinity"] for p in relationships.history("tg/ann", **given(stage))] == [60, 30, 35]
+        assert [p["affinity"] for p in relationships.history("tg/ann", **given(stage))] == [60, 35]
     with Later(stage, days=60):
         assert get(stage)["affinity"] == 17  # of 35, 17.5 is lost, halves up
 
@@ -153,7 +150,7 @@ def test_l30_a_touch_begins_absence_anew(stage: Stage) -> None:
 def test_f59_a_clock_that_jumps_back_takes_nothing(stage: Stage) -> None:
     adjust(stage, "tg/ann", 60)
     with Later(stage, days=-30):
-        assert get(stage)["affinity"] == 60 and relationships.decay_all(**given(stage)) == 0
+        assert get(stage)["affinity"] == 60
         assert adjust(stage, "tg/ann", -1).relationship["affinity"] == 59
 
 
@@ -303,10 +300,9 @@ def test_f20_nothing_is_written_about_who_does_not_want_it(stage: Stage, level: 
     for told in (adjust(stage, "tg/ann", 5), touch(stage), adjust(stage, "tg/ann", 5, touch=False)):
         assert told.stored is stored and told.reason == ("" if stored else "privacy")
     with Later(stage, days=30):
-        assert relationships.decay_all(**given(stage)) == int(stored)
         assert get(stage)["affinity"] == (35 if stored else 30)
     after = rows_of(stage.db, user_relationships, stage.persona)  # type: ignore[arg-type]
-    assert (before == after) is not stored and rows(stage, relationship_log) == (4 if stored else 1)
+    assert (before == after) is not stored and rows(stage, relationship_log) == (3 if stored else 1)
     # F22: a prompt for someone at level full is built from what is live and public.
     prompt, report = stage.explain("hi")
     assert ("relationship" in prompt["context"]) is (level != "full")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -48,10 +48,6 @@ def found(db: Database, persona: str, user: str = "tg/ann") -> Row:
     row = reading.find(db, persona, user)
     assert row is not None
     return row
-
-
-def fade(db: Database, persona: str, within: int = 60) -> int:
-    return store.fade_all(db, persona, decay_days=within, privacy_default="none")
 
 
 def in_threads(number: int, work: Callable[[], Any]) -> None:
@@ -108,7 +104,7 @@ def test_l28_the_clamp_stands_in_the_update(db: Database, persona: str) -> None:
 
 
 def test_l29_the_update_fades_as_the_rule_does(db: Database, persona: str) -> None:
-    """Every base and distance of interest, an instant before, at and after a day is full, in two statements."""
+    """Every base and distance of interest, an instant before, at and after a day is full."""
     ages = [timedelta(days=d) + shift for d in (0, 1, 2, 10, 29, 30, 59, 60, 61, 3650)
             for shift in (-MICROSECOND, 0 * MICROSECOND, MICROSECOND)]  # fmt: skip
     cases = list(itertools.product((-100, -45, -7, -1, 1, 7, 45, 60, 100), ages, (0, 3)))
@@ -123,13 +119,14 @@ def test_l29_the_update_fades_as_the_rule_does(db: Database, persona: str) -> No
 
     for within in (60, 7):
         db.transaction(store_them, source="user_relationships")
-        changed = fade(db, persona, within)
+        shown = select(user_relationships.c.user_id, store._faded().label("faded"))
+        asked = {"now": NOW, "decay_days": within}
+        read = db.read(shown.where(user_relationships.c.persona_id == persona), asked, source="user_relationships")
         wanted = {
             f"u{n:04}": decay(base, inactive_days(NOW - age, NOW, counted), within)
             for n, (base, age, counted) in enumerate(cases)
         }
-        there = {row.user_id: row.affinity for row in rows_of(db, user_relationships, persona)}
-        assert there == wanted and changed == sum(1 for value in wanted.values() if value)
+        assert {row.user_id: int(row.faded) for row in read} == wanted
         assert all(row.trust == 50 for row in rows_of(db, user_relationships, persona))
         persona = f"{persona}b"
         rows = [{**row, "persona_id": persona} for row in rows]
@@ -158,65 +155,6 @@ def test_l30_what_is_added_is_added_to_the_faded_value(db: Database, persona: st
         assert found(db, persona).affinity_at(clock.now, 60) == 28
     finally:
         clock.now = before
-
-
-def test_l30_fading_is_written_once_a_day(db: Database, persona: str) -> None:
-    clock: Any = db.clock
-    before = clock.now
-    try:
-        change(db, persona, affinity=60, trust=3, touch=True)
-        change(db, persona, "tg/bob", affinity=-60, touch=True)
-        change(db, persona, "tg/op", affinity=9)  # never met
-        clock.forward(hours=23)
-        assert fade(db, persona) == 0
-        clock.forward(hours=1)
-        assert (fade(db, persona), fade(db, persona)) == (2, 0)
-        clock.forward(hours=11)
-        assert fade(db, persona) == 0
-        clock.forward(days=7)  # nobody ran it for a week
-        assert (fade(db, persona), fade(db, persona)) == (2, 0)
-        row = found(db, persona)
-        assert (row.affinity, row.affinity_base, row.trust, row.interaction_count) == (52, 60, 3, 1)
-        assert [p.affinity for p in reading.read_history(db, persona, "tg/ann", 9)] == [60, 59, 52]
-        days = {row.user_id: row.last_decay_day for row in rows_of(db, user_relationships, persona)}
-        assert days == {"tg/ann": date(2026, 3, 18), "tg/bob": date(2026, 3, 18), "tg/op": None}
-        clock.forward(days=100)
-        fade(db, persona)
-        assert (found(db, persona).affinity, found(db, persona, "tg/op").affinity) == (0, 9)
-    finally:
-        clock.now = before
-
-
-def test_l30_a_day_is_one_of_the_calendar(db: Database, persona: str) -> None:
-    """Met at noon: runs at half past midnight and in the afternoon lie on one day, with a whole day ending between."""
-    clock: Any = db.clock
-    before = clock.now
-    try:
-        change(db, persona, affinity=60, touch=True)
-        clock.forward(hours=36.5)
-        assert fade(db, persona) == 1
-        clock.forward(hours=12.5)
-        assert fade(db, persona) == 0
-        assert found(db, persona).affinity_at(clock.now, 60) == 58  # reading does not wait
-        clock.forward(hours=12)
-        assert fade(db, persona) == 1
-    finally:
-        clock.now = before
-
-
-def test_l30_many_processes_fade_each_once(db: Database, persona: str) -> None:
-    """As many as three transactions hold, by four workers at once: the counts are those of the rows."""
-    some = store.AT_ONCE * 2 + 7
-    rows = [
-        {"persona_id": persona, "user_id": f"u{n:05}", "affinity": 60, "affinity_base": 60,
-         "interaction_count": 1, "last_interaction": NOW - 10 * DAY}
-        for n in range(some)
-    ]  # fmt: skip
-    db.transaction(lambda connection: connection.execute(insert(user_relationships), rows), source="x")
-    counts: list[int] = []
-    in_threads(4, lambda: counts.append(fade(db, persona)))
-    assert sum(counts) == some == count(db, relationship_log, persona)
-    assert {row.affinity for row in rows_of(db, user_relationships, persona)} == {50}
 
 
 def test_l36_an_operators_change_is_the_new_base_and_no_interaction(db: Database, persona: str) -> None:
