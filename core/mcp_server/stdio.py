@@ -40,7 +40,15 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
         async with stdio_server() as (reading, writing):
             await Relay(reading, writing).run(create_server(find_speaker))
 
-    anyio.run(serve)
+    try:
+        anyio.run(serve)
+    except BaseExceptionGroup as group:
+        raise _first_of(group) from None
+
+
+def _first_of(error: BaseException) -> BaseException:
+    """Return what went wrong, such as a stream that is closed, out of the groups that the tasks wrap it in."""
+    return _first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 class Relay:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import json
 import os
 import signal
@@ -196,6 +197,22 @@ def test_r38_what_is_in_progress_when_the_input_ends_is_answered(migrated_url: s
     codes = [(answer["id"], answer["error"]["code"]) for answer in answers if "error" in answer]
     assert codes == [(None, -32700), (99, -32600), (None, -32600), (98, -32600)]
     assert done.returncode == 0 and "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_r38_a_program_that_goes_away_leaves_no_traceback(migrated_url: str, persona: str) -> None:
+    child = subprocess.Popen(
+        command(persona), env=environment(migrated_url), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+    child.stdout.close()
+    with contextlib.suppress(BrokenPipeError):
+        print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}), file=child.stdin, flush=True)
+        child.stdin.close()
+    assert child.wait(120) == 1
+    assert "Traceback" not in child.stderr.read()
+    child.stderr.close()
 
 
 @pytest.mark.slow
