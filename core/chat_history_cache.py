@@ -104,7 +104,7 @@ def save_chat_message(
         >>> db.close()
     """
     call = open_call(db, settings, scope)
-    if isinstance(interface_path, (str, int)) and str(interface_path).strip():
+    if isinstance(interface_path, int) or (isinstance(interface_path, str) and interface_path.strip()):
         interface_path = find_key(call, interface_path)
     row_id = call.db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
     # 1. what was said

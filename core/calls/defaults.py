@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from ..audience.rules import said_privacy, split_key
@@ -176,8 +176,8 @@ def handle(db: Any = None) -> Any:
 
 
 def check_handle(db: Any) -> Any:
-    """Return the handle; None, which is that of the process, is one."""
-    if db is not None and not hasattr(db, "read"):
+    """Return the handle, refusing a URL or path in its place before anything is asked of it."""
+    if isinstance(db, (str, PurePath)):
         raise TypeError(
             f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "
             "database of the process."

@@ -23,7 +23,7 @@ def test_build_prints_the_prompt(kitchen: Command, monkeypatch: pytest.MonkeyPat
     ran = kitchen("build", "Who repairs the oven?", "--conversation", KITCHEN, "--user", "Mara")
     assert list(ran.json) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]
     assert any("Mrs. Adeyemi" in hit["snippet"] for hit in ran.json["context"]["memories"])
-    assert ran.json["input"]["payload"]["source"]["username"] == "Mara"
+    assert ran.json["input"]["payload"]["source"]["name"] == "Mara"
     monkeypatch.setattr(sys, "stdin", io.StringIO("Who repairs the oven?"))
     assert kitchen("build", "-", "--conversation", KITCHEN).json["input"]["payload"]["text"] == "Who repairs the oven?"
     message = {"message_id": 7, "date": "2026-03-10T12:00:00Z", "text": "The spare key?", "interface_path": KITCHEN}

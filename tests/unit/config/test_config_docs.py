@@ -25,7 +25,7 @@ VALIDATOR = jsonschema.Draft202012Validator(config_docs.build_schema())
 UNCOMMENTED = re.compile(r"^#(?=[A-Z_]+:)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", sorted(config_docs.build_documents()))
+@pytest.mark.parametrize("name", sorted(set(config_docs.build_documents()) - {"docs/config.md"}))  # made with the site
 def test_the_files_in_the_repository_equal_the_declaration(name: str) -> None:
     """Run `python -m core.config.docs` when this fails."""
     assert (ROOT / name).read_text(encoding="utf-8") == config_docs.build_documents()[name]
