@@ -33,6 +33,8 @@ from ..errors import StoreError
 from ..tokens.shapes import AccessToken, TokenKind
 from . import access
 
+MAX_BODY_BYTES = 4_194_304
+"""Largest body: many times the longest conversation that a model reads."""
 BODY_SECONDS = 60.0
 """Longest time a body may take to arrive."""
 TOKEN_THREADS = 8
@@ -40,7 +42,7 @@ TOKEN_SECONDS = 2.0
 """Longest wait for the database where a token was right a moment ago."""
 MOST_KNOWN = 1000
 """Tokens remembered for the time that the database does not answer."""
-TOO_LARGE = "The body is too large. At most {} bytes (MAX_BODY_BYTES) are taken. Send less at once."
+TOO_LARGE = "The body is too large. At most {} bytes are taken. Send less at once."
 TOO_SLOW = "The body did not arrive in time. Send it within {:.0f} seconds."
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 """On every answer that does not say otherwise."""
@@ -95,7 +97,7 @@ class FaceGuard(Guard):
             hosts.judge_origin(headers, scope["scheme"]) == "foreign"
         ):
             return errors.build_refusal(403, "The request was sent from a page that ALLOWED_ORIGINS does not name.")
-        if not self._is_proxy and (refused := refuse_length(headers, settings.max_body_bytes, TOO_LARGE)):
+        if not self._is_proxy and (refused := refuse_length(headers, MAX_BODY_BYTES, TOO_LARGE)):
             return refused
         return await self._refuse_unknown(scope, headers, settings)
 
@@ -103,7 +105,7 @@ class FaceGuard(Guard):
         """Return a receive that gives the body, read whole; a proxy reads it itself."""
         if self._is_proxy:
             return receive
-        return give_body(await read_body(receive, self._context.values().max_body_bytes), receive)
+        return give_body(await read_body(receive, MAX_BODY_BYTES), receive)
 
     async def _refuse_unknown(self, scope: Scope, headers: Headers, settings: Settings) -> Response | None:
         shown = hashlib.sha256(headers.get("authorization", "").encode("utf-8", "surrogatepass")).digest()

@@ -44,8 +44,7 @@ PRESETS: Mapping[str, Preset] = {
     "vtuber": Preset(
         "a streamer: what is old or matters little is pruned by itself",
         {
-            "PRUNE_MAX_AGE_DAYS": 30, "PRUNE_MODE": "any", "PRUNE_PROTECT_IMPORTANCE": 1.01, "PRUNE_BY_ITSELF": True,
-            "ENABLE_RELATIONSHIP": True,
+            "PRUNE_MAX_AGE_DAYS": 30, "PRUNE_MODE": "any", "PRUNE_BY_ITSELF": True, "ENABLE_RELATIONSHIP": True,
         },
         (_MODEL, _WORKER, "Call prompt_engine.lifelong.on_stream_end when a stream ends."),
     ),

@@ -26,14 +26,6 @@ class LifelongFlags(FlagValues):
         high=315_360_000,
         group="Long-term memory",
     )
-    active_minutes: int = flag(
-        30,
-        "Time after its last message for which a conversation is active: its session items do not expire.",
-        unit="minutes",
-        low=0,
-        high=10_080,
-        group="Long-term memory",
-    )
     memory_consolidation_interval_sec: int = flag(
         1800,
         "Time between two cycles of consolidation while the scheduler runs.",
@@ -52,14 +44,6 @@ class LifelongFlags(FlagValues):
     )
     consolidation_window: int = flag(
         120, "Messages consolidated at once, the newest.", unit="messages", low=20, high=500, group="Long-term memory"
-    )
-    deep_consolidation_window: int = flag(
-        200,
-        "Newest messages whose facts deep consolidation extracts anew.",
-        unit="messages",
-        low=20,
-        high=500,
-        group="Long-term memory",
     )
     deep_consolidation_every_n_streams: int = flag(
         5,
@@ -85,13 +69,6 @@ class LifelongFlags(FlagValues):
         choices=get_args(PruneMode),
         group="Long-term memory",
     )
-    prune_protect_importance: float = flag(
-        0.7,
-        "Items of at least this importance are never pruned; 1.01 protects none.",
-        low=0,
-        high=1.01,
-        group="Long-term memory",
-    )
     prune_by_itself: bool = flag(
         False,
         "Prune long-term items in the background too, with every deep consolidation; else only when somebody asks.",
@@ -108,9 +85,6 @@ class LifelongFlags(FlagValues):
     enable_relationship: bool = flag(
         True, "Show how the persona stands to whoever wrote the message.", group="Long-term memory"
     )
-    count_interactions: bool = flag(
-        True, "Count an interaction with whoever said a message that is saved.", group="Long-term memory"
-    )
     admin_host: str = flag(
         "127.0.0.1",
         "Address the admin server listens on; every other than the default lets other machines in.",
@@ -125,14 +99,6 @@ class LifelongFlags(FlagValues):
         kind=Text("a token"),
         default_means="none: the admin server does not start",
         secret=True,
-        group="Admin",
-    )
-    max_body_bytes: int = flag(
-        4_194_304,
-        "Largest body of a request to the HTTP API, MCP or the proxy.",
-        unit="bytes",
-        low=1024,
-        high=1_073_741_824,
         group="Admin",
     )
     allowed_origins: tuple[str, ...] = flag(

@@ -34,9 +34,6 @@ class StoryFlags(FlagValues):
     running_scene_recap_auto_generate: bool = flag(
         True, "Bring the running recap up to date after each scene recap.", group="Stories"
     )
-    recap_skip_visible: bool = flag(
-        True, "Leave out the recap of a message that stands in the prompt's history.", group="Stories"
-    )
     include_user_messages: bool = flag(
         True, "Make and show recaps of what people said.", group="Stories", refreshes=True
     )
@@ -91,19 +88,8 @@ class StoryFlags(FlagValues):
         group="Stories",
         refreshes=True,
     )
-    exclude_latest_scenes: int = flag(
-        1,
-        "Newest scenes left out when the running recap is made anew.",
-        unit="scenes",
-        low=0,
-        high=100,
-        group="Stories",
-    )
     scene_min_length: int = flag(
         10, "Fewest messages of a scene that is found.", unit="messages", low=1, high=1000, group="Stories"
-    )
-    scene_offset: int = flag(
-        8, "Newest messages among which no scene break is found.", unit="messages", low=0, high=1000, group="Stories"
     )
     scene_gap_hours: float = flag(
         6.0,
@@ -128,33 +114,10 @@ class StoryFlags(FlagValues):
     scene_recap_scan: bool = flag(
         False, "Tell the host that the running recap is to be scanned for its own triggers.", group="Stories"
     )
-    recap_min_ratio: float = flag(
-        0.3,
-        "A new recap shorter than this share of the former one is refused.",
-        low=0,
-        high=1,
-        group="Stories",
-    )
     token_correction: float = flag(
         1.0, "Factor on counted tokens, rounded up.", low=0.5, high=3, group="Stories", refreshes=True
     )
 
-    job_lease_seconds: int = flag(
-        600,
-        "Time after which a worker that says nothing is taken for dead.",
-        unit="seconds",
-        low=10,
-        high=86_400,
-        group="Jobs and model",
-    )
-    job_max_tries: int = flag(
-        8,
-        "Tries of an operation before it has failed; 0 never gives up.",
-        unit="tries",
-        low=0,
-        high=1000,
-        group="Jobs and model",
-    )
     llm_base_url: str = flag(
         "",
         "Address of a model server in the OpenAI dialect, such as http://127.0.0.1:11434/v1.",

@@ -184,7 +184,7 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
     """Return title and summary of a model's reply, what is missing or unusable taken from the extract."""
 
     def usable(text: str) -> str:
-        return "" if judge_refusal(text, "", patterns=patterns, min_ratio=0.0) else text
+        return "" if judge_refusal(text, "", patterns=patterns) else text
 
     found = read_object(reply, ("title", "summary"))
     if found is None:

@@ -38,6 +38,10 @@ POLL_SECONDS = 1.0
 """Pause of a worker that found nothing to do."""
 TROUBLE_SECONDS = 5.0
 """Pause of a worker whose database did not answer."""
+LEASE_SECONDS = 600
+"""A worker that says nothing for this long is taken for dead: longer than a slow model takes for an answer."""
+MAX_TRIES = 8
+"""Tries of an operation before it has failed: with growing pauses, a model may be away for some minutes."""
 PRUNE_SECONDS = 600.0
 """Old operations are removed this often."""
 
@@ -166,9 +170,7 @@ def run_next(
     """Do the next operation of a persona and return what became of it; None when none may begin now."""
     known = settings_for(settings, db)
     known_model = llm.resolve(model, known)
-    claimed = claimer.next(
-        persona, handlers.list_types(known), lease_seconds=known.job_lease_seconds, max_tries=known.job_max_tries
-    )
+    claimed = claimer.next(persona, handlers.list_types(known), lease_seconds=LEASE_SECONDS, max_tries=MAX_TRIES)
     if claimed is None:
         return None
     report = run_operation(db, claimed, settings=known, model=known_model)
@@ -188,7 +190,7 @@ def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: An
         effect = _handle(claimed, tools)
         state = "completed" if table_claiming.complete(db, claimed, effect) else "dropped"
     except Exception as failure:  # noqa: BLE001 - whatever a handler does, the queue goes on and the reason is kept
-        state, error = _note_failure(db, claimed, failure, settings.job_max_tries)
+        state, error = _note_failure(db, claimed, failure, MAX_TRIES)
     except BaseException:
         with suppress(StoreError):  # its lease ends by itself
             table_claiming.give_back(db, claimed)
@@ -206,7 +208,7 @@ def _handle(claimed: Claim, tools: Tools) -> Effect | None:
     """Return the effect of an operation's handler, which runs in the operation's own scope."""
     operation = claimed.operation
     handle = handlers.find(operation.type)
-    with use_scope(operation_scope(operation)), keep_lease(tools.db, claimed, tools.settings.job_lease_seconds):
+    with use_scope(operation_scope(operation)), keep_lease(tools.db, claimed, LEASE_SECONDS):
         return handle(operation, tools)
 
 

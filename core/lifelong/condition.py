@@ -53,7 +53,7 @@ def health(
         "kinds": kinds,
         "archived": table_health.count_archived(db, persona),
         "exact_duplicates": table_health.count_exact_duplicates(db, persona),
-        "expired": table_health.count_expired(db, persona, call.settings.session_ttl_sec, call.settings.active_minutes),
+        "expired": table_health.count_expired(db, persona, call.settings.session_ttl_sec),
         "never_recalled": table_health.count_never_recalled(db, persona),
         "orphans": table_health.count_orphans(db, persona),
         "index_differences": _count_differences(db, persona) if check_index else 0,

@@ -37,6 +37,8 @@ TEMPLATE, DEEP_TEMPLATE = "consolidation.txt.j2", "deep_consolidation.txt.j2"
 AUTHOR = "synth"
 PIECE_CHARS = 24_000
 """Characters of messages that a model is asked about at once; more are asked about in several calls."""
+DEEP_WINDOW = 200
+"""Newest messages of a conversation whose facts deep consolidation extracts anew: some hours of talk."""
 TRIES = 3
 """Times a window is read anew because something changed while the model was asked."""
 

@@ -13,6 +13,7 @@ from ..calls.call import Call, GivenSettings
 from ..database.engine import Connection, Database
 from ..errors import MessageError, StoreError
 from ..jobs import table as jobs_table
+from ..jobs.worker import LEASE_SECONDS
 from ..memories.shapes import Added, CycleResult
 from ..scope import Scope
 from ..upkeep import leases
@@ -259,7 +260,7 @@ def run(
 ) -> CycleResult:
     """Run one cycle of a persona: the scope's conversation, or all that have something new; then clean up."""
     db, persona, token = call.db, call.persona, secrets.token_hex(16)
-    seconds = max(call.settings.job_lease_seconds, 3 * call.settings.llm_timeout_seconds)
+    seconds = max(LEASE_SECONDS, 3 * call.settings.llm_timeout_seconds)
     if not leases.take(db, persona, LEASE, token, seconds):
         return CycleResult(reason=BUSY)
 
@@ -313,9 +314,8 @@ def _consolidate_new(call: Call, model: Any, keep_lease: Any) -> Iterator[Outcom
 
 def _archive_expired(call: Call) -> Iterator[Outcome]:
     """Archive the session items that have expired, those of the active conversation excepted."""
-    ttl_seconds, minutes = call.settings.session_ttl_sec, call.settings.active_minutes
     active = call.scope.conversation
-    items = table_pruning.archive_expired(call.db, call.persona, ttl_seconds, active=active, active_minutes=minutes)
+    items = table_pruning.archive_expired(call.db, call.persona, call.settings.session_ttl_sec, active=active)
     yield Outcome(pruned=len(items))
 
 
@@ -324,7 +324,7 @@ def _consolidate_deeply(call: Call, model: Any, *, prune: bool) -> Iterator[Outc
     if prune:
         yield from _guard(_prune(call))
     if call.settings.enable_memories:
-        yield from _guard(consolidation.deepen(call, model, call.settings.deep_consolidation_window))
+        yield from _guard(consolidation.deepen(call, model, consolidation.DEEP_WINDOW))
     else:
         yield Outcome(reasons=(DISABLED,))
 

@@ -35,9 +35,7 @@ def consolidate(operation: Operation, tools: Tools) -> Effect | None:
     if not settings.enable_memories:
         return _note(call, "consolidation", reason, Counts(error=DISABLED))
     if key is None:
-        table_pruning.archive_expired(
-            call.db, call.persona, settings.session_ttl_sec, active_minutes=settings.active_minutes
-        )
+        table_pruning.archive_expired(call.db, call.persona, settings.session_ttl_sec)
         return _enqueue_each(call, reason)
     above, up_to = operation.payload.get("above"), operation.payload.get("up_to")
     most = settings.consolidation_window
@@ -60,7 +58,7 @@ def deepen(operation: Operation, tools: Tools) -> Effect | None:
     if not settings.enable_memories:
         return _note(call, "deep", reason, Counts(pruned=pruned, error=DISABLED))
     works = []
-    for window in table_windows.read_newest(call.db, call.persona, key, settings.deep_consolidation_window):
+    for window in table_windows.read_newest(call.db, call.persona, key, consolidation.DEEP_WINDOW):
         own = replace(call, scope=Scope(call.persona, window.conversation))
         works.append(consolidation.prepare(own, window, tools.model, deep=True))
     return _store(call, "deep", reason, works, pruned)

@@ -13,6 +13,9 @@ from . import table_pruning
 from .call import open_persona_call
 from .table_pruning import Limits
 
+PROTECTED_IMPORTANCE = 0.7
+"""Items of at least this importance stay: what deep consolidation found has it."""
+
 
 def read_limits(settings: Settings) -> Limits:
     """Return what long-term items are pruned by where the caller says nothing."""
@@ -20,7 +23,7 @@ def read_limits(settings: Settings) -> Limits:
         settings.prune_max_age_days,
         settings.prune_max_importance,
         settings.prune_mode,
-        settings.prune_protect_importance,
+        PROTECTED_IMPORTANCE,
     )
 
 
@@ -38,7 +41,7 @@ def prune_session_by_ttl(
     Args:
         ttl_sec: age in seconds; 0 and None are SESSION_TTL_SEC, 1 to 59 become 60 with a note.
         exclude_history_uid: an active conversation, whose items stay; the scope's by default. Those with a message of
-            the last ACTIVE_MINUTES are active too.
+            the last 30 minutes are active too.
         conf_uid: the persona; the scope's by default.
 
     Returns:
@@ -61,9 +64,7 @@ def prune_session_by_ttl(
     active = call.scope.conversation
     if exclude_history_uid is not None:
         active = Scope(call.persona, exclude_history_uid).conversation
-    items = table_pruning.archive_expired(
-        call.db, call.persona, seconds, given=bool(ttl_sec), active=active, active_minutes=call.settings.active_minutes
-    )
+    items = table_pruning.archive_expired(call.db, call.persona, seconds, given=bool(ttl_sec), active=active)
     return Pruned(len(items), items, notes=notes)
 
 
@@ -81,7 +82,7 @@ def prune_ltm(
 ) -> Pruned:
     """Archive the long-term items of the persona that are too old or too unimportant, and return how many.
 
-    Pinned items, saved ones, instructions, those of PRUNE_PROTECT_IMPORTANCE and what stood in a prompt within that
+    Pinned items, saved ones, instructions, those of importance 0.7 and above, and what stood in a prompt within that
     age stay.
 
     Args:
@@ -89,7 +90,7 @@ def prune_ltm(
         max_age_days: items at least this old are too old, 1 to 36,500; PRUNE_MAX_AGE_DAYS by default.
         max_importance: items below are too unimportant, 0 to 1; PRUNE_MAX_IMPORTANCE by default.
         mode: any (one of the two is enough) or all; PRUNE_MODE by default.
-        protect_importance: items of at least this stay, 0 to 1.01; PRUNE_PROTECT_IMPORTANCE by default.
+        protect_importance: items of at least this stay, 0 to 1.01 (none); 0.7 by default.
         dry_run: change nothing.
 
     Returns:

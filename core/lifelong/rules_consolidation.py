@@ -115,7 +115,7 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float = IMP
     names = ("name", "emotion", "text") if key == "emotions" else ("text", "fact", "content", "name")
     text = next((entry[name] for name in names if isinstance(entry.get(name), str)), "")
     text = " ".join(clean(text).split())[:TEXT_CHARS].strip()
-    if not text or judge_refusal(text, "", patterns=patterns, min_ratio=0):
+    if not text or judge_refusal(text, "", patterns=patterns):
         return None
     tags = entry.get("tags")
     held = tuple(tag for tag in tags if isinstance(tag, str) and tag.strip()) if isinstance(tags, list) else ()

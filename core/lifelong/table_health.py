@@ -78,9 +78,9 @@ def newest(db: Database, persona: str, most: int) -> Sequence[Any]:
     return db.read(_NEWEST, {"persona": persona, "most": most}, source="memories")
 
 
-def count_expired(db: Database, persona: str, ttl_seconds: int, active_minutes: int) -> int:
+def count_expired(db: Database, persona: str, ttl_seconds: int) -> int:
     """Return how many session items have expired and are not archived yet."""
-    where = expired(persona, db.clock(), ttl_seconds, given=False, active=None, active_minutes=active_minutes)
+    where = expired(persona, db.clock(), ttl_seconds, given=False, active=None)
     return _number(db, select(func.count()).select_from(memories).where(where), {})
 
 

@@ -18,6 +18,8 @@ from ..index import indexed
 from ..memories.rules_retention import KEPT_KINDS, PruneMode, prune_reasons
 
 BATCH = 500
+ACTIVE_MINUTES = 30
+"""A conversation with a message this new is active: a pause of half an hour is still the same talk."""
 _C, _T = memories.c, conversations.c
 Found = tuple[int, tuple[str, ...]]
 """Id of an item and why it goes."""
@@ -46,22 +48,18 @@ def _holds(persona: str) -> tuple[Any, ...]:
 # Session items
 
 
-def expired(
-    persona: str, now: datetime, ttl_seconds: int, *, given: bool, active: str | None, active_minutes: int
-) -> Any:
+def expired(persona: str, now: datetime, ttl_seconds: int, *, given: bool, active: str | None) -> Any:
     """Return the condition of session items that have expired."""
     by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
     by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())
     when = or_(by_expiry, by_age if given else and_(_C.expires_at.is_(None), by_age))
     elsewhere = [] if active is None else [or_(_C.conversation_key.is_(None), _C.conversation_key != active)]
-    if active_minutes:
-        spoken = select(_T.id).where(
-            _T.persona_id == persona,
-            _T.conversation_key == _C.conversation_key,
-            _T.last_message_at > bindparam("spoken", now - timedelta(minutes=active_minutes), type_=Time()),
-        )
-        elsewhere.append(~spoken.exists())
-    return and_(*_holds(persona), _C.tier == "session", when, *elsewhere)
+    spoken = select(_T.id).where(
+        _T.persona_id == persona,
+        _T.conversation_key == _C.conversation_key,
+        _T.last_message_at > bindparam("spoken", now - timedelta(minutes=ACTIVE_MINUTES), type_=Time()),
+    )
+    return and_(*_holds(persona), _C.tier == "session", when, *elsewhere, ~spoken.exists())
 
 
 def archive_expired(
@@ -71,10 +69,9 @@ def archive_expired(
     *,
     given: bool = False,
     active: str | None = None,
-    active_minutes: int,
 ) -> list[Found]:
     """Archive the session items of a persona that have expired, and return them."""
-    where = expired(persona, db.clock(), ttl_seconds, given=given, active=active, active_minutes=active_minutes)
+    where = expired(persona, db.clock(), ttl_seconds, given=given, active=active)
     return [(each.id, ("expired",)) for part in _archived(db, persona, where) for each in part]
 
 

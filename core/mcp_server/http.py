@@ -30,7 +30,7 @@ NO_PERSON = (
 )
 _SPEAKER = "prompt_engine_mcp_speaker"
 _ANY_BYTES = 2**40
-"""The guard decides by MAX_BODY_BYTES, read at each request."""
+"""The guard decides by its own limit."""
 
 
 def create_face(db: Database | None = None, settings: GivenSettings = None) -> Mounted:

@@ -10,8 +10,8 @@ from . import table
 
 
 def plan_count(call: Call, who: str | None, username: str, role: str) -> Callable[[Connection], None] | None:
-    """Return what counts the interaction, None where nobody is to be counted: COUNT_INTERACTIONS, a role not `user`."""
-    if not call.settings.count_interactions or who is None or role != "user":
+    """Return what counts the interaction, None where the role is not `user`."""
+    if who is None or role != "user":
         return None
     key, settings = who, call.settings
 

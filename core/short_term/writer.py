@@ -332,7 +332,7 @@ def update_short_term_memory(
     patterns = refused_patterns(known.templates_dir)
 
     def judge(current: str, turns: int, alive: bool) -> str:
-        why = judge_refusal(text, current, patterns=patterns, min_ratio=known.recap_min_ratio)
+        why = judge_refusal(text, current, patterns=patterns)
         if why:
             notes.append(f"the summary is {why.replace('_', ' ')}")
             return "refused"

@@ -74,12 +74,7 @@ def read_text(reply: str, keys: Sequence[str]) -> str:
 
 def reason_against(tools: Tools, text: str, current: str) -> str:
     """Return why a text that was made must not take the place of the current one; blank when it may."""
-    why = judge_refusal(
-        text,
-        current,
-        patterns=refused_patterns(tools.settings.templates_dir),
-        min_ratio=tools.settings.recap_min_ratio,
-    )
+    why = judge_refusal(text, current, patterns=refused_patterns(tools.settings.templates_dir))
     return why or (FLAGGED if screening.is_flagged(text, "recap")[0] else "")
 
 

@@ -12,6 +12,8 @@ from .folding import clean
 
 LONG_ENOUGH_CHARS = 200
 """A shorter current text may be replaced by a text of any length."""
+MIN_RATIO = 0.3
+"""A text shorter than this share of the current one has most likely lost something."""
 LOOKED_AT_CHARS = 2000
 """Errors and refusals say so at their beginning."""
 
@@ -23,7 +25,7 @@ _MARKS = re.compile(r"[\s*_#>\"“”«»‘`~•|()\-–—❌⚠️⛔🚫❗]
 _SPACES = re.compile(r"\s+")
 
 
-def judge_refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio: float) -> Refusal:
+def judge_refusal(new: str, current: str, *, patterns: Sequence[str]) -> Refusal:
     """Return why a new text must not replace the current one; blank when it may."""
     if _BLANK.match(clean(new)):
         return "empty"
@@ -31,7 +33,7 @@ def judge_refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio:
     if any(pattern.match(head) for pattern in _compiled(tuple(patterns))):
         return "error_like"
     had = len(current.strip())
-    if had >= LONG_ENOUGH_CHARS and len(new.strip()) < round(min_ratio * had, 6):
+    if had >= LONG_ENOUGH_CHARS and len(new.strip()) < round(MIN_RATIO * had, 6):
         return "shorter"
     return ""
 

@@ -21,6 +21,7 @@ from core import jobs, stories
 from core.config import Settings
 from core.database import schema, schema_stories
 from core.database.engine import Database
+from core.jobs import worker as core_worker
 from core.prompt_engine import build_json_prompt
 from core.text.sizes import size
 from tests.bench.conversations import Imported, Turn, data_folder, read_set
@@ -127,10 +128,11 @@ def _start(url: str, persona: str) -> subprocess.Popen[str]:
 def work(url: str, persona: str) -> None:
     """Be a worker: a line for each operation that ended."""
     db = Database(url)
+    core_worker.LEASE_SECONDS = LEASE_SECONDS
     worker = jobs.Worker(
         db,
         personas=[persona],
-        settings=Settings(job_lease_seconds=LEASE_SECONDS),
+        settings=Settings(),
         told=lambda done: print(done.type, done.state, flush=True),
     )
     worker.run(once=True)

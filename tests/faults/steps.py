@@ -30,7 +30,7 @@ from tests.spec.stage import HERE
 from tests.spec.story_stage import StoryStage
 from tests.store.world import Clock
 
-SETTINGS = Settings(job_lease_seconds=30)
+SETTINGS = Settings()
 DAY = timedelta(days=1)
 
 

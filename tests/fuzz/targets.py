@@ -215,7 +215,7 @@ def _secondary(value: str) -> object:
         summaries.read_reply(value, (), patterns=patterns),
         consolidation.read_reply(value, patterns=patterns),
         consolidation.read_deep_reply(value, patterns=patterns),
-        refusals.judge_refusal(value, "x" * 300, patterns=patterns, min_ratio=0.3),
+        refusals.judge_refusal(value, "x" * 300, patterns=patterns),
     )
 
 

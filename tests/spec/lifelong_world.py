@@ -16,7 +16,7 @@ from tests.store.world import rows_of
 
 MEMORIES, RUNS = schema.memories, schema_lifelong.consolidation_runs
 DAY = timedelta(days=1)
-SEED = {"prune_max_age_days": 30, "prune_mode": "any", "prune_protect_importance": 1.01}
+SEED = {"prune_max_age_days": 30, "prune_mode": "any"}
 """What the application of seed 003 prunes by; a preset of the command sets it."""
 ANN, BOB = "tg/ann", "tg/bob"
 

@@ -25,11 +25,6 @@ def _search(stage: Stage, settings: Settings, **headers: str) -> int:
         return client.post("/v1/search", json={"query": "x" * 2000}, headers=head).status_code
 
 
-@probe(4_194_304, 1024)
-def _max_body_bytes(stage: Stage, value: Any) -> object:
-    return _search(stage, Settings(max_body_bytes=value))
-
-
 @probe((), ("https://chat.example",))
 def _allowed_origins(stage: Stage, value: Any) -> object:
     return _search(stage, Settings(allowed_origins=value), Origin="https://chat.example")

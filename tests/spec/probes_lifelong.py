@@ -70,29 +70,11 @@ def _consolidation_window(stage: Stage, value: Any) -> object:
     return len(said_in(model.asked[0]))
 
 
-@probe(30, 0)
-def _active_minutes(stage: Stage, value: Any) -> object:
-    stage = _own(stage)
-    life = Life(stage)
-    stage.say("hello", path=HERE, minutes=5)
-    life.item("a week ago", days=8, tier="session", path=HERE)
-    return int(life.prune_session_by_ttl(ACTIVE_MINUTES=value))
-
-
 @probe(False, True)
 def _prune_by_itself(stage: Stage, value: Any) -> object:
     life = Life(_own(stage))
     life.item("old and dull", days=400, importance=0.2)
     return life.on_stream_end(PRUNE_BY_ITSELF=value, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1).pruned
-
-
-@probe(200, 20)
-def _deep_consolidation_window(stage: Stage, value: Any) -> object:
-    stage = _own(stage)
-    _talk(stage, 22)
-    model = Model(key_facts=["a"])
-    Life(stage).deep_consolidation(model=model, DEEP_CONSOLIDATION_WINDOW=value)
-    return len(said_in(model.asked[0]))
 
 
 @probe(5, 2)
@@ -124,8 +106,3 @@ def _prune_max_importance(stage: Stage, value: Any) -> object:
 @probe("all", "any")
 def _prune_mode(stage: Stage, value: Any) -> object:
     return _pruned(stage, PRUNE_MODE=value)
-
-
-@probe(0.7, 0.1)
-def _prune_protect_importance(stage: Stage, value: Any) -> object:
-    return _pruned(stage, PRUNE_PROTECT_IMPORTANCE=value)

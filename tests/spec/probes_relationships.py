@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from core import relationships
-from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from tests.spec.probes import probe
 from tests.spec.stage import Stage
@@ -29,10 +28,3 @@ def _decay_days(stage: Stage, value: Any) -> object:
 def _enable_relationship(stage: Stage, value: Any) -> object:
     relationships.adjust("tg/ann", 5, db=stage.db, settings=Settings(), scope=stage.scope())
     return "relationship" in stage.context("hi", ENABLE_RELATIONSHIP=value)
-
-
-@probe(1, 0)
-def _count_interactions(stage: Stage, value: Any) -> object:
-    settings, scope = Settings(count_interactions=value), stage.scope()
-    save_chat_message("tg/42", "hello", "Eve", f"eve{value}", db=stage.db, settings=settings, scope=scope)
-    return relationships.get(f"tg/eve{value}", db=stage.db, settings=settings, scope=scope)["interaction_count"]

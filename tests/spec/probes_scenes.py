@@ -38,7 +38,6 @@ def _detected(**flags: Any) -> Probe:
 
 
 register("SCENE_MIN_LENGTH", 10, 20, _detected(SCENE_MIN_LENGTH=0))
-register("SCENE_OFFSET", 8, 15, _detected(SCENE_OFFSET=0))
 register("SCENE_GAP_HOURS", 6, 100, _detected(SCENE_GAP_HOURS=0))
 
 
@@ -57,22 +56,6 @@ def _running_scene_recap_auto_generate(stage: Stage, value: Any) -> object:
     stories.add_scene_break(own.tell(12)[10], **own.given)
     own.run(running_scene_recap_auto_generate=bool(value))
     return len(own.storage()["versions"])
-
-
-@probe(1, 0)
-def _exclude_latest_scenes(stage: Stage, value: Any) -> object:
-    own = _own(stage)
-    _recapped(own)
-    jobs.enqueue_operation("RUNNING_SCENE_RECAP", conversation=HERE, **own.given)
-    own.run(exclude_latest_scenes=value)
-    return own.storage()["versions"][0]["excluded_count"]
-
-
-@probe(0.3, 0.1)
-def _recap_min_ratio(stage: Stage, value: Any) -> object:
-    own = _own(stage)
-    own.add("x" * 1000)
-    return own.add("y" * 200, **own.with_flags(recap_min_ratio=value))
 
 
 @probe(15, 1)

@@ -36,14 +36,6 @@ def _enable_message_recaps(stage: Stage, value: Any) -> object:
 
 
 @probe(1, 0)
-def _recap_skip_visible(stage: Stage, value: Any) -> object:
-    made = _told(stage)
-    made.refresh()
-    flags = {"ENABLE_MESSAGE_RECAPS": 1, "CONTEXT_VERBOSITY": 1, "RECAP_SKIP_VISIBLE": value}
-    return len(stage.context("what", path=made.path, **flags)["message_recaps"].splitlines())
-
-
-@probe(1, 0)
 def _include_user_messages(stage: Stage, value: Any) -> object:
     return _told(stage).included(INCLUDE_USER_MESSAGES=value)
 

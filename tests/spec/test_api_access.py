@@ -192,9 +192,10 @@ def test_r13_a_field_of_another_type_is_refused_by_name_and_value(
     assert said_of_it in answer["message"]
 
 
-def test_r13_a_body_is_bounded(db: Database) -> None:
+def test_r13_a_body_is_bounded(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether its length is announced or not."""
-    app = made(db, Settings(max_body_bytes=2000))
+    monkeypatch.setattr(guard, "MAX_BODY_BYTES", 2000)
+    app = made(db, Settings())
     token = tokens.add_token("host", db=db)["token"]
     with client_of(app) as client:
         for content in (b'{"query": "' + b"x" * 3000 + b'"}', iter([b'{"query": "', b"x" * 3000, b'"}'])):

@@ -22,7 +22,7 @@ from core.conversations import add_saved_memory, delete_saved_memory
 from core.database import schema, schema_stories
 from core.errors import MessageError, ModelError, StoreWriteError
 from core.forgetting import forget
-from core.lifelong import Scheduler
+from core.lifelong import Scheduler, consolidation
 from core.lifelong import table_windows as windows
 from core.lifelong.cycles import LEASE
 from core.memories import table_merges as item_merging
@@ -526,10 +526,11 @@ def test_l21_deep_consolidation_prunes_and_extracts_anew(life: Life) -> None:
     assert index_differences(life.db, life.persona) == []
 
 
-def test_l21_the_window_of_deep_consolidation(life: Life) -> None:
+def test_l21_the_window_of_deep_consolidation(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     talk(life, 25)
     model = Model(key_facts=["a"])
-    life.deep_consolidation(model=model, DEEP_CONSOLIDATION_WINDOW=20)
+    monkeypatch.setattr(consolidation, "DEEP_WINDOW", 20)
+    life.deep_consolidation(model=model)
     assert said_in(model.asked[0]) == [f"word{n} was said" for n in range(5, 25)]
     assert life.mark() is None and life.deep_consolidation(history_uid="tg/none", model=model).stored == 0
 

@@ -17,7 +17,6 @@ from tests.spec import (  # noqa: F401 - they register
     probes_admin,
     probes_api,
     probes_conversations,
-    probes_jobs,
     probes_lifelong,
     probes_memory_files,
     probes_models,

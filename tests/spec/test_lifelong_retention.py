@@ -14,6 +14,7 @@ from core.database import schema
 from core.db import insert_memory
 from core.errors import MessageError, ModelError
 from core.lifelong import Scheduler
+from core.lifelong import pruning as lifelong_pruning
 from core.lifelong import table_pruning as pruning
 from core.memories import table_recalls
 from core.scope import Scope
@@ -111,8 +112,9 @@ TABLE = [
 ]
 
 
-def test_l23_the_table_of_pruning(life: Life) -> None:
+def test_l23_the_table_of_pruning(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     life.flags |= SEED
+    monkeypatch.setattr(lifelong_pruning, "PROTECTED_IMPORTANCE", 1.01)
     ids = [
         life.item(f"item {n}", days=days, importance=importance, **more)
         for n, (days, importance, more, *_) in enumerate(TABLE)
@@ -123,7 +125,7 @@ def test_l23_the_table_of_pruning(life: Life) -> None:
         gone = [ids[n] for n, row in enumerate(TABLE) if row[4 if mode == "all" else 3]]
         assert [each for each, _ in done.items] == gone and done == len(gone)
     assert life.prune_ltm(dry_run=True, PRUNE_MODE="all") == 1
-    assert ids[0] not in dict(life.prune_ltm(dry_run=True, PRUNE_PROTECT_IMPORTANCE=0.9).items)
+    assert ids[0] not in dict(life.prune_ltm(dry_run=True, protect_importance=0.9).items)
     assert dict(life.prune_ltm(dry_run=True).items)[ids[3]] == ("age", "importance")
     assert len(life.holding()) == 8
     assert life.prune_ltm(mode="all") == 1 and life.prune_ltm() == 3 and life.prune_ltm() == 0
@@ -227,7 +229,9 @@ def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None
 # Active conversations
 
 
-def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(life: Life) -> None:
+def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody tells scheduler, cycle, worker or function which conversation is active; its last message does."""
     for days in (6.9, 7.0, 7.1):
         for path in (HERE, ELSEWHERE):
@@ -241,5 +245,6 @@ def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(life: Life) 
     assert jobs.run_pending(db=life.db, settings=Settings(), scope=Scope(life.persona))
     life.prune_session_by_ttl()
     assert sorted(text for text in life.texts() if text[0] in "67") == sorted(kept)
-    life.prune_session_by_ttl(ACTIVE_MINUTES=0)
+    monkeypatch.setattr(pruning, "ACTIVE_MINUTES", 0)
+    life.prune_session_by_ttl()
     assert len([text for text in life.texts() if text[0] in "67"]) == 2

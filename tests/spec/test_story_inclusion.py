@@ -224,8 +224,6 @@ def test_s16_what_stands_in_the_history_is_not_told_again(stage: Stage) -> None:
     assert said(context["history_current_chat"]) == ["message 7", "message 8", "message 9"]
     assert context["message_recaps"] == "\n".join(f"recap {n}" for n in range(1, 8))
     assert reasons(report, "message_recaps") == ["visible"] * 3
-    whole = stage.context("what", RECAP_SKIP_VISIBLE=0, **flags)["message_recaps"]
-    assert whole == "\n".join(f"recap {n}" for n in range(1, 11))
     assert "message_recaps" not in stage.context("what", CONTEXT_VERBOSITY=3)
     assert "message_recaps" not in stage.context("what", path="tg/another", ENABLE_MESSAGE_RECAPS=1)
     live = {story.path: [{"text": "message 2", "sender_id": "ann", "sender_name": "Ann", "timestamp": NOW.isoformat()}]}
@@ -327,9 +325,9 @@ def test_s6_what_is_worked_out_is_written_at_once(stage: Stage) -> None:
     assert (again["hidden"], again["changed"]) == ([], 0)
     assert story.call(stories.auto_hide_plan) == {"hide": [], "show": []}
     assert hidden_of(story) == [0]
-    context = stage.context("what", ENABLE_MESSAGE_RECAPS=1, RECAP_SKIP_VISIBLE=0)
+    context = stage.context("what", ENABLE_MESSAGE_RECAPS=1)
     assert said(context["history_current_chat"]) == ["message 1"]
-    assert context["message_recaps"] == "one\ntwo"
+    assert context["message_recaps"] == "one"
     story.set(story.messages[0], "include", None)
     assert [r.include for r in rows_of(story.db, recaps_table, stage.persona)] == [None, "Recap of message(s)"]
 

@@ -18,6 +18,7 @@ from core.database.schema import conversations
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.shapes import OperationRun
+from core.stories.scenes import detection
 from tests.spec.stage import HERE
 from tests.spec.story_stage import Model, StoryStage
 from tests.store.world import count, rows_of
@@ -69,14 +70,17 @@ def conversation(stage: StoryStage) -> tuple[list[int], list[int]]:
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("by_model", [True, False])
-def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(stage: StoryStage, by_model: bool) -> None:
+def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
+    stage: StoryStage, by_model: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detection, "OFFSET", 0)
     _, bob = conversation(stage)
     level(stage)
     model = Model(echo)
     stories.add_scene_break(bob[-1], **stage.given)
     jobs.enqueue_operation("SCENE_DETECTION", **{**stage.given, "scope": stage.scope(HERE)})
     stories.queue_recaps(HERE, **stage.given)
-    stage.run(model if by_model else None, scene_min_length=1, scene_offset=0)
+    stage.run(model if by_model else None, scene_min_length=1)
     assert where(stage) == []
     assert not any(CANARY in asked for asked in model.asked)
     assert stories.list_scenes(HERE, **stage.given)[0]["recap"] != ""
@@ -84,12 +88,15 @@ def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(stage
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_f20_who_looks_for_scenes_is_not_shown_the_lines_of_people_at_full(stage: StoryStage) -> None:
+def test_f20_who_looks_for_scenes_is_not_shown_the_lines_of_people_at_full(
+    stage: StoryStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detection, "OFFSET", 0)
     conversation(stage)
     level(stage)
     jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
     model = Model('{"sceneBreakAt": false}')
-    stage.run(model, scene_min_length=1, scene_offset=0)
+    stage.run(model, scene_min_length=1)
     assert len(model.asked) == 1
     assert CANARY not in model.asked[0]
     assert "lamp 3" in model.asked[0]
@@ -144,7 +151,10 @@ def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(stage: StoryS
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("destination", ["remote", "local"])
-def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(stage: StoryStage, destination: str) -> None:
+def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
+    stage: StoryStage, destination: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detection, "OFFSET", 0)
     _, bob = conversation(stage)
     stories.add_scene_break(bob[-1], **stage.given)
     stories.queue_recaps(HERE, **stage.given)
@@ -153,7 +163,7 @@ def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(stage: StoryS
     assert stage.db is not None
     stage.db.transaction(lambda connection: connection.execute(mine), source="conversations")
     model = Model(echo)
-    flags = {"prompt_destination": destination, "scene_min_length": 1, "scene_offset": 0}
+    flags = {"prompt_destination": destination, "scene_min_length": 1}
     assert {each.state for each in stage.run(model, **flags)} == {"completed"}
     assert bool(model.asked) is (destination == "local")
     made = {row.provenance for row in rows_of(stage.db, schema_stories.scene_recaps, stage.persona)}
@@ -187,8 +197,9 @@ def _summary(stage: StoryStage, rows: list[int]) -> None:
 @pytest.mark.parametrize("begin", [_scene, _running, _recap, _detection, _summary])
 @pytest.mark.parametrize("answer", [echo, lambda request: f"Error 429: {CANARY}"], ids=["text", "refused"])
 def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
-    stage: StoryStage, begin: Callable[..., None], answer: Callable[[str], str]
+    stage: StoryStage, begin: Callable[..., None], answer: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(detection, "OFFSET", 0)
     rows = [stage.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
     begin(stage, rows)
     asked: list[str] = []
@@ -199,7 +210,7 @@ def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
         asked.append(request)
         return '{"sceneBreakAt": 5}' if begin is _detection else answer(request)
 
-    runs: list[OperationRun] = stage.run(Model(meanwhile), scene_min_length=1, scene_offset=0)
+    runs: list[OperationRun] = stage.run(Model(meanwhile), scene_min_length=1)
     assert asked and runs
     assert where(stage) == []
     assert stage.db is not None

@@ -20,6 +20,7 @@ from core.database.schema import counters
 from core.database.schema_stories import memory_jobs
 from core.jobs import Effect, Handler, Tools, Worker, register_handler
 from core.jobs import table as jobs
+from core.jobs import worker as core_worker
 from core.jobs.claims import Claimer
 from core.shapes import Operation, OperationRun
 from tests.store.world import own_scope, rows_of
@@ -109,8 +110,8 @@ def work(url: str, persona: str, lease_seconds: int) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     with handled(COUNTED=counted):
-        settings = Settings(job_lease_seconds=lease_seconds)
-        Worker(db, personas=[persona], settings=settings, told=told).run(once=True)
+        core_worker.LEASE_SECONDS = lease_seconds
+        Worker(db, personas=[persona], settings=Settings(), told=told).run(once=True)
     db.close()
 
 

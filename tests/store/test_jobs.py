@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event, update
+from sqlalchemy import event
 
 from core.audience import table_conversations as conversations
 from core.config import Settings
@@ -19,7 +19,7 @@ from core.database.schema import conversations as conversations_table
 from core.database.schema import counters
 from core.database.schema_stories import memory_jobs
 from core.errors import ConfigError, MessageError, ModelError, StoreError
-from core.jobs import Effect, Tools
+from core.jobs import Effect, Tools, worker
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
 from core.jobs.worker import run_operation
@@ -90,9 +90,9 @@ def test_s43_an_operation_waits_for_those_it_depends_on(queue: Queue) -> None:
     assert other.states() == {foreign: "pending"}
 
 
-def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue) -> None:
+def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """All the way down, with the reason; a cancelled one does the same."""
-    queue.settings = Settings(job_max_tries=1)
+    monkeypatch.setattr(worker, "MAX_TRIES", 1)
 
     def broken(operation: Operation, tools: Tools) -> None:
         raise KeyError("secret xylofant")
@@ -199,7 +199,7 @@ def test_s44_results_of_an_older_version_are_dropped(queue: Queue) -> None:
 
 
 def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
-    """10, 20, 40, 80, 160, 300, 300 s; not a moment sooner; after JOB_MAX_TRIES it has failed and is listed."""
+    """10, 20, 40, 80, 160, 300, 300 s; not a moment sooner; after 8 tries it has failed and is listed."""
     fails = [ModelError("timeout"), StoreError("lost", source="memories", number=1205), KeyError("secret xylofant")]
 
     def failing(operation: Operation, tools: Tools) -> None:
@@ -269,20 +269,6 @@ def test_s47_a_model_named_wrongly_fails_no_operation(queue: Queue) -> None:
         queue.run_pending()
     queue.settings = sound
     assert (queue.row(only).status, queue.row(only).tries) == ("pending", 0)
-
-
-def test_s46_zero_tries_never_gives_up(queue: Queue) -> None:
-    queue.settings = Settings(job_max_tries=0)
-
-    def failing(operation: Operation, tools: Tools) -> None:
-        raise ModelError("error")
-
-    with handled(FAILING=failing):
-        only = queue.add(kind="FAILING")
-        change = update(memory_jobs).where(memory_jobs.c.persona_id == queue.persona).values(tries=5000)
-        queue.db.transaction(lambda c: c.execute(change), source="memory_jobs")
-        assert [each.state for each in queue.run_pending()] == ["retrying"]
-    assert (queue.row(only).available_at - NOW).total_seconds() == 300
 
 
 # S47: where an operation acts, and what is asked for

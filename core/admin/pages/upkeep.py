@@ -12,6 +12,7 @@ from ... import jobs as door
 from ... import lifelong
 from ...jobs.rules import OPEN, STATES
 from ...lifelong import CycleResult, Pruned, table_runs
+from ...lifelong.pruning import PROTECTED_IMPORTANCE
 from ...memories import table_figures
 from ...memories.table_figures import Growth
 from . import form_values, plots
@@ -192,7 +193,7 @@ def _describe_rule(page: Page) -> list[str]:
         f"{settings.prune_max_importance:g}."
     )
     kept = (
-        f"Pinned items, those saved on request, those of importance {settings.prune_protect_importance:g} and above, "
+        f"Pinned items, those saved on request, those of importance {PROTECTED_IMPORTANCE:g} and above, "
         "and what stood in a prompt within that time stay."
     )
     return [f"{rule} {kept} What was archived can be restored from the archive."]

@@ -26,7 +26,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return the recaps as one text, without those of messages that stand in the history or are answered."""
     recaps = sorted(table_recaps.INCLUDED.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id))
-    shown = _shown(asked, lists) if asked.settings.recap_skip_visible else _Shown()
+    shown = _shown(asked, lists)
     memories = [row.memory for row in recaps if not shown.holds(row)]
     left_out = tuple(LeftOut(KEY, "visible", str(row.id)) for row in recaps if shown.holds(row))
     return Built(concatenate(memories), left_out)
@@ -35,7 +35,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 class _Shown:
     """The messages whose full text stands in the prompt: stored ones by their row, live ones by their text."""
 
-    def __init__(self, rows: Sequence[int] = (), digests: Sequence[bytes] = ()) -> None:
+    def __init__(self, rows: Sequence[int], digests: Sequence[bytes]) -> None:
         self._rows, self._digests = frozenset(rows), frozenset(digests)
 
     def holds(self, row: table_recaps.IncludedRecap) -> bool:

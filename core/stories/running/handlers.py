@@ -30,6 +30,8 @@ from .parts import Story
 from .plan import Plan
 from .table import NewVersion, Version
 
+EXCLUDED_SCENES = 1
+"""Newest scenes left out when the recap is made anew: their full text still stands in the history."""
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract as it is."""
 FORMER_SHARE = 0.5
@@ -51,10 +53,10 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     told = positions.read_layout(read, persona, conversation)
     current = running_table.find_current(read, persona, conversation)
     there = [current] if current is not None else []
-    plan = _plan(operation, tools, told, there, state.current)
+    plan = _plan(operation, told, there, state.current)
     if plan.kind == "bulk" and current is not None:  # rare, and the former versions are long
         there = running_table.read_versions(read, persona, conversation)
-        plan = _plan(operation, tools, told, there, state.current)
+        plan = _plan(operation, told, there, state.current)
     if plan.kind == "none":
         return None
     # 2. the text
@@ -70,7 +72,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     return _stored(operation, tools, new, state.current, _holds(persona, conversation, plan, told))
 
 
-def _plan(operation: Operation, tools: Tools, told: Layout, there: Sequence[Version], current: int | None) -> Plan:
+def _plan(operation: Operation, told: Layout, there: Sequence[Version], current: int | None) -> Plan:
     return running_plan.plan(
         [
             running_plan.Scene(each.scene.id, each.index, each.scene.recap_index)
@@ -79,7 +81,7 @@ def _plan(operation: Operation, tools: Tools, told: Layout, there: Sequence[Vers
         ],
         [_as_known(version) for version in there],
         current,
-        exclude_latest=tools.settings.exclude_latest_scenes,
+        exclude_latest=EXCLUDED_SCENES,
         anew=operation.payload.get("anew") is True,
     )
 

@@ -128,7 +128,6 @@ def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None
         new.content,
         current.content if current and not by_hand else "",
         patterns=() if by_hand else refused_patterns(call.settings.templates_dir),
-        min_ratio=call.settings.recap_min_ratio,
     )
     if reason:
         logs.warning("running_recap_refused", reason=reason)

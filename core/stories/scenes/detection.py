@@ -22,7 +22,7 @@ from ..recaps.rules import corrected
 from . import positions, rules
 from .breaks import make_break
 from .positions import Layout
-from .rules import Limits
+from .rules import OFFSET, Limits
 
 DETECTION = "SCENE_DETECTION"
 KEY = "sceneBreakAt"
@@ -66,7 +66,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
 def limits_of(told: Layout, tools: Tools) -> Limits:
     """Return what the next break of a conversation has to keep to."""
     settings = tools.settings
-    return Limits(len(told.rows) - 1, told.last_break, settings.scene_min_length, settings.scene_offset)
+    return Limits(len(told.rows) - 1, told.last_break, settings.scene_min_length, OFFSET)
 
 
 def _by_pauses(operation: Operation, tools: Tools, told: Layout) -> _Found:

@@ -11,10 +11,13 @@ from typing import Literal
 Verdict = Literal["", "none", "no_number", "outside", "not_shown", "too_short", "offset"]
 """Why an answer proposes no break; blank when it does. none: it says so itself. no_number: something else than a whole
 number. outside: of the range asked about. not_shown: no message the model saw. too_short: the scene would have fewer
-than SCENE_MIN_LENGTH messages. offset: among the newest SCENE_OFFSET messages."""
+than SCENE_MIN_LENGTH messages. offset: among the newest 8 messages."""
 
 BEFORE_ALL = -1
 """Index before the first message: that of the newest break where there is none."""
+
+OFFSET = 8
+"""Newest messages among which no break is found: a scene goes on while it is being told."""
 
 _NO_BREAK = ("", "false", "null", "none", "no")
 _MOST_DIGITS = 12
@@ -47,8 +50,8 @@ class Limits:
     """Index of the break before; -1 where there is none."""
     min_length: int = 10
     """SCENE_MIN_LENGTH."""
-    offset: int = 8
-    """SCENE_OFFSET."""
+    offset: int = OFFSET
+    """Newest messages among which no break is found."""
 
     @property
     def first(self) -> int:

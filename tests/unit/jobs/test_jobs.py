@@ -249,12 +249,13 @@ def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
     assert jobs.prune(db, "ada") == 0
 
 
-def test_d1_every_statement_of_the_queue_names_its_persona(db: Database) -> None:
+def test_d1_every_statement_of_the_queue_names_its_persona(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Queueing, claiming, failing, giving up, cancelling, clearing, listing, removing: looked at on their way."""
     found: dict[tuple[str, str], str] = {}
     seen = watched(db, found)
     clock: Any = db.clock
-    given: dict[str, Any] = {"db": db, "settings": Settings(job_max_tries=1), "scope": Scope("ada")}
+    given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
+    monkeypatch.setattr(worker, "MAX_TRIES", 1)
 
     def broken(operation: Operation, tools: Tools) -> None:
         assert operation.tries > 1
@@ -264,7 +265,7 @@ def test_d1_every_statement_of_the_queue_names_its_persona(db: Database) -> None
         second = door.enqueue_operation("BROKEN", depends_on=[first], **given)
         door.enqueue_operation("BROKEN", **given)
         door.enqueue_operation(KIND, conversation="tg/1", **given)
-        Worker(db, settings=Settings(job_max_tries=1)).run(once=True)
+        Worker(db, settings=Settings()).run(once=True)
         door.retry_operation(first, **given)
         door.retry_operation(second, **{**given, "settings": Settings()})
         door.run_pending(**{**given, "settings": Settings()})

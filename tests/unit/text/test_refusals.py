@@ -13,8 +13,8 @@ from tests.unit.text.refusals_corpus import BAD, GOOD
 PATTERNS = refused_patterns()
 
 
-def why(new: str, current: str = "", min_ratio: float = 0.3) -> str:
-    return judge_refusal(new, current, patterns=PATTERNS, min_ratio=min_ratio)
+def why(new: str, current: str = "") -> str:
+    return judge_refusal(new, current, patterns=PATTERNS)
 
 
 def test_s33_errors_and_refusals_are_told_from_ordinary_texts() -> None:
@@ -43,10 +43,7 @@ def test_s33_the_shortest_share_is_exact() -> None:
         fewest = -(-3 * had // 10)
         assert why("x" * fewest, "y" * had) == ""
         assert why("x" * (fewest - 1), "y" * had) == "shorter"
-    assert why("x", "y" * 1000, min_ratio=0) == ""
-    assert why("x" * 999, "y" * 1000, min_ratio=1) == "shorter"
     assert why("x", "y" * 200) == "shorter"
-    assert why("x" * 110, "y" * 200, min_ratio=0.55) == "", "0.55 * 200 is a little more than 110 in the machine"
     assert why(f"  {'x' * 59}  ", f"{'y' * 200}   ") == "shorter", "outer white space is no length"
 
 
@@ -56,7 +53,7 @@ def test_s33_the_first_reason_is_named() -> None:
 
 
 def test_s33_by_hand_anything_but_a_blank_text_may_be_written() -> None:
-    assert judge_refusal("Error 429", "y" * 1000, patterns=(), min_ratio=0) == ""
+    assert judge_refusal("Error 429", "", patterns=()) == ""
 
 
 @pytest.mark.parametrize("before", ["", "  \n", "**", "> ", "# ", '"', "“", "⚠️ ", "- "])
