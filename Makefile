@@ -68,9 +68,8 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# What fails beside others is tried once more alone: on a crowded machine a wait can end too early. Both runs are shown.
 test: servers lint
-	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS)
 	$(BIN)/python -m tests.wheel
 
 test-wheel: $(VENV)/.test

@@ -10,10 +10,9 @@
 | `server_name` | module   | like `engine_name`, without sqlite                                               |
 | `make_server` | function | starts a private server that the test may kill: `make_server("mariadb", durable=True)` |
 
-`@pytest.mark.engines("mariadb", "mysql")` limits a test or module to some of the engines, with `extras=True` to those
-and what TEST_DATABASE_URL names; tests in tests/spec run on SQLite and one server unless
-`@pytest.mark.engines("every")` or TEST_SERVERS says otherwise. `@pytest.mark.spared("seekdb")` leaves an engine out of
-the everyday run alone, where other tests try the same statements there: TEST_SERVERS=seekdb runs it.
+A test runs on SQLite and one server, MariaDB. `@pytest.mark.dialects` lets a test or module about what servers do
+differently run on every engine; TEST_SERVERS does so for all tests. `@pytest.mark.engines("mariadb", "mysql")` limits a
+test or module to some of the engines, with `extras=True` to those and what TEST_DATABASE_URL names.
 """
 
 from __future__ import annotations
@@ -118,36 +117,24 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 # Which test runs on which engine
 
-RULES = ("faults", "fuzz", "isolation", "spec")
-"""Folders whose tests are about what holds above the tables, whichever server stands below."""
-
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for `engine_name` or `server_name` once per engine."""
     session = metafunc.config.stash[SESSION]
     names = session.names
-    marks = list(metafunc.definition.iter_markers("engines"))
-    if marks:
-        wanted = marks[0].args
-        taken = {name for name in names if name in wanted or "every" in wanted}
-        taken |= {name for name in names if session.is_extra(name) and marks[0].kwargs.get("extras")}
-        names = [name for name in names if name in taken]
-    elif metafunc.definition.path.parent.name in RULES and not os.environ.get("TEST_SERVERS"):
-        names = _enough_for_rules(metafunc.config.stash[SESSION])
-    if not os.environ.get("TEST_SERVERS"):
-        spared = {name for mark in metafunc.definition.iter_markers("spared") for name in mark.args}
-        names = [name for name in names if name not in spared]
+    limit = metafunc.definition.get_closest_marker("engines")
+    if limit is not None:
+        extras = limit.kwargs.get("extras")
+        names = [name for name in names if name in limit.args or (extras and session.is_extra(name))]
+    elif not os.environ.get("TEST_SERVERS") and metafunc.definition.get_closest_marker("dialects") is None:
+        names = _everyday(session)
     for fixture, ids in (("engine_name", names), ("server_name", [n for n in names if n != SQLITE])):
         if fixture in metafunc.fixturenames:
             metafunc.parametrize(fixture, ids, indirect=True, scope="module")
 
 
-def _enough_for_rules(session: Session) -> list[str]:
-    """Return SQLite, one server and every one of TEST_DATABASE_URL.
-
-    What a rule says holds above the tables, which tests/store tries on every engine, and tests/spec/test_engines_agree
-    compares all of them over one story. TEST_SERVERS names the engines to run everything on.
-    """
+def _everyday(session: Session) -> list[str]:
+    """Return SQLite, one server and every one of TEST_DATABASE_URL."""
     own = [name for name in session.names if name != SQLITE and not session.is_extra(name)]
     return [name for name in session.names if name == SQLITE or name in own[:1] or session.is_extra(name)]
 

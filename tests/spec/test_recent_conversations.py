@@ -141,7 +141,7 @@ def test_c2_it_returns_at_once_and_is_done_in_the_background(stage: Stage) -> No
     assert [(one["id"], one["title"]) for one in listed(stage)] == [(told.id, "Slow")]
 
 
-@pytest.mark.engines("every")
+@pytest.mark.dialects
 def test_c2_what_was_handed_in_and_is_not_stored_outlives_the_process(stage: Stage, migrated_url: str) -> None:
     """The operation holds the texts until it ends, in any process, and no longer (D22)."""
     messages = [
@@ -283,7 +283,7 @@ def test_c8_numbers_out_of_range_are_30_and_no_switch_is_on(caplog: pytest.LogCa
 # C9
 
 
-@pytest.mark.engines("every")
+@pytest.mark.dialects
 def test_c9_twenty_threads_add_twenty(stage: Stage) -> None:
     fifty = Settings(max_recent_conversations=50)
     failed: list[BaseException] = []

@@ -65,7 +65,7 @@ def test_s26_numbers_are_given_once(stage: StoryStage) -> None:
     assert stage.add("elsewhere", path=ELSEWHERE) == 0, "numbers are those of a conversation"
 
 
-@pytest.mark.engines("every")
+@pytest.mark.dialects
 def test_s26_eight_threads_adding_ten_each_give_0_to_79(stage: StoryStage) -> None:
     given: list[int | None] = []
     failed: list[Exception] = []
@@ -109,7 +109,7 @@ db.close()
 
 
 @pytest.mark.slow
-@pytest.mark.engines("every")
+@pytest.mark.dialects
 def test_s26_two_processes_give_0_to_19(stage: StoryStage, migrated_url: str) -> None:
     stage.tell(1)
     started = [
@@ -334,7 +334,7 @@ def test_s30_a_text_of_the_host_is_carried_on(stage: StoryStage) -> None:
     assert numbers(stage.storage()["versions"][1]) == (2, 0, 10, 20)
 
 
-@pytest.mark.engines("every")
+@pytest.mark.dialects
 def test_two_at_once_do_not_lose_a_scene(stage: StoryStage) -> None:
     """Who finds that another version became current meanwhile stores nothing and is queued again."""
     made = told(stage, 10, 20)

@@ -103,7 +103,7 @@ def test_c13_a_duplicate_and_a_failing_store_are_told(stage: Stage) -> None:
         add_saved_memory("canary7391", db=broken, settings=PLAIN, scope=where(stage))
 
 
-@pytest.mark.engines("every")
+@pytest.mark.dialects
 def test_c13_the_same_saved_by_many_at_once_is_there_once(stage: Stage) -> None:
     told: list[Any] = []
     threads = [threading.Thread(target=lambda: told.append(save(stage, "I like tea"))) for _ in range(6)]

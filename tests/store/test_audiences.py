@@ -21,6 +21,8 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories
 from tests.store.world import count, open_db, own_scope, rows_of
 
+pytestmark = pytest.mark.dialects
+
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:

@@ -434,7 +434,6 @@ def test_many_conversations_in_one_batch(db: Database, scope: Scope) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.spared("seekdb")  # the statements are the same
 def test_an_import_of_many_messages_takes_few_statements(db: Database, scope: Scope) -> None:
     words = [f"w{n}ord" for n in range(3000)]
     made = [

@@ -17,6 +17,8 @@ from core.upkeep import check, inspection
 from core.upkeep.check import Finding
 from tests.store.world import of_today
 
+pytestmark = pytest.mark.dialects
+
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:

@@ -22,6 +22,8 @@ from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
 from core.synth_core_memory import search_memories
 from core.upkeep import check
 
+pytestmark = pytest.mark.dialects
+
 SERVERS = pytest.mark.engines("mariadb", "mysql")
 
 

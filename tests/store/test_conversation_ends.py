@@ -65,7 +65,6 @@ def end_many(db: Database, persona: str, n: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.spared("seekdb")  # the lists are kept there by test_c9_whoever_adds_to_a_list_waits_for_the_one_before
 def test_c9_two_hundred_ends_in_four_processes_leave_the_newest_fifty_in_order(db: Database) -> None:
     persona = own_scope().persona
     url = db.target.url.render_as_string(hide_password=False)

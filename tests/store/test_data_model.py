@@ -15,6 +15,8 @@ from core.database.engine import Database
 from core.scope import Scope
 from tests.store.world import open_db, own_scope, rows_of
 
+pytestmark = pytest.mark.dialects
+
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:

@@ -25,6 +25,8 @@ from core.synth_core_memory import explain_search
 from tests.index_check import verify_index
 from tests.store.search_world import NOW, entered, find, memory, open_quick, said
 
+pytestmark = pytest.mark.dialects
+
 TEXTS = (memories, ai_diary, chat_history_cache)
 
 

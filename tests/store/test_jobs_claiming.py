@@ -22,6 +22,8 @@ from tests.store.job_world import KIND, TOTAL, Queue, count_up, counted, fill, g
 from tests.store.relay import Relay
 from tests.store.world import NOW, Clock, open_db, rows_of
 
+pytestmark = pytest.mark.dialects
+
 DEFAULTS = Settings()
 
 

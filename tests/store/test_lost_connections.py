@@ -26,6 +26,8 @@ from tests.servers import Reachable
 from tests.store.relay import Relay
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
+pytestmark = pytest.mark.dialects
+
 DEFAULTS = Settings()
 SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
 BY_PORT = pytest.mark.engines("mariadb", "mysql")

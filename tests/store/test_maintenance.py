@@ -28,6 +28,8 @@ from core.text.hits import content_digest
 from core.upkeep import check, ddl, maintenance
 from tests.store.world import of_today
 
+pytestmark = pytest.mark.dialects
+
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 FILES = sorted(resources.find("sql/maintenance").glob("*.sql"))
 

@@ -22,6 +22,8 @@ from core.privacy import link_participants, release, set_conversation_privacy, u
 from core.scope import Scope
 from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
 
+pytestmark = pytest.mark.dialects
+
 DEFAULTS = Settings()
 PATHS = ("tg/1", "tg/1/2", "tg/7", "dc/9")
 TEXTS = ("my cat", "a dog and a cat", "数学の宿題 😀", "x" * 200, "Straße 50% a_b", "!!!")

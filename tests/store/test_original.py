@@ -14,6 +14,8 @@ from core.synth_core_memory import search_memories
 from core.transfer.original import OriginalImport, import_original
 from core.upkeep import inspection
 
+pytestmark = pytest.mark.dialects
+
 TABLES = """
 CREATE TABLE memories (id INT PRIMARY KEY, timestamp DATETIME, content TEXT NOT NULL, author VARCHAR(100),
     source VARCHAR(100), tags TEXT, scope VARCHAR(50), emotion VARCHAR(50), intensity INT, emotion_state VARCHAR(50));

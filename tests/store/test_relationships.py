@@ -22,6 +22,8 @@ from core.relationships.table_reading import Row
 from tests.store.relay import Relay
 from tests.store.world import NOW, count, open_db, own_scope, rows_of
 
+pytestmark = pytest.mark.dialects
+
 MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1)
 

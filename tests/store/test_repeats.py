@@ -22,6 +22,8 @@ from core.prompt_engine import build_json_prompt, explain_json_prompt
 from core.scope import Scope
 from tests.store.world import of_today, own_scope
 
+pytestmark = pytest.mark.dialects
+
 DEFAULTS = Settings()
 
 WRITERS, CALLS = 6, int(os.environ.get("WRITER_CALLS", "10"))

@@ -13,6 +13,8 @@ from core.database.engine import Database
 from core.upkeep import ddl, inspection, migration
 from tests import schema_files
 
+pytestmark = pytest.mark.dialects
+
 
 @pytest.fixture
 def db(fresh_url: str) -> Iterator[Database]:

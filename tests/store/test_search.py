@@ -36,9 +36,6 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, count, own_scope
 
-pytestmark = pytest.mark.spared("seekdb")
-"""Statements are tried there by test_search_fuzz, test_search_matching and test_engines_agree; this is about what goes
-in and what comes out."""
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
 

@@ -22,9 +22,6 @@ from tests.store.world import NOW, own_scope
 ASKED = "Which agency did we choose?"
 SETTINGS = Settings()
 
-pytestmark = pytest.mark.spared("seekdb")
-"""test_search_fuzz, test_search_matching and test_engines_agree try the statements there; this is about ranking."""
-
 
 def find(db: Database, scope: Scope, **arguments: Any) -> list[Any]:
     """Search with the settings of a fresh installation."""

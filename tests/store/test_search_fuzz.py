@@ -42,6 +42,8 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, own_scope
 
+pytestmark = pytest.mark.dialects
+
 SEEDS = range(int(os.environ.get("FUZZ_SEEDS", "1")))
 QUERIES = int(os.environ.get("FUZZ_QUERIES", "25"))
 

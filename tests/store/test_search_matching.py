@@ -27,6 +27,8 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, count, own_scope
 
+pytestmark = pytest.mark.dialects
+
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
 

@@ -35,9 +35,6 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, own_scope
 
-pytestmark = pytest.mark.spared("seekdb")
-"""test_search_fuzz, test_search_matching and test_engines_agree try the statements there; this is about ranking."""
-
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:

@@ -34,9 +34,6 @@ ASKED = (
     "{0} {1} {2}",
 )
 
-pytestmark = pytest.mark.spared("seekdb")
-"""Postings are compared there by test_search_fuzz; this is about ranking."""
-
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:

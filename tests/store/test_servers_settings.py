@@ -13,6 +13,8 @@ from tests.servers import Server
 from tests.store.scenario import differing, expected, play
 from tests.store.world import open_db
 
+pytestmark = pytest.mark.dialects
+
 MODES = "NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT,IGNORE_SPACE,HIGH_NOT_PRECEDENCE,NO_ZERO_IN_DATE,NO_ZERO_DATE"
 PADDED = "PAD_CHAR_TO_FULL_LENGTH"
 

@@ -20,6 +20,8 @@ from core.db import check_server, insert_memory, open_database
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 
+pytestmark = pytest.mark.dialects
+
 HERE = Scope("default", "tg/1", "tg/ann", privacy="public")
 BAD = {
     "bytes": (b"\xff\xfe tea", (StoredText, Key, JsonText, Time)),

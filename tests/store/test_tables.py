@@ -19,6 +19,8 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories
 from tests.store.world import NOW, count, open_db, own_scope, rows_of
 
+pytestmark = pytest.mark.dialects
+
 DEFAULTS = Settings()
 
 

@@ -24,6 +24,8 @@ from core.scope import Scope
 from tests.index_check import verify_index
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
+pytestmark = pytest.mark.dialects
+
 DEFAULTS = Settings()
 SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
 BY_PORT = pytest.mark.engines("mariadb", "mysql")
