@@ -19,6 +19,7 @@ from .calls.defaults import check_handle, scope_of
 from .config import Settings
 from .context import attachments
 from .context.incoming import read_message
+from .context.live import is_own
 from .context.live import read_message as read_live
 from .database import rows
 from .database.engine import Database
@@ -31,7 +32,7 @@ from .messages.table_reading import Line
 from .relationships import counting
 from .scope import Scope
 from .search.rules_arguments import read_limit
-from .shapes import ChatLine, WriteResult
+from .shapes import PERSONA_SENDER, ChatLine, WriteResult
 from .stories.calls import open_conversation
 from .stories.recaps import refresh as refreshing
 from .text.host_values import get
@@ -209,14 +210,16 @@ def save_message(
         answered = get(get(incoming.raw, "reply_to_message"), "message_id")
         if isinstance(answered, (str, int)):
             reply |= table_reading.find_quoted(call.db, call.persona, there.conversation, answered) or {}
+    own = is_own(incoming.raw)
     stored = save_chat_message(
         incoming.interface_path,
         incoming.text,
         incoming.sender.name or incoming.sender.username,
-        incoming.sender.id or None,
+        PERSONA_SENDER if own else incoming.sender.id or None,
         incoming.date,
         {"reply_to": reply} if reply else None,
         message_id=incoming.message_id,
+        role="persona" if own else "user",
         db=call.db,
         settings=call.settings,
         scope=there,
@@ -247,8 +250,8 @@ def load_chat_history(
         level: with every conversation below `path/`, such as the threads of a group.
 
     Returns:
-        Lines with sender_name, sender_id, text, timestamp (ISO 8601, UTC), interface_path, and metadata where there is
-        any; [] where nothing was said, or nothing the scope sees.
+        Lines with sender_name, sender_id, text, timestamp (ISO 8601, UTC), interface_path, role, and metadata where
+        there is any; [] where nothing was said, or nothing the scope sees.
 
     Raises:
         MessageError: the path cannot be a key.
@@ -493,6 +496,7 @@ def _show_line(line: Line) -> ChatLine:
         "text": line.text,
         "timestamp": line.at.isoformat() if line.at else "",
         "interface_path": plain_key(line.conversation),
+        "role": line.role,
     }
     if line.metadata is not None:
         made["metadata"] = line.metadata

@@ -96,6 +96,7 @@ class ChatLine(TypedDict):
     timestamp: str
     """ISO 8601, UTC."""
     interface_path: str
+    role: str
     metadata: NotRequired[dict[str, Any]]
 
 

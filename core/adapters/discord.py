@@ -8,7 +8,7 @@ from .. import aio
 from ..calls.call import GivenSettings
 from ..database.engine import Database
 from ..scope import Scope
-from ..shapes import WriteResult
+from ..shapes import PERSONA_SENDER, WriteResult
 from . import missing
 
 try:
@@ -35,7 +35,7 @@ def message_of(message: discord.Message) -> dict[str, Any]:
         "interface": INTERFACE,
         "interface_path": conversation_of(channel),
         "chat": {"id": str(_chat_id(channel)), "type": _type_of(channel)},
-        "from_user": _person(message.author, message),
+        **_sender(message),
         "server_id": str(guild.id) if guild else None,
         "server_name": guild.name if guild else None,
         "is_private": _is_private(channel, guild),
@@ -50,7 +50,7 @@ def message_of(message: discord.Message) -> dict[str, Any]:
             "message_id": str(quoted.id),
             "date": quoted.created_at,
             "text": quoted.clean_content,
-            "from_user": _person(quoted.author, quoted),
+            **_sender(quoted),
         }
     return made
 
@@ -121,7 +121,10 @@ def _is_private(channel: Any, guild: Any) -> bool:
     return not channel.permissions_for(guild.default_role).view_channel
 
 
-def _person(author: Any, message: discord.Message) -> dict[str, Any]:
-    own = message.guild.me if message.guild else getattr(message.channel, "me", None)
-    is_own = own is not None and own.id == author.id
-    return {"id": "self" if is_own else str(author.id), "username": author.name, "full_name": author.display_name}
+def _sender(message: discord.Message) -> dict[str, Any]:
+    """Return who sent a message; `sender_id` marks the persona's own."""
+    author, own = message.author, message.guild.me if message.guild else getattr(message.channel, "me", None)
+    person = {"id": str(author.id), "username": author.name, "full_name": author.display_name}
+    if own is None or own.id != author.id:
+        return {"from_user": person}
+    return {"from_user": {**person, "id": None}, "sender_id": PERSONA_SENDER, "sender_name": author.display_name}

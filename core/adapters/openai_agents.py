@@ -156,13 +156,13 @@ class Session:
             lines: Sequence[Any] = table_reading.read_newest(
                 call.db, call.persona, viewer.audiences, most, conversation=path, local=viewer.sees_local_only
             )
-            return [_read_item(line.sender_id, line.text, line.metadata) for line in lines]
+            return [_read_item(line.role, line.text, line.metadata) for line in lines]
         facts = viewer.conversations.get(path)
         if facts is not None and facts.local_only and not viewer.sees_local_only:
             return []
         read = readers.of(call.db, "chat_history_cache")
         pages = table_reading.read_pages(read, call.persona, path, viewer.audiences)
-        return [_read_item(line.sender_id, line.text, line.metadata) for page in pages for line in page]
+        return [_read_item(line.role, line.text, line.metadata) for page in pages for line in page]
 
     def _add_items(self, call: Call, items: Sequence[Any]) -> None:
         kept = [item for item in items if _read_text(item) not in self._recalled]
@@ -212,7 +212,7 @@ class Session:
             line = lines[0]
             done = followers.delete_message(call, viewer, path, line.id)
             if done.stored:
-                return _read_item(line.sender_id, line.text, line.metadata)
+                return _read_item(line.role, line.text, line.metadata)
         return None
 
 
@@ -259,9 +259,9 @@ def _read_text(item: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _read_item(sender_id: str, text: str, metadata: Mapping[str, Any] | None) -> Any:
+def _read_item(role: str, text: str, metadata: Mapping[str, Any] | None) -> Any:
     """Return the item of a line; one that another host has stored in the conversation is a message."""
     stored = (metadata or {}).get(ITEM)
     if isinstance(stored, str):
         return json.loads(stored)
-    return {"role": "assistant" if sender_id == "self" else "user", "content": text}
+    return {"role": "assistant" if role == "persona" else "user", "content": text}

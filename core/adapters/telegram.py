@@ -9,7 +9,7 @@ from ..calls.call import GivenSettings
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
-from ..shapes import WriteResult
+from ..shapes import PERSONA_SENDER, WriteResult
 from . import missing
 
 try:
@@ -39,7 +39,7 @@ def message_of(update: Update | Message) -> dict[str, Any]:
         "interface": INTERFACE,
         "interface_path": conversation_of(message),
         "chat": {"id": str(message.chat.id), "type": message.chat.type},
-        "from_user": _person(message),
+        **_sender(message),
         "server_id": None if message.chat.type == "private" else str(message.chat.id),
         "server_name": message.chat.title,
         "is_private": message.chat.type == "private",
@@ -59,7 +59,7 @@ def message_of(update: Update | Message) -> dict[str, Any]:
             "message_id": str(quoted.message_id),
             "date": quoted.date,
             "text": (message.quote.text if message.quote else None) or quoted.text or quoted.caption or "",
-            "from_user": _person(quoted),
+            **_sender(quoted),
         }
     return made
 
@@ -103,13 +103,16 @@ def _read(update: Update | Message) -> Message:
     return message
 
 
-def _person(message: Message) -> dict[str, Any]:
+def _sender(message: Message) -> dict[str, Any]:
+    """Return who sent a message; `sender_id` marks the persona's own."""
     who = message.from_user
     if who is None:  # posts of a channel
         chat = message.sender_chat or message.chat
-        return {"id": str(chat.id), "username": chat.username or "", "full_name": chat.title or ""}
-    is_own = who.is_bot and _is_own(message, who.id)
-    return {"id": "self" if is_own else str(who.id), "username": who.username or "", "full_name": who.full_name}
+        return {"from_user": {"id": str(chat.id), "username": chat.username or "", "full_name": chat.title or ""}}
+    person = {"id": str(who.id), "username": who.username or "", "full_name": who.full_name}
+    if not (who.is_bot and _is_own(message, who.id)):
+        return {"from_user": person}
+    return {"from_user": {**person, "id": None}, "sender_id": PERSONA_SENDER, "sender_name": who.full_name}
 
 
 def _is_own(message: Message, user_id: int) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from typing import Self
 
 from ..audience.rules import plain_key
-from ..shapes import PERSONA_SENDER, HistoryEntry
+from ..shapes import HistoryEntry
 from ..text.folding import one_line
 from ..text.hits import known_name
 
@@ -40,10 +40,8 @@ def sender(entry: HistoryEntry) -> str:
 
 
 def is_persona(entry: HistoryEntry) -> bool:
-    """Return whether the persona itself said it: sender id `self`, or `self` as the only name there is."""
-    if entry.role in ("persona", "thought") or entry.sender_id == PERSONA_SENDER:
-        return True
-    return not entry.sender_id and PERSONA_SENDER in (entry.sender_name, entry.username)
+    """Return whether the persona itself said it."""
+    return entry.role in ("persona", "thought")
 
 
 def local_time(time: datetime, zone: tzinfo) -> datetime:

@@ -85,6 +85,15 @@ def _time(value: Any) -> tuple[datetime | None, str]:
     return None, unreadable
 
 
+def is_own(value: Any) -> bool:
+    """Return whether the host says of a message that the persona sent it; ids of a platform never say so."""
+    role = word_at(value, "role")
+    if role in ("user", "persona"):
+        return role == "persona"
+    sender_id = _text(value, "sender_id")
+    return PERSONA_SENDER in ((sender_id,) if sender_id else (_text(value, "sender_name"), _text(value, "username")))
+
+
 def _sender(value: Any) -> tuple[str, str, str]:
     """Return sender id, name and username, of the fields of that name or, where all are missing, of `from_user`."""
     told = _text(value, "sender_id"), _text(value, "sender_name"), _text(value, "username")
@@ -113,7 +122,6 @@ def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | No
         return None
     sender_id, sender_name, username = _sender(value)
     time, shown_time = _time(value)
-    own = PERSONA_SENDER in ((sender_id,) if sender_id else (sender_name, username))
     return HistoryEntry(
         conversation=conversation,
         text=_text(value, *TEXTS, "caption"),
@@ -123,7 +131,7 @@ def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | No
         message_id=_text(value, "message_id") or None,
         time=time,
         shown_time=shown_time,
-        role="persona" if own else "user",
+        role="persona" if is_own(value) else "user",
         reply=_reply(value),
         order=order,
     )

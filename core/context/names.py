@@ -10,7 +10,7 @@ from .lines import NAMELESS_PERSONA, UNKNOWN, is_persona
 Identity = tuple[str, str]
 """Interface and id of a person; of somebody without an id, blank and the name."""
 
-PERSONA: Identity = ("", PERSONA_SENDER)
+PERSONA: Identity = ("", "")
 
 
 class NameLabels:

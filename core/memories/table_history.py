@@ -15,7 +15,6 @@ from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import chat_history_cache
 from ..database.schema_recent import item_history
-from ..shapes import PERSONA_SENDER
 
 _C, _M = item_history.c, chat_history_cache.c
 NAME_CHARS = 100
@@ -108,7 +107,7 @@ def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[Sour
         SourceLine(
             int(row.id),
             row.interface_path,
-            row.sender_name or (persona if row.sender_id == PERSONA_SENDER else row.sender_id or ""),
+            row.sender_name or (persona if row.role == "persona" else row.sender_id or ""),
             row.message_text,
             row.timestamp,
         )
@@ -117,7 +116,7 @@ def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[Sour
 
 
 _LINES = (
-    select(_M.id, _M.interface_path, _M.sender_name, _M.sender_id, _M.message_text, _M.timestamp)
+    select(_M.id, _M.interface_path, _M.sender_name, _M.sender_id, _M.role, _M.message_text, _M.timestamp)
     .where(
         _M.persona_id == bindparam("persona", type_=Key(64)),
         _M.id.in_(bindparam("ids", expanding=True, type_=ID)),

@@ -60,7 +60,7 @@ class NewMessage:
     @property
     def is_persona(self) -> bool:
         """Return whether it is the persona's own line."""
-        return self.sender_id == PERSONA_SENDER or self.role in PERSONA_ROLES
+        return self.role in PERSONA_ROLES or (self.sender_id == PERSONA_SENDER and self.participant is None)
 
     @property
     def is_of_somebody(self) -> bool:
@@ -101,7 +101,8 @@ def read_message(
     sender = "" if sender_id is None else key_text(sender_id, "sender_id", SENDER_ID_BYTES)
     known_role = _role(role, sender)
     participant = None
-    if sender != PERSONA_SENDER and known_role not in PERSONA_ROLES:
+    own = known_role in PERSONA_ROLES or (sender == PERSONA_SENDER and known_role != "user")
+    if not own:
         participant, sender = _participant(scope, key, sender, known_role)
     elif triggered_by is None:
         triggered_by = scope.participant
@@ -124,6 +125,7 @@ def read_message(
 
 
 def _role(role: object, sender: str) -> Role:
+    """Return the role the host names; where it names none, `self` is how it marks the persona's own lines."""
     if role is None:
         return "persona" if sender == PERSONA_SENDER else "user"
     if role not in get_args(Role):

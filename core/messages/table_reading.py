@@ -26,6 +26,7 @@ _C = chat_history_cache.c
 _COLUMNS = (
     _C.id,
     _C.interface_path,
+    _C.role,
     _C.sender_name,
     _C.sender_id,
     _C.message_text,
@@ -45,6 +46,7 @@ class Line(NamedTuple):
     text: str
     at: datetime | None
     metadata: dict[str, Any] | None
+    role: str
 
 
 class Stats(NamedTuple):
@@ -121,6 +123,7 @@ def _line(row: Any) -> Line:
         row.message_text,
         row.timestamp,
         read_object(row.metadata),
+        row.role,
     )
 
 

@@ -180,8 +180,6 @@ def _item(message: Any, user: str, user_name: str) -> Item | None:
     if role is None or not content.strip():
         return None
     who = _sender(message)
-    if who == PERSONA_SENDER:
-        role = "model"
     speaker = _speaker(message)
     at = parse_time(read_field(message, *_TIME))
     if role == "model":
@@ -196,6 +194,8 @@ def _role(message: Any) -> ItemRole | None:
     if not NOT_SAID.isdisjoint((*kinds, _kind(message, "source"))):
         return None
     told = [kind for kind in kinds if kind not in PLAIN_KINDS]
+    if not told and as_text(read_field(message, "sender_id"))[0] == PERSONA_SENDER:
+        return "model"
     if not told or told[0] in PERSON_KINDS:
         return "user"
     return "model" if told[0] in PERSONA_KINDS else None

@@ -137,7 +137,7 @@ class _Saving:
 
     def save(self, answer: str) -> TranscriptSaved:
         stored = self._read_stored()
-        spoken = [Spoken("persona" if line.sender_id == PERSONA_SENDER else "user", line.text) for line in stored]
+        spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in stored]
         found = rules.compare_lines([line.spoken for line in self._lines], spoken)
         before = ""
         for at, line in enumerate(self._lines):
@@ -194,6 +194,7 @@ class _Saving:
             sender,
             self._follow(moment),
             message_id=rules.make_message_id(before, role, text),
+            role=role,
             **self._asking,
         )
         self._saved += done.stored
@@ -218,7 +219,7 @@ class _Saving:
         return False
 
     def _answer(self, answer: str, before: str, following: Line | None) -> None:
-        if following is not None and following.sender_id == PERSONA_SENDER:
+        if following is not None and following.role == "persona":
             row_id: int | None = following.id
             text = following.text
         else:

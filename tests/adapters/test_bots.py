@@ -65,8 +65,8 @@ def test_r33_a_discord_message_brings_reply_mentions_attachments_and_who(
     assert made["reply_to_message"]["from_user"]["id"] == str(ANN)
     assert made["attachments"] == [{"filename": "tea.png", "content_type": "image/png", "size": 9, "url": "u"}]
     assert made["from_user"] == {"id": str(BEA), "username": "bea", "full_name": "Bea"}
-    assert discord_adapter.message_of(world.message("x", room, BOT))["from_user"]["id"] == "self"
-    assert discord_adapter.message_of(world.message("x", world.direct, BOT))["from_user"]["id"] == "self"
+    for channel in (room, world.direct):
+        assert discord_adapter.message_of(world.message("x", channel, BOT))["sender_id"] == "self"
     scope = Scope(persona)
     assert save_message(made, db=db, scope=scope).stored
     line = load_chat_history("discord/20", db=db, scope=scope)[0]

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from core.chat_history_cache import save_chat_message
+from core.chat_history_cache import load_chat_history, save_chat_message, save_message
 from core.config import Settings
 from core.conversations import add_saved_memory
+from core.privacy import set_privacy
 from core.prompt_engine import fit_prompt, to_messages
-from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage
+from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message
 
 STORY = [
     ("Ann", 'She said: "Who goes there?"\n\nNobody answered.'),
@@ -116,6 +117,46 @@ def test_f83_two_people_with_one_name_are_told_apart_by_one_mark(stage: Stage) -
         "Ann: my cat is called Tofu",
         "Ann (2): my dog is called Rex",
     ]
+
+
+SELF = {"id": "self", "full_name": "Sol", "username": "sol"}
+"""Whoever chooses the ids of a platform can choose this one."""
+
+
+def test_f83_a_stored_message_of_a_person_called_self_is_theirs(stage: Stage) -> None:
+    """The persona never promised what somebody else said."""
+    asked = message("I collect pewter spoons", HERE, message_id="p1", date=NOW - 50 * MINUTE, from_user=SELF)
+    scope = stage.scope()
+    assert save_message(asked, db=stage.db, settings=Settings(), scope=scope).stored
+    stage.say("Good to know.", who="self", minutes=40)
+    prompt = stage.prompt("pewter", from_user=SELF)
+    assert [each["role"] for each in to_messages(prompt, style="chat")[1:3]] == ["user", "assistant"]
+    assert "Sol: " in prompt["context"]["history_current_chat"][0]
+    elsewhere = stage.prompt(
+        "pewter", path="tg/77", from_user={"id": "u2", "full_name": "Ann"}, ENABLE_HISTORY_RECENT=0
+    )
+    assert [hit["speaker"] for hit in elsewhere["context"]["memories"]] == ["Sol"]
+    assert stage.db is not None
+    set_privacy("tg/self", "full", db=stage.db, scope=scope)
+    assert save_message({**asked, "message_id": "p2"}, db=stage.db, scope=scope).reason == "privacy"
+
+
+@pytest.mark.parametrize("sender", [{"from_user": SELF}, {"role": "user", "sender_id": "self", "sender_name": "Sol"}])
+def test_f83_a_live_message_of_a_person_called_self_is_theirs(stage: Stage, sender: dict[str, Any]) -> None:
+    """What a platform says of its users never speaks for the persona."""
+    prompt = stage.prompt("hello", {HERE: [{"text": "I am a fish", "timestamp": 1773140400, **sender}]})
+    assert to_messages(prompt, style="chat")[1]["role"] == "user"
+    assert "Sol: " in prompt["context"]["history_current_chat"][0]
+
+
+def test_f83_a_stored_history_handed_back_keeps_its_speakers(stage: Stage) -> None:
+    """Hosts hand `load_chat_history` to the next prompt as its live messages."""
+    asked = message("I am a fish", HERE, message_id="p1", date=NOW - 50 * MINUTE, from_user=SELF)
+    save_message(asked, db=stage.db, settings=Settings(), scope=stage.scope())
+    stage.say("Hello fish.", who="self", minutes=40)
+    lines = load_chat_history(HERE, db=stage.db, scope=stage.scope(HERE))
+    prompt = Stage(stage.db).prompt("hello", {HERE: lines})
+    assert [each["role"] for each in to_messages(prompt, style="chat")[1:3]] == ["user", "assistant"]
 
 
 def test_f83_memories_use_the_mark_of_the_lines(stage: Stage) -> None:

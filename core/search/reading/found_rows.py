@@ -201,15 +201,18 @@ def _message(row: _Message | _Neighbour, folded: str, persona: str) -> FoundRow:
     made.chars = row.chars
     made.speaker = _speaker(row.sender_name or "", row.participant or "", bool(row.of_persona))
     made.said_by = _name_sender(made.speaker, made.sender, persona)
-    is_persona = made.speaker.role == PERSONA or made.sender == PERSONA_SENDER
-    made.said_by_key = PERSONA_SENDER if is_persona else row.participant or ""
+    made.said_by_key = PERSONA_SENDER if _is_persona(made.speaker, made.sender) else row.participant or ""
     return made
+
+
+def _is_persona(speaker: Speaker, sender: str) -> bool:
+    return speaker.role == PERSONA or (sender == PERSONA_SENDER and not speaker.key)
 
 
 @lru_cache(maxsize=4096)
 def _name_sender(speaker: Speaker, sender: str, persona: str) -> str:
     """Return who said a message: the name its line of the history shows, the persona's own for its own lines."""
-    if speaker.role == PERSONA or sender == PERSONA_SENDER:
+    if _is_persona(speaker, sender):
         own = speaker.name if speaker.name != PERSONA_SENDER else ""
         return known_name(own, name_persona(persona))
     return known_name(speaker.name, sender)

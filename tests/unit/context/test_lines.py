@@ -63,9 +63,9 @@ def test_p22_the_first_of_name_username_and_id_is_shown(entry: HistoryEntry, nam
 
 
 def test_p22_the_persona_is_known_by_the_sender_id_self() -> None:
-    assert is_persona(HistoryEntry("a", "t", sender_id="self"))
-    assert is_persona(HistoryEntry("a", "t", sender_name="self"))
-    assert not is_persona(HistoryEntry("a", "t", sender_id="7", sender_name="self"))
+    assert is_persona(HistoryEntry("a", "t", sender_id="self", role="persona"))
+    assert is_persona(HistoryEntry("a", "t", role="thought"))
+    assert not is_persona(HistoryEntry("a", "t", sender_id="self", sender_name="self"))
     assert not is_persona(HistoryEntry("a", "t", sender_name="Ann"))
 
 

@@ -14,10 +14,10 @@ MESSAGE = IncomingMessage("9", AT, "Yes", "tg", "tg/1", Sender("7", "Ann B", "an
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        (HistoryEntry("webui/-1", "hm", sender_id="self"), "noise"),
+        (HistoryEntry("webui/-1", "hm", sender_id="self", role="persona"), "noise"),
         (HistoryEntry("webui/-1", "hm", sender_id="ann"), ""),
-        (HistoryEntry("webui/-12", "hm", sender_id="self"), ""),
-        (HistoryEntry("webui/1", "hm", sender_id="self"), ""),
+        (HistoryEntry("webui/-12", "hm", sender_id="self", role="persona"), ""),
+        (HistoryEntry("webui/1", "hm", sender_id="self", role="persona"), ""),
         (HistoryEntry("webui/1", "hm", role="thought"), "noise"),
         (HistoryEntry("a", "  "), "blank"),
         (HistoryEntry("a", "\n\x00"), "blank"),

@@ -80,6 +80,8 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
         SimpleNamespace(text="b", from_user=SimpleNamespace(id="u2", full_name="Bob")),
         {"kind": "persona", "text": "c", "speaker": "Iris"},
         {"sender_id": "self", "message_text": "d"},
+        {"text": "d2", "from_user": {"id": "self", "full_name": "Sol"}},
+        {"role": "user", "text": "d3", "sender_id": "self"},
         {"role": "assistant", "content": [{"type": "text", "text": "e"}, {"type": "image"}, "f"]},
         "g",
     ]
@@ -89,6 +91,8 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
         ("user", "b", "Bob", "u2"),
         ("model", "c", "Iris", ""),
         ("model", "d", "", ""),
+        ("user", "d2", "Sol", "self"),
+        ("user", "d3", "", "self"),
         ("model", "e f", "", ""),
         ("user", "g", "Zoe", "u1"),
     ]
