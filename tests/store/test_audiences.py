@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,23 +18,9 @@ from core.database.schema import audiences as table
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from tests.store.world import count, open_db, own_scope, rows_of
+from tests.store.world import count, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def make(db: Database, scope: Scope, key: AudienceKey) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -27,20 +26,6 @@ from core.scope import Scope
 from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def save(db: Database, scope: Scope, path: str, text: str, **more: Any) -> Any:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from core.database.engine import Database
 from core.database.schema_recent import conversation_summaries
 from core.database.schema_stories import memory_jobs
 from core.scope import Scope
-from tests.store.world import NOW, open_db, own_scope, rows_of
+from tests.store.world import NOW, own_scope, rows_of
 
 FIFTY = Settings(max_recent_conversations=50)
 PROCESSES, THREADS, EACH = 4, 5, 10
@@ -44,14 +43,6 @@ for thread in threads: thread.join()
 db.close()
 sys.exit("; ".join(failed) or 0)
 """
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database per engine."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def end_many(db: Database, persona: str, n: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -24,25 +23,11 @@ from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.privacy import link_participants, set_conversation_privacy, unlink_participant
 from core.scope import Scope
-from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, index_differences, own_scope, rows_of
 
 DEFAULTS = Settings()
 MADE_OF_IT = {"conversation_summaries": 0, "short_term_memories": 0, "stored_values": 0}
 """Tables whose rows move too, and of which these conversations have none."""
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def save(db: Database, scope: Scope, path: str, text: str, sender_id: Any = "7", **more: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,17 +12,9 @@ from core.conversations import add_recent_conversation
 from core.database import schema, schema_lifelong, schema_recent, schema_stories
 from core.database.engine import Database
 from core.scope import Scope
-from tests.store.world import open_db, own_scope, rows_of
+from tests.store.world import own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """A database whose clock stands at NOW."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 @pytest.fixture

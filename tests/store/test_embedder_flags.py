@@ -17,20 +17,12 @@ from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.semantic import count_vectors, embed_rows
 from core.synth_core_memory import explain_search, search_memories
-from tests.store.world import NOW, open_db, own_scope
+from tests.store.world import NOW, own_scope
 from tests.unit.llm.embedding_server import EmbeddingServer, running
 from tests.unit.llm.static_model import write_model
 
 HERE = "tg/1"
 TALK = ("We had soup", "The rain", "My dog sleeps", "The car")
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
 
 
 @pytest.fixture

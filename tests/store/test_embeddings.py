@@ -25,7 +25,7 @@ from core.search.ranking.weights import WEIGHTS
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
 from core.synth_core_memory import explain_search, search_memories
 from tests.store.embedder import Grams
-from tests.store.world import NOW, open_db, own_scope
+from tests.store.world import NOW, own_scope
 
 DEFAULTS = Settings(context_reach=0)
 HERE = "tg/1"
@@ -37,14 +37,6 @@ TALK = (
     "She paints the kitchen yellow",
     "They sold the old piano",
 )
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
 
 
 @pytest.fixture(autouse=True)

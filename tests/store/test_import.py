@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,9 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer import storage as storing
 from core.transfer.imports import ImportResult, import_file
-from tests.store.world import count, index_differences, open_db, own_scope, rows_of
+from tests.store.world import count, index_differences, own_scope, rows_of
 
 DEFAULTS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def _rows(number: int, *, conversation: str = "c", speakers: tuple[str, ...] = ("Ann", "Iris")) -> list[dict[str, Any]]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
-
-import pytest
 
 from core import chat_history_cache, lifelong
 from core.config import Settings
@@ -17,17 +14,9 @@ from core.memories import table_history
 from core.memories import table_recalls as recalls
 from core.memories.table_figures import Age, Growth
 from core.scope import Scope
-from tests.store.world import NOW, open_db, own_scope
+from tests.store.world import NOW, own_scope
 
 DEFAULTS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def keep(db: Database, scope: Scope, text: str, days: float, **more: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,18 +13,10 @@ from core.lifelong import search_items
 from core.memories import table_reading as items
 from core.memories import table_words as item_words
 from core.scope import Scope
-from tests.store.search_world import ago, open_quick, remember
+from tests.store.search_world import ago, remember
 from tests.store.world import own_scope
 
 SETTINGS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine."""
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,17 +28,9 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.items import ItemImport
-from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, index_differences, own_scope, rows_of
 
 DEFAULTS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def _file(value: Any) -> bytes:

@@ -24,7 +24,7 @@ from core.scope import Scope
 from tests.conftest import SESSION
 from tests.servers import Reachable
 from tests.store.relay import Relay
-from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, index_differences, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
 
@@ -32,14 +32,6 @@ DEFAULTS = Settings()
 SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
 BY_PORT = pytest.mark.engines("mariadb", "mysql")
 """What stands in the way of the connection needs a port; seekdb listens on a socket."""
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database per engine."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any:

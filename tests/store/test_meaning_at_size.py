@@ -36,14 +36,6 @@ DIMENSIONS = 48
 
 
 @pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture(scope="module")
 def other(migrated_url: str) -> Iterator[Database]:
     """What another process has open."""
     handle = open_db(migrated_url)

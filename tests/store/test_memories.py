@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -28,20 +27,6 @@ from core.text.hits import content_digest
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def record(db: Database, scope: Scope, text: Any, response: Any = "Noted.", **more: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,23 +24,9 @@ from core.messages import table as chat
 from core.messages import table_batches as chat_batches
 from core.privacy import link_participants, set_privacy, unlink_participant
 from core.scope import Scope
-from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, index_differences, own_scope, rows_of
 
 DEFAULTS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def level(db: Database, scope: Scope, who: str, to: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -20,20 +20,12 @@ from core.relationships.rules import decay, inactive_days
 from core.relationships.table import Change, Changed
 from core.relationships.table_reading import Row
 from tests.store.relay import Relay
-from tests.store.world import NOW, count, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
 
 MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database per engine, its clock at NOW."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 @pytest.fixture

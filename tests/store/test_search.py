@@ -29,7 +29,6 @@ from tests.store.search_world import (
     find_plainly,
     ids,
     memory,
-    open_quick,
     places,
     remember,
     said,
@@ -37,20 +36,6 @@ from tests.store.search_world import (
 from tests.store.world import NOW, count, own_scope
 
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 class Untouchable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,8 +15,8 @@ from core.messages import table_batches as chat_batches
 from core.scope import Scope
 from core.search.ranking.weights import WEIGHTS
 from tests.store import search_world
-from tests.store.search_world import ago, ids, memory, open_quick, said
-from tests.store.world import NOW, own_scope
+from tests.store.search_world import ago, ids, memory, said
+from tests.store.world import NOW
 
 ASKED = "Which agency did we choose?"
 SETTINGS = Settings()
@@ -31,20 +30,6 @@ def find(db: Database, scope: Scope, **arguments: Any) -> list[Any]:
 def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
     """Explain a search with the settings of a fresh installation."""
     return search_world.explain(db, scope, **{"settings": SETTINGS, **arguments})
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def talked(

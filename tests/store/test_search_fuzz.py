@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,7 +33,6 @@ from tests.store.search_world import (
     find,
     find_plainly,
     matching,
-    open_quick,
     places,
     remember,
     said,
@@ -65,14 +64,6 @@ TAGS = ["food", "Food", "cat", "pizza night", "宿題", "café", 'say "hi"', "ba
 def queries(engine_name: str) -> int:
     """How many searches are compared; fewer on the server that takes four times as long for each."""
     return QUERIES // 3 if engine_name == "seekdb" and "FUZZ_QUERIES" not in os.environ else QUERIES
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each round has a persona of its own."""
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,22 +20,8 @@ from core.memories import table as memories
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
 from tests.index_check import verify_index
-from tests.store.search_world import ago, all_rows, edited, entered, memory, open_quick, remember, said
-from tests.store.world import NOW, index_differences, own_scope
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
+from tests.store.search_world import ago, all_rows, edited, entered, memory, remember, said
+from tests.store.world import NOW, index_differences
 
 
 def stored(db: Database, table: Any, row_id: int) -> list[Any]:

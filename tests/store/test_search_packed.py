@@ -40,12 +40,6 @@ def db(fresh_migrated_url: str) -> Iterator[Database]:
     handle.close()
 
 
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
-
-
 def count(db: Database, table: Any) -> int:
     """Return how many rows a table has."""
     return int(db.read(select(func.count()).select_from(table), source=table.name)[0][0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -18,9 +17,8 @@ from core.messages import table_batches as chat_batches
 from core.scope import Scope
 from core.search.ranking import all_rows
 from tests.store import search_reference as reference
-from tests.store.search_world import ago, open_quick, viewer_of
+from tests.store.search_world import ago, viewer_of
 from tests.store.test_search_packed import pack
-from tests.store.world import own_scope
 
 SETTINGS = Settings()
 WORDS = [f"word{n}" for n in range(15)]
@@ -33,20 +31,6 @@ ASKED = (
     "What happened with {0} two weeks ago?",
     "{0} {1} {2}",
 )
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def talk(db: Database, scope: Scope, rng: random.Random, rows: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,27 +20,12 @@ from tests.store.search_world import (
     find_plainly,
     ids,
     memory,
-    open_quick,
     places,
     remember,
     said,
     viewer_of,
 )
 from tests.store.world import NOW, own_scope
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:

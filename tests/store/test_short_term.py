@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -30,13 +30,6 @@ from tests.store.world import NOW, Clock, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 class World:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,19 +16,11 @@ from core.errors import MessageError
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from tests.store.world import NOW, count, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
 
 DEFAULTS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database per engine."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def save(db: Database, scope: Scope, path: str, text: str, who: str = "u1", **fields: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -35,20 +34,6 @@ class Broken:
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the database was asked: {name}")
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def store(db: Database, scope: Scope, *given: str) -> Any:

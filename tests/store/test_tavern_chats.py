@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,20 +27,12 @@ from core.stories import table_imported as beside
 from core.transfer import import_items
 from core.transfer.exports import ExportResult, export_chat
 from core.transfer.imports import ImportResult, import_file
-from tests.store.world import count, index_differences, open_db, own_scope, rows_of
+from tests.store.world import count, index_differences, own_scope, rows_of
 from tests.unit.transfer import tavern_world as world
 
 DEFAULTS = Settings()
 CHAT = "import/tavern_chat"
 RUNNING = "auto_recap_running_scene_recaps"
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine; each test has a persona of its own."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def _import(db: Database, scope: Scope, path: Path, **options: Any) -> ImportResult:

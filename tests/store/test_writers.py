@@ -22,7 +22,7 @@ from core.db import insert_memory
 from core.errors import StoreWriteError
 from core.scope import Scope
 from tests.index_check import verify_index
-from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, index_differences, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
 
@@ -30,14 +30,6 @@ DEFAULTS = Settings()
 SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
 BY_PORT = pytest.mark.engines("mariadb", "mysql")
 """What stands in the way of the connection needs a port; seekdb listens on a socket."""
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database per engine."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any:
