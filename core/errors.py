@@ -66,7 +66,7 @@ class PromptTooLargeError(CoreError):
         listed = ", ".join(f"{name} {count}" for name, count in parts.items())
         super().__init__(
             f"The prompt's protected parts take {size} {unit}, the limit is {limit} ({listed}). "
-            "Raise the limit, shorten the message, persona or actions, or set PROMPT_OVERFLOW to 'return'."
+            "Raise the limit, or shorten the message, persona or actions."
         )
         self.size = size
         self.limit = limit

@@ -96,7 +96,7 @@ def build_json_prompt(
 
     Raises:
         MessageError: the message cannot be used.
-        PromptTooLargeError: what is never cut is over the limit, unless PROMPT_OVERFLOW is `return`.
+        PromptTooLargeError: what is never cut is over the limit.
         ValueError: a limit or destination that cannot be used.
 
     Example:

@@ -66,7 +66,6 @@ def extract_tags(
         vocabulary=vocabulary,
         limit=settings.tags_limit,
         languages=settings.languages,
-        fuzzy_score=settings.tag_fuzzy_score,
     )
 
 
@@ -111,7 +110,7 @@ def expand_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[str]:
-    """Return the tags, then those one link away, the heaviest link first, at most EXPANDED_TAGS_LIMIT in all.
+    """Return the tags, then those one link away, the heaviest link first, at most 24 in all.
 
     Args:
         tags: taken in normal form, unique, in the order given. Nothing in it: [] without a query.
@@ -142,7 +141,7 @@ def expand_tags(
             vocabulary = table.current(handle_, scope_for(scope, settings_for(settings, handle_)).persona)
         except StoreError as error:
             logs.warning("tag_links_not_read", source=error.source, number=error.number)
-    return rules.expand(rules.tag_items(tags), vocabulary, settings.expanded_tags_limit)
+    return rules.expand(rules.tag_items(tags), vocabulary)
 
 
 def add_tag(

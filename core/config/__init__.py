@@ -91,8 +91,8 @@ def load(
         ConfigError: the file is not there, is a folder, is not YAML or says a key twice; the file of a secret is
             missing, unreadable or empty; an override that is no flag.
 
-    >>> load({"CONTEXT_VERBOSITY": 4}, environ={"CONTEXT_VERBOSITY": "2", "THOUGHTS_LIMIT": "1"}).differing()
-    {'CONTEXT_VERBOSITY': 4, 'THOUGHTS_LIMIT': 1}
+    >>> load({"CONTEXT_VERBOSITY": 4}, environ={"CONTEXT_VERBOSITY": "2", "DIARY_HISTORY_DAYS": "1"}).differing()
+    {'CONTEXT_VERBOSITY': 4, 'DIARY_HISTORY_DAYS': 1}
     """
     variables = read_environment(environ)
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)

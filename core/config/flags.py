@@ -23,9 +23,6 @@ SnippetWindow = Literal["start", "match"]
 AnswerFormat = Literal["auto", "actions", "text"]
 """auto: actions where the hook `actions` gave some, else text. actions: one JSON object. text: the words themselves."""
 
-PromptOverflow = Literal["raise", "return"]
-"""raise: PromptTooLargeError. return: the prompt without context, although it is over the limit."""
-
 PromptDestination = Literal["remote", "local"]
 """remote: rows marked local_only stay out. local: they may enter."""
 
@@ -72,26 +69,11 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         default_means="as CONTEXT_VERBOSITY",
         group="Prompt",
     )
-    recent_lines: int | None = flag(
-        None,
-        "Most lines of other conversations in one prompt.",
-        kind=OptionalWhole(0, 500, "lines"),
-        default_means="as CONTEXT_VERBOSITY",
-        group="Prompt",
-    )
     memory_items: int | None = flag(
         None,
         "Most memories in one prompt.",
         kind=OptionalWhole(0, 500, "items"),
         default_means="as CONTEXT_VERBOSITY",
-        group="Prompt",
-    )
-    history_floor: int = flag(
-        6,
-        "Lines of this conversation that a limit leaves while other lists have items to give; fewer are warned of.",
-        unit="lines",
-        low=1,
-        high=500,
         group="Prompt",
     )
     prompt_lite_mode: bool = flag(
@@ -112,12 +94,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         low=0,
         high=10_000_000,
         default_means="no limit",
-        group="Prompt",
-    )
-    prompt_overflow: PromptOverflow = flag(
-        "raise",
-        "What to do when the parts that are never cut are over the limit alone: raise an error, or return them.",
-        choices=get_args(PromptOverflow),
         group="Prompt",
     )
     include_local_time_in_prompts: bool = flag(
@@ -148,33 +124,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         high=1000,
         group="History",
     )
-    history_age_marker_minutes: int = flag(
-        10,
-        "Age from which a line says how long ago it was; 0 never says it.",
-        unit="minutes",
-        low=0,
-        high=10080,
-        group="History",
-    )
-    reply_quote_chars: int = flag(
-        40,
-        "Characters shown of the line that is replied to.",
-        unit="characters",
-        low=0,
-        high=400,
-        group="History",
-    )
-    echo_window_seconds: int = flag(
-        60,
-        "Time within which an equal line of the same sender counts as the message being answered, and is not shown.",
-        unit="seconds",
-        low=0,
-        high=3600,
-        group="History",
-    )
-    noise_prefixes: tuple[str, ...] = flag(
-        (), "Lines that begin with one of these texts are not shown.", kind=Texts(), group="History"
-    )
 
     enable_ai_diary: bool = flag(
         True, "Read the diary for prompts; off: neither its entries nor its thoughts.", group="Diary and thoughts"
@@ -192,9 +141,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         group="Diary and thoughts",
     )
     enable_thoughts: bool = flag(True, "Show the persona's own thoughts.", group="Diary and thoughts")
-    thoughts_limit: int = flag(
-        5, "Most thoughts in one prompt.", unit="items", low=0, high=50, group="Diary and thoughts"
-    )
 
     enable_memories: bool = flag(True, "Search for memories and show them.", group="Memories")
     memory_ranking: Ranking = flag(
@@ -226,14 +172,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         choices=get_args(SnippetWindow),
         group="Memories",
     )
-    wishes_in_prompt: int = flag(
-        20,
-        "Most standing instructions of a person shown in a prompt, the newest; 0 shows none.",
-        unit="instructions",
-        low=0,
-        high=200,
-        group="Memories",
-    )
     record_recalls: bool = flag(True, "Count how often each memory was shown, and when last.", group="Memories")
 
     tags_limit: int = flag(12, "Most tags taken from one message.", unit="tags", low=1, high=48, group="Tags and words")
@@ -243,21 +181,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         unit="words",
         low=1,
         high=48,
-        group="Tags and words",
-    )
-    expanded_tags_limit: int = flag(
-        24,
-        "Most tags searched for, linked ones included.",
-        unit="tags",
-        low=1,
-        high=48,
-        group="Tags and words",
-    )
-    tag_fuzzy_score: float = flag(
-        91.0,
-        "How alike a misspelt word must be to a known tag, 100 being equal; 0 switches it off.",
-        low=0,
-        high=100,
         group="Tags and words",
     )
     keyword_fuzzy_score: float = flag(
@@ -271,21 +194,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         ("en",),
         "Languages spoken: their stop words are not searched for, and their word endings are known.",
         kind=Texts(LANGUAGE_CODES, "a list of language codes with stop words, such as en, de, ja"),
-        group="Tags and words",
-    )
-    common_word_share: float = flag(
-        0.5,
-        "A word in more than this share of the chat lines is too common to search for.",
-        low=0.05,
-        high=1,
-        group="Tags and words",
-    )
-    common_word_min_rows: int = flag(
-        100,
-        "Chat lines there must be before a word can be too common.",
-        unit="rows",
-        low=1,
-        high=100_000,
         group="Tags and words",
     )
 

@@ -25,32 +25,13 @@ class RecentFlags(FlagValues):
     max_recent_conversations: int = flag(
         30, "Conversations kept on that list.", unit="conversations", low=10, high=50, group="Conversations"
     )
-    recent_in_prompt: int = flag(
-        10, "Most of them in one prompt, the newest.", unit="conversations", low=0, high=50, group="Conversations"
-    )
     enable_saved_memory: bool = flag(True, "Keep and show what people asked to remember.", group="Conversations")
-    saved_in_prompt: int = flag(
-        50,
-        "Most saved memories in a prompt where this is set; else as many as SAVED_CHARS holds.",
-        unit="items",
-        low=0,
-        high=1000,
-        group="Conversations",
-    )
     saved_chars: int = flag(
         6000,
         "Most characters of saved memories in one prompt: pinned ones, those that fit the message, then the newest.",
         unit="characters",
         low=0,
         high=1_000_000,
-        group="Conversations",
-    )
-    saved_memory_chars: int = flag(
-        4000,
-        "Most characters of one saved memory; a longer one is refused.",
-        unit="characters",
-        low=10,
-        high=100_000,
         group="Conversations",
     )
     enabled_tool_ids: tuple[str, ...] = flag(

@@ -36,6 +36,8 @@ there is something in it. Keys of the host stand after all of these.
 OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
 """Names a host cannot give a key of its own."""
 
+THOUGHTS = 5
+"""Most thoughts in a prompt: the persona's mood of now, not its history."""
 LITE_HISTORY, LITE_THOUGHTS, LITE_MEMORIES, LITE_SAVED, LITE_RECENT = 3, 2, 2, 10, 2
 """Most items of each kind with PROMPT_LITE_MODE: lines of each list, thoughts, memories, saved memories, recent
 conversations."""
@@ -55,24 +57,13 @@ class Caps:
     """Hits."""
 
 
-def caps(
-    verbosity: int,
-    thoughts: int,
-    lite: bool,
-    *,
-    history: int | None = None,
-    recent: int | None = None,
-    memories: int | None = None,
-) -> Caps:
+def caps(verbosity: int, lite: bool, *, history: int | None = None, memories: int | None = None) -> Caps:
     """Return how many items of each kind a prompt holds."""
-    verbosity, thoughts = max(verbosity, 0), max(thoughts, 0)
-    counts = [verbosity if each is None else max(each, 0) for each in (history, recent, memories)]
+    lines = verbosity if history is None else history
+    hits = verbosity if memories is None else memories
     if lite:
-        counts = [
-            min(each, most) for each, most in zip(counts, (LITE_HISTORY, LITE_HISTORY, LITE_MEMORIES), strict=True)
-        ]
-        thoughts = min(thoughts, LITE_THOUGHTS)
-    return Caps(counts[0], counts[1], thoughts, counts[2])
+        return Caps(min(lines, LITE_HISTORY), min(verbosity, LITE_HISTORY), LITE_THOUGHTS, min(hits, LITE_MEMORIES))
+    return Caps(lines, verbosity, THOUGHTS, hits)
 
 
 def _is_empty(value: object) -> bool:

@@ -37,20 +37,12 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class HistoryOptions:
-    """How the lines of a call are chosen and look, flag by flag."""
+    """How the lines of a call are chosen and look."""
 
     now: datetime
     """Aware time the ages are counted to."""
     zone: tzinfo = UTC
     """TIMEZONE."""
-    age_marker_minutes: int = 10
-    """HISTORY_AGE_MARKER_MINUTES, 0 to 10080; 0 gives no mark."""
-    reply_quote_chars: int = 40
-    """REPLY_QUOTE_CHARS, 0 to 400."""
-    echo_window_seconds: int = 60
-    """ECHO_WINDOW_SECONDS, 0 to 3600."""
-    noise_prefixes: tuple[str, ...] = ()
-    """NOISE_PREFIXES."""
     replaced: Replaced | None = None
     """What the message takes the place of."""
     persona: str = ""
@@ -97,13 +89,8 @@ class _Account:
         self.own = message.interface_path
         self.options = options
         self.may_see = may_see
-        self.look: dict[str, Any] = {
-            "zone": options.zone,
-            "now": options.now,
-            "age_marker_minutes": options.age_marker_minutes,
-            "reply_quote_chars": options.reply_quote_chars,
-        }
-        self.is_echo = echo_check(message, options.echo_window_seconds)
+        self.look: dict[str, Any] = {"zone": options.zone, "now": options.now}
+        self.is_echo = echo_check(message)
         self.left_out: list[LeftOut] = []
         self.titles: dict[str, str] = {}
         self.names = NameLabels()
@@ -115,7 +102,7 @@ class _Account:
     def why_not(self, entry: HistoryEntry) -> str:
         if self.is_replaced(entry):
             return "replaced"
-        return "echo" if self.is_echo(entry) else why_not_shown(entry, self.options.noise_prefixes)
+        return "echo" if self.is_echo(entry) else why_not_shown(entry)
 
     def is_replaced(self, entry: HistoryEntry) -> bool:
         return self.options.replaced is not None and self.options.replaced.takes(entry)
@@ -145,7 +132,7 @@ class _Account:
     def chat_line(self, entry: HistoryEntry) -> ChatLine:
         """Return a line of this conversation, which knows what was said."""
         name = self.names.entry(entry)
-        return ChatLine(self.line(entry), turn_of(self.named(entry), self.options.reply_quote_chars, name))
+        return ChatLine(self.line(entry), turn_of(self.named(entry), name))
 
     def choose(
         self,

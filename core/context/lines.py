@@ -14,6 +14,10 @@ from ..text.hits import known_name
 
 NAMELESS_PERSONA = "You"
 """What a persona is called that has no name: the model reads of itself."""
+AGE_MARKER_MINUTES = 10
+"""Age from which a line says how long ago it was: younger ones belong to the talk of this moment."""
+REPLY_QUOTE_CHARS = 40
+"""Characters shown of the line that is replied to: enough to recognise it."""
 UNKNOWN = "Unknown"
 """Shown where nobody says who sent a message."""
 
@@ -61,12 +65,12 @@ def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
     return f"[{at.day:02d}/{at.month:02d}/{at.year % 100:02d}:{at.hour:02d}{at.minute:02d}]"
 
 
-def age_mark(time: datetime | None, now: datetime, marker_minutes: int) -> str:
+def age_mark(time: datetime | None, now: datetime) -> str:
     """Return how long ago the message was, blank when it is younger than the marker or has no time."""
-    if time is None or marker_minutes <= 0:
+    if time is None:
         return ""
     minutes = max(0, int((now - time).total_seconds() // 60))
-    if minutes < marker_minutes:
+    if minutes < AGE_MARKER_MINUTES:
         return ""
     if minutes < 60:
         count, unit = minutes, "minute"
@@ -77,13 +81,13 @@ def age_mark(time: datetime | None, now: datetime, marker_minutes: int) -> str:
     return f"[{count} {unit}{'' if count == 1 else 's'} earlier]"
 
 
-def reply_note(name: str, text: str, quote_chars: int) -> str:
+def reply_note(name: str, text: str) -> str:
     """Return what a line says of the message it replies to."""
     quote = quoted(text)
     if not quote.strip():
         return f"[replied to {shown_name(name)}]"
-    if len(quote) > quote_chars:
-        quote = f"{quote[: max(quote_chars, 0)]}…"
+    if len(quote) > REPLY_QUOTE_CHARS:
+        quote = f"{quote[:REPLY_QUOTE_CHARS]}…"
     return f'[replied to {shown_name(name)}: "{quote}"]'
 
 
@@ -92,15 +96,13 @@ def body(
     *,
     zone: tzinfo,
     now: datetime,
-    age_marker_minutes: int = 0,
-    reply_quote_chars: int = 40,
     name: str = "",
 ) -> str:
     """Return the line without the mark of its conversation: what the own conversation shows."""
     said = name or sender(entry)
     if entry.reply is not None:
-        said = f"{said} {reply_note(entry.reply.name, entry.reply.text, reply_quote_chars)}"
-    marks = (stamp(entry.time, zone, entry.shown_time), age_mark(entry.time, now, age_marker_minutes))
+        said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"
+    marks = (stamp(entry.time, zone, entry.shown_time), age_mark(entry.time, now))
     return f'{"".join(f"{mark} " for mark in marks if mark)}{said}: "{quoted(entry.text)}"'
 
 
@@ -117,12 +119,10 @@ def line(
     *,
     zone: tzinfo,
     now: datetime,
-    age_marker_minutes: int = 10,
-    reply_quote_chars: int = 40,
     own: bool,
 ) -> str:
     """Return the message as one line; no text, name, title or key can break it into two."""
-    shown = body(entry, zone=zone, now=now, age_marker_minutes=age_marker_minutes, reply_quote_chars=reply_quote_chars)
+    shown = body(entry, zone=zone, now=now)
     return shown if own else f"{origin(entry)}{shown}"
 
 
@@ -162,9 +162,9 @@ _LINE = re.compile(
 )
 
 
-def turn_of(entry: HistoryEntry, reply_quote_chars: int = 40, name: str = "") -> Turn:
+def turn_of(entry: HistoryEntry, name: str = "") -> Turn:
     """Return what a message says, as it was said."""
-    reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text, reply_quote_chars)
+    reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text)
     return Turn(entry.text, name or sender(entry), is_persona(entry), reply)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,8 +11,11 @@ from ..text.folding import collapsed
 from ..text.hits import compared_text
 from .lines import is_persona
 
+ECHO_WINDOW = timedelta(seconds=60)
+"""An equal line of the same sender this near is the message itself, which the host stored a moment before it asked."""
 
-def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> str:
+
+def why_not_shown(entry: HistoryEntry) -> str:
     """Return `blank`, `hidden`, `excluded` or `noise`, or blank text for a message that is shown."""
     if not entry.text.replace("\x00", "").strip():
         return "blank"
@@ -20,10 +23,7 @@ def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> st
         return "hidden"
     if entry.excluded:
         return "excluded"
-    if entry.role == "thought" or (entry.conversation.endswith("/-1") and is_persona(entry)):
-        return "noise"
-    prefixes = tuple(prefix for prefix in noise_prefixes if prefix)
-    return "noise" if prefixes and (entry.text.startswith(prefixes) or entry.text.lstrip().startswith(prefixes)) else ""
+    return "noise" if entry.role == "thought" or (entry.conversation.endswith("/-1") and is_persona(entry)) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,8 @@ def _is_sender(entry: HistoryEntry, message: IncomingMessage) -> bool:
     return not entry.sender_id and not sender.id
 
 
-def echo_check(message: IncomingMessage, window_seconds: float) -> Callable[[HistoryEntry], bool]:
+def echo_check(message: IncomingMessage) -> Callable[[HistoryEntry], bool]:
     """Return the function that tells whether an entry, stored or live, is the message being answered."""
-    window = timedelta(seconds=max(0, window_seconds))
     said = collapsed(message.text)
 
     def check(entry: HistoryEntry) -> bool:
@@ -76,7 +75,7 @@ def echo_check(message: IncomingMessage, window_seconds: float) -> Callable[[His
             return False
         if message.message_id and entry.message_id == message.message_id:
             return True
-        is_near = window_seconds > 0 if entry.time is None else abs(entry.time - message.date) <= window
+        is_near = entry.time is None or abs(entry.time - message.date) <= ECHO_WINDOW
         return bool(said) and is_near and _is_sender(entry, message) and compared_text(entry) == said
 
     return check

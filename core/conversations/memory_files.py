@@ -19,6 +19,7 @@ from ..config import Settings
 from ..database.engine import Database
 from ..errors import CoreError, MessageError, TransferError
 from ..jobs.tools import Tools, operation_call
+from ..memories.rules import SAVED_MEMORY_CHARS
 from ..scope import Scope
 from ..shapes import Operation
 from ..text.folding import clean, fold, one_line
@@ -222,7 +223,7 @@ def _add_memories(call: Call, folder: Path, stored: Iterable[str]) -> Iterator[s
     """Store the bullets that are not stored; yield for each why not, blank where it is stored now."""
     settings = call.settings
     text = _read(folder / SAVED) if settings.enable_saved_memory else None
-    known, most = {fold(one) for one in stored}, settings.saved_memory_chars
+    known, most = {fold(one) for one in stored}, SAVED_MEMORY_CHARS
     for number, bullet in enumerate(read_bullets(text or ""), 1):
         if fold(bullet) in known:
             continue

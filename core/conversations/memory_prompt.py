@@ -23,6 +23,7 @@ from .rules_saved import Saved, choose_saved, name_texts
 from .rules_summaries import escape_brackets, format_time
 from .rules_tool_calls import NAME
 from .saved import read_saved, save_memory
+from .section_recent import RECENT_IN_PROMPT
 from .section_saved import most_saved
 
 TEMPLATE = "memory.txt.j2"
@@ -36,8 +37,8 @@ def get_user_memory_prompt(
 ) -> str | None:
     """Return recent conversations, then saved memories, each between its two lines; None where there is nothing.
 
-    At most RECENT_IN_PROMPT and SAVED_IN_PROMPT, the newest, oldest of them first. A part that cannot be read is absent
-    and logged.
+    At most 10 conversations, and as many saved memories as SAVED_CHARS holds, the newest, oldest of them first. A part
+    that cannot be read is absent and logged.
 
     Returns:
         A text of lines, its stored texts with brackets as entities.
@@ -131,15 +132,15 @@ def _build_prompt(call: Call) -> str | None:
         return None
     recent: list[RecentConversation] = []
     saved: list[str] = []
-    if has_recent and settings.recent_in_prompt:
+    if has_recent:
         recent = _read_part("conversation_summaries", lambda: read_recent(call, viewer), recent)
-    if has_saved and settings.saved_in_prompt:
+    if has_saved:
         saved = _read_part("memories", lambda: _read_named(call, viewer), saved)
     shown = {
         "now": format_time(call.db.clock(), settings.timezone),
         "recent": [
             {"title": escape_brackets(one["title"]), "time": one["time"], "summary": escape_brackets(one["summary"])}
-            for one in recent[-settings.recent_in_prompt :]
+            for one in recent[-RECENT_IN_PROMPT:]
         ],
         "saved": [escape_brackets(one) for one in saved],
     }

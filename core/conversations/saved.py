@@ -15,7 +15,7 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..memories import table_history, table_instructions, table_sources
 from ..memories.instructions import is_recorded, read_instruction
-from ..memories.rules import INSTRUCTION
+from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS
 from ..memories.rules_instructions import MOST_CHARS
 from ..scope import Scope
 from ..shapes import FormerText, SavedMemory, WriteResult
@@ -46,7 +46,7 @@ def add_saved_memory(
     """Save one fact at once, because a person asked for it.
 
     Args:
-        text: trimmed, line breaks become spaces; at most SAVED_MEMORY_CHARS, never cut.
+        text: trimmed, line breaks become spaces; at most 4,000 characters, never cut.
         kind: `saved`, or `instruction` for what holds in every prompt that answers the scope's person, such as "Call
             me Jo"; at most 300 characters. A newer one replaces an older one about the same.
         said: the person's message; it must hold a phrase that asks to remember and none that asks not to. None: the
@@ -139,8 +139,8 @@ def _read_fact(settings: Settings, text: object, said: object) -> str | WriteRes
         return WriteResult(False, None, "disabled")
     if not fact:
         return WriteResult(False, None, "empty")
-    if len(fact) > settings.saved_memory_chars:
-        note = f"it has {len(fact)} characters; SAVED_MEMORY_CHARS allows {settings.saved_memory_chars}"
+    if len(fact) > SAVED_MEMORY_CHARS:
+        note = f"it has {len(fact)} characters; {SAVED_MEMORY_CHARS} are allowed"
         return WriteResult(False, None, "too_long", notes=(note,))
     if said is not None and not is_request(str(said), phrases_for(str(said), settings)):
         return WriteResult(False, None, "not_explicit")

@@ -14,6 +14,8 @@ from . import table_summaries as summaries
 from .rules_summaries import format_time, keep_newest_of_each
 
 KEY = "recent_conversations"
+RECENT_IN_PROMPT = 10
+"""Most conversations in one prompt: older ones are found by search."""
 CUT, VISIBLE = "cut", "visible"
 
 
@@ -26,12 +28,11 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def _most(asked: Asked) -> int:
-    most = asked.settings.recent_in_prompt
-    return min(most, LITE_RECENT) if asked.settings.prompt_lite_mode else most
+    return LITE_RECENT if asked.settings.prompt_lite_mode else RECENT_IN_PROMPT
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return the newest RECENT_IN_PROMPT conversations; the others are counted as cut."""
+    """Return the newest conversations; the others are counted as cut."""
     settings = asked.settings
     newest = sorted(summaries.SHOWN.rows_in(rows), key=_moment, reverse=True)
     rest = list(summaries.REST.rows_in(rows))

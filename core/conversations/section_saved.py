@@ -53,10 +53,8 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 
 
 def most_saved(settings: Settings) -> int:
-    """Return the most memories shown: SAVED_IN_PROMPT bounds them where it is set, characters do otherwise."""
-    is_set = settings.sources["SAVED_IN_PROMPT"] != "default"
-    most = settings.saved_in_prompt if is_set else saved.MOST_READ
-    return min(most, LITE_SAVED) if settings.prompt_lite_mode else most
+    """Return the most memories shown, where SAVED_CHARS leaves room for them."""
+    return LITE_SAVED if settings.prompt_lite_mode else saved.MOST_READ
 
 
 def _moment(row: saved.SavedText) -> tuple[bool, object, int]:

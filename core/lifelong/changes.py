@@ -41,7 +41,7 @@ def edit_item(
 
     Returns:
         `(True, id, "")`; `unchanged` where that is its text already, `too_long` where a person asked to remember it and
-        the text has more than SAVED_MEMORY_CHARS; an operator's may.
+        the text has more than 4,000 characters; an operator's may.
 
     Raises:
         ItemNotFoundError: no such item, or it is archived.
@@ -68,7 +68,7 @@ def edit_item(
         row_id,
         text,
         editor=str(editor),
-        saved_chars=None if operator else call.settings.saved_memory_chars,
+        operator=operator,
         quarantined=flagged,
     )
     if done is None:

@@ -21,7 +21,7 @@ from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..memories import table_history, table_sources
 from ..memories import table_reading as items
-from ..memories.rules import INSTRUCTION, SAVED
+from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import Seen
 from ..shapes import WriteResult
@@ -38,7 +38,7 @@ def _is_former(row: Any) -> bool:
 
 
 def edit(
-    db: Database, seen: Seen, row_id: int, text: str, *, editor: str, saved_chars: int | None, quarantined: bool = False
+    db: Database, seen: Seen, row_id: int, text: str, *, editor: str, operator: bool = False, quarantined: bool = False
 ) -> WriteResult | None:
     """Give an item another text; id, tags, kind, importance and time stay."""
     folded, digest = fold(text), content_digest(text)
@@ -50,8 +50,8 @@ def edit(
             return None
         if row.content == text:
             return WriteResult(False, row_id, "unchanged")
-        if saved_chars is not None and row.kind == SAVED and len(text) > saved_chars:
-            note = f"it has {len(text)} characters; SAVED_MEMORY_CHARS allows {saved_chars}"
+        if not operator and row.kind == SAVED and len(text) > SAVED_MEMORY_CHARS:
+            note = f"it has {len(text)} characters; {SAVED_MEMORY_CHARS} are allowed"
             return WriteResult(False, row_id, "too_long", notes=(note,))
         now = db.clock()
         old = indexed.lock(connection, MEMORIES, seen.persona, [row_id])

@@ -17,6 +17,8 @@ KINDS = (
 )  # fmt: skip
 """What an item may be. chat: said and kept. saved: a person asked to remember it; never pruned."""
 SAVED = "saved"
+SAVED_MEMORY_CHARS = 4000
+"""Most characters of one saved memory: a longer text is a document, which would fill the room of all others."""
 """Kind of what a person asked to remember."""
 DEFAULT_KIND = "KeyFacts"
 INSTRUCTION = "instruction"

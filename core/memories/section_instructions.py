@@ -14,23 +14,25 @@ from .rules_instructions import choose_holding
 from .rules_modes import MODES
 
 KEY = "standing_wishes"
+INSTRUCTIONS_IN_PROMPT = 20
+"""Most instructions in a prompt: who gave more than these has mostly replaced the older ones."""
 CUT, SAID_AGAIN = "cut", "superseded"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the part to read; none where the switches are off, WISHES_IN_PROMPT is 0 or the mode reads nothing."""
+    """Return the part to read; none where the switches are off or the mode reads nothing."""
     settings = asked.settings
-    if not is_recorded(settings) or not settings.wishes_in_prompt or not MODES[settings.memory_mode].reads:
+    if not is_recorded(settings) or not MODES[settings.memory_mode].reads:
         return ()
     return (shown_instructions.section_part(asked.viewer, server_in_direct=settings.server_in_direct),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the newest WISHES_IN_PROMPT instructions that hold, oldest first."""
+    """Return the newest instructions that hold, oldest first."""
     items = shown_instructions.read_items(shown_instructions.SHOWN.rows_in(rows))
     topics = [item.topics for item in items]
     holding = set(choose_holding(topics, len(items)))
-    chosen = choose_holding(topics, asked.settings.wishes_in_prompt)
+    chosen = choose_holding(topics, INSTRUCTIONS_IN_PROMPT)
     shown = [items[at] for at in chosen]
     left_out = tuple(
         LeftOut(KEY, CUT if at in holding else SAID_AGAIN, str(item.id))

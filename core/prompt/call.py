@@ -67,12 +67,7 @@ class PromptCall:
         """Return how many items of each kind the context holds."""
         s = self.settings
         return context_rules.caps(
-            s.context_verbosity,
-            s.thoughts_limit,
-            bool(s.prompt_lite_mode),
-            history=s.history_lines,
-            recent=s.recent_lines,
-            memories=s.memory_items,
+            s.context_verbosity, s.prompt_lite_mode, history=s.history_lines, memories=s.memory_items
         )
 
     @property

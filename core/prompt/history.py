@@ -123,14 +123,9 @@ def zone_of(settings: Settings) -> tzinfo:
 
 def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
     """Return how lines are chosen and look."""
-    s = call.settings
     return HistoryOptions(
         now=call.message.date,
-        zone=zone_of(s),
-        age_marker_minutes=s.history_age_marker_minutes,
-        reply_quote_chars=s.reply_quote_chars,
-        echo_window_seconds=s.echo_window_seconds,
-        noise_prefixes=tuple(s.noise_prefixes),
+        zone=zone_of(call.settings),
         replaced=replaced,
         persona=call.scope.persona,
     )

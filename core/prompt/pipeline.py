@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import hooks
 from ..audience.table_rooms import resolve_scope
-from ..base import logs
 from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls import defaults
 from ..calls.call import Call
@@ -98,7 +97,7 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
 def _is_hopeless(call: PromptCall, limit_chars: int | None) -> bool:
     """Return whether the message alone is over the limit, so that the call ends in an error whatever is found."""
     limit = limit_chars or (0 if hooks.get_hook("engine_limit") else call.settings.max_prompt_chars)
-    return bool(limit) and call.settings.prompt_overflow == "raise" and len(call.message.text) > limit
+    return bool(limit) and len(call.message.text) > limit
 
 
 def _start(request: PromptRequest) -> PromptCall:
@@ -340,10 +339,7 @@ def _fit(
     rank = [(one.hit["source"], one.hit["id"]) for one in ranked] or None
 
     def work() -> Reduction:
-        return fit(
-            prompt, limit_chars=limit, limit_tokens=limit_tokens, counter=count, memory_rank=rank, ids=built.ids,
-            history_floor=call.settings.history_floor,
-        )  # fmt: skip
+        return fit(prompt, limit_chars=limit, limit_tokens=limit_tokens, counter=count, memory_rank=rank, ids=built.ids)
 
     fitted = call.guard("reduction", "reduction", work, None)
     if fitted is None:
@@ -355,9 +351,7 @@ def _fit(
     if fitted.over_limit:
         over = limit_tokens if fitted.unit == "tokens" else limit
         measured = fitted.tokens if fitted.unit == "tokens" else fitted.size
-        if call.settings.prompt_overflow != "return":
-            raise PromptTooLargeError(measured or 0, over or 0, fitted.parts, unit=fitted.unit)
-        logs.event(40, "prompt_over_limit", size=measured, limit=over, unit=fitted.unit)
+        raise PromptTooLargeError(measured or 0, over or 0, fitted.parts, unit=fitted.unit)
     return fitted
 
 

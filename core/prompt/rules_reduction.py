@@ -108,8 +108,8 @@ class Reduction:
         if kept >= floor:
             return ()
         note = (
-            f"warning: {CURRENT} is cut to {kept} of {len(lines or ())} lines, fewer than HISTORY_FLOOR"
-            f" ({self.history_floor}); raise the limit, or lower MEMORY_ITEMS and RECENT_LINES"
+            f"warning: {CURRENT} is cut to {kept} of {len(lines or ())} lines, fewer than history_floor"
+            f" ({self.history_floor}); raise the limit, or lower MEMORY_ITEMS and CONTEXT_VERBOSITY"
         )
         return (note,)
 

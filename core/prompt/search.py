@@ -147,7 +147,7 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: ShownElsewhere) -> se
     said_in = {e.row_id: e for e in lists.visible if e.row_id is not None}
     replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
-    is_echo = echo_check(call.message, call.settings.echo_window_seconds)
+    is_echo = echo_check(call.message)
     said = collapsed(call.message.text)
     chat = sources.CHAT.number
 

@@ -36,14 +36,12 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
         if own is None and not (vocabulary.tags or vocabulary.aliases):
             return []
         if own is None:
-            return tag_rules.extract(
-                text, vocabulary=vocabulary, limit=s.tags_limit, languages=s.languages, fuzzy_score=s.tag_fuzzy_score
-            )
+            return tag_rules.extract(text, vocabulary=vocabulary, limit=s.tags_limit, languages=s.languages)
         return _texts(call.ask_hook(own, {"text": text, "vocabulary": vocabulary}))
 
     def expanded() -> list[str]:
         if other is None:
-            return tag_rules.expand(said, vocabulary, s.expanded_tags_limit)
+            return tag_rules.expand(said, vocabulary)
         return _texts(call.ask_hook(other, {"tags": said, "vocabulary": vocabulary}))
 
     none: list[str] = []
@@ -89,7 +87,7 @@ def choose_words(call: PromptCall, words: Sequence[str], viewer: Viewer | None) 
     if viewer is not None and words:
         rows = _chat_rows(viewer, words, spoken)
         visible = viewer.visible_rows(sources.CHAT.number)
-        words = word_rules.drop_common(words, rows, visible, s.common_word_share, s.common_word_min_rows)
+        words = word_rules.drop_common(words, rows, visible)
         words = word_rules.choose_rarest(words, rows, s.keyword_limit)
     return list(dict.fromkeys(word_rules.search_form(w, spoken) for w in list(words)[: s.keyword_limit]))
 

@@ -29,6 +29,10 @@ __all__ = [
 TAG_BYTES = 255
 """Longest stored tag in UTF-8 bytes."""
 
+FUZZY_SCORE = 91.0
+"""How alike a misspelt word must be to a known tag, 100 being equal: one wrong letter in a word of six."""
+EXPANDED_LIMIT = 24
+"""Most tags that are searched for, linked ones included: more make a search slower than better."""
 _SHORT_NAME = 2
 
 WEIGHTS = (0.0, 10.0)
@@ -116,7 +120,7 @@ def extract(
     vocabulary: Vocabulary | TagIndex | None,
     limit: int,
     languages: Sequence[str],
-    fuzzy_score: float,
+    fuzzy_score: float = FUZZY_SCORE,
 ) -> list[str]:
     """Return the tags of a text, in order of appearance: its words, or the known tags among them; no stop words."""
     if not text or limit <= 0:
@@ -138,7 +142,7 @@ def _is_stop_word(tag: str, language: str) -> bool:
     return word in stop_words(language)
 
 
-def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int) -> list[str]:
+def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int = EXPANDED_LIMIT) -> list[str]:
     """Return the tags, then those one link away, the heaviest link first."""
     originals = dict.fromkeys(tag for tag in map(normal, tag_items(list(tags))) if tag)
     reached: dict[str, float] = {}

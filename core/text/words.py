@@ -36,6 +36,10 @@ __all__ = [
     "words",
 ]
 
+COMMON_SHARE = 0.5
+"""A word in more than this share of the chat lines tells nothing apart."""
+COMMON_MIN_ROWS = 100
+"""Chat lines there must be before a word can be too common: of a few, half may be about one thing."""
 MIN_CHARS = 3
 """Shortest word that is looked for; Hangul words need two characters, scripts without spaces have no shortest."""
 
@@ -140,14 +144,12 @@ def drop_common(
     words_in_order: Sequence[str],
     rows_by_word: Mapping[str, int] | None,
     visible_rows: int,
-    share: float,
-    min_rows: int,
 ) -> list[str]:
-    """Return the words that are in no more than `share` of the visible rows; never nothing, where there was a word."""
-    if not words_in_order or rows_by_word is None or visible_rows < min_rows:
+    """Return the words that are in no more than COMMON_SHARE of the rows; never nothing, where there was a word."""
+    if not words_in_order or rows_by_word is None or visible_rows < COMMON_MIN_ROWS:
         return list(words_in_order)
     rows = {word: rows_by_word.get(word, 0) for word in words_in_order}
-    kept = [word for word in words_in_order if rows[word] <= 0 or rows[word] <= share * visible_rows]
+    kept = [word for word in words_in_order if rows[word] <= 0 or rows[word] <= COMMON_SHARE * visible_rows]
     return kept or [min(words_in_order, key=rows.__getitem__)]
 
 

@@ -51,8 +51,7 @@ NOTE = "HOST_NOTE"
 CANARY = re.compile(r"zq\d{7}x")
 SETTINGS = Settings(
     record_recalls=False, chat_history=200, context_verbosity=50, max_prompt_chars=0,
-    recent_in_prompt=50, saved_in_prompt=200, short_term_max_channels=50, wishes_in_prompt=50,
-    max_recent_conversations=50,
+    short_term_max_channels=50, max_recent_conversations=50,
 )  # fmt: skip
 
 IDS = (

@@ -42,22 +42,9 @@ def _max_recent_conversations(stage: Stage, value: Any) -> object:
     return len(list_recent_conversations(**_call(stage, max_recent_conversations=value)))
 
 
-@probe(1, 2)
-def _recent_in_prompt(stage: Stage, value: Any) -> object:
-    _talks(stage, 3)
-    return len(stage.context("hello", RECENT_IN_PROMPT=value)["recent_conversations"])
-
-
 @probe(1, 0)
 def _enable_saved_memory(stage: Stage, value: Any) -> object:
     return add_saved_memory("I like quince", **_call(stage, enable_saved_memory=bool(value))).reason == "disabled"
-
-
-@probe(1, 2)
-def _saved_in_prompt(stage: Stage, value: Any) -> object:
-    for n in range(3):
-        add_saved_memory(f"fact {n}", **_call(stage))
-    return len(stage.context("hello", SAVED_IN_PROMPT=value)["saved_memories"])
 
 
 @probe(6000, 20)
@@ -65,11 +52,6 @@ def _saved_chars(stage: Stage, value: Any) -> object:
     for n in range(3):
         add_saved_memory(f"saved number {n}", db=stage.db, settings=Settings(), scope=stage.scope(HERE))
     return len(stage.context("hello", SAVED_CHARS=value)["saved_memories"])
-
-
-@probe(20, 10)
-def _saved_memory_chars(stage: Stage, value: Any) -> object:
-    return add_saved_memory(f"{value} " + "x" * 12, **_call(stage, saved_memory_chars=value)).reason
 
 
 @probe((), ("weather",))

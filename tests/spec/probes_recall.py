@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import conversations, llm
+from core import llm
 from core.calls import defaults
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
@@ -24,15 +24,6 @@ def _record_wishes(stage: Stage, value: Any) -> object:
     name = f"Jo{value}"
     save_chat_message(HERE, f"Call me {name}", "Ann", "ann", db=stage.db, settings=settings, scope=scope)
     return f"Call me {name}" in stage.context("hello").get("standing_wishes", [])
-
-
-@probe(1, 2)
-def _wishes_in_prompt(stage: Stage, value: Any) -> object:
-    for text in ("Call me Jo", "I am vegan", "I don't drink coffee"):
-        conversations.add_saved_memory(
-            text, kind="instruction", db=stage.db, settings=Settings(), scope=stage.scope(HERE, participant="tg/ann")
-        )
-    return len(stage.context("hello", WISHES_IN_PROMPT=value)["standing_wishes"])
 
 
 @probe(82, 0)

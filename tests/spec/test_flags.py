@@ -11,7 +11,6 @@ from core import chat_history_cache, synth_tagging
 from core.calls import defaults
 from core.config import FLAGS, Settings
 from core.database.engine import Database
-from core.errors import PromptTooLargeError
 from core.memories.capture import should_remember
 from tests.spec import (  # noqa: F401 - they register
     probes_admin,
@@ -27,7 +26,7 @@ from tests.spec import (  # noqa: F401 - they register
     probes_stories,
 )
 from tests.spec.probes import PROBES, Probe, probe, register
-from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, said, snippets
+from tests.spec.stage import ELSEWHERE, HERE, Stage, snippets
 
 
 def _lines(stage: Stage) -> None:
@@ -46,7 +45,6 @@ def _context(name: str, key: str, text: str = "tofu", **more: Any) -> Probe:
 for _name, _before, _after, _key in (
     ("CONTEXT_VERBOSITY", 3, 5, "history_current_chat"),
     ("HISTORY_LINES", None, 4, "history_current_chat"),
-    ("RECENT_LINES", None, 4, "history_recent"),
     ("MEMORY_ITEMS", None, 1, "memories"),
     ("PROMPT_LITE_MODE", 0, 1, "history_current_chat"),
     ("TIMEZONE", "UTC", "Europe/Rome", "history_current_chat"),
@@ -54,8 +52,6 @@ for _name, _before, _after, _key in (
     ("ENABLE_HISTORY_CURRENT_CHAT", 1, 0, "history_current_chat"),
     ("ENABLE_HISTORY_RECENT", 1, 0, "history_recent"),
     ("UNIFIED_HISTORY", 1, 0, "history_recent"),
-    ("HISTORY_AGE_MARKER_MINUTES", 10, 0, "history_current_chat"),
-    ("NOISE_PREFIXES", [], ["tofu here 3"], "history_current_chat"),
     ("ENABLE_AI_DIARY", 1, 0, "ai_diary"),
     ("AI_DIARY_FULL", 1, 0, "ai_diary"),
     ("DIARY_HISTORY_DAYS", 2, 4, "ai_diary"),
@@ -66,20 +62,6 @@ for _name, _before, _after, _key in (
 ):
     register(_name, _before, _after, _context(_name, _key))
 register("ENABLE_THOUGHTS", 1, 0, _context("ENABLE_THOUGHTS", "thoughts", AI_DIARY_FULL=0))
-register("THOUGHTS_LIMIT", 5, 1, _context("THOUGHTS_LIMIT", "thoughts", AI_DIARY_FULL=0))
-
-
-@probe(40, 5)
-def _reply_quote_chars(stage: Stage, value: Any) -> object:
-    stage.say("replying", minutes=3 + value, metadata={"reply_to": {"sender_name": "Bob", "text": "a long quote"}})
-    return "a long quote" in str(stage.context("what", REPLY_QUOTE_CHARS=value)["history_current_chat"][-1])
-
-
-@probe(60, 0)
-def _echo_window_seconds(stage: Stage, value: Any) -> object:
-    moment = (NOW - MINUTE / 2).isoformat()
-    live = {HERE: [{"text": "same words", "sender_id": "ann", "sender_name": "Ann", "timestamp": moment}]}
-    return "same words" in said(stage.context("same words", live, ECHO_WINDOW_SECONDS=value)["history_current_chat"])
 
 
 @probe(0, 2600)
@@ -87,23 +69,9 @@ def _max_prompt_chars(stage: Stage, value: Any) -> object:
     return stage.explain("tofu", MAX_PROMPT_CHARS=value)[1]["size"] > 2600
 
 
-@probe(6, 2)
-def _history_floor(stage: Stage, value: Any) -> object:
-    limit = stage.explain("tofu")[1]["size"] * 6 // 10
-    return len(stage.context("tofu", max_chars=limit, HISTORY_FLOOR=value)["history_current_chat"])
-
-
 @probe("auto", "actions")
 def _answer_format(stage: Stage, value: Any) -> object:
     return stage.prompt("tofu", ANSWER_FORMAT=value)["instructions"]
-
-
-@probe("raise", "return")
-def _prompt_overflow(stage: Stage, value: Any) -> object:
-    try:
-        return "context" in stage.prompt("tofu", max_chars=50, PROMPT_OVERFLOW=value)
-    except PromptTooLargeError:
-        return "raised"
 
 
 @probe(1, 0)
@@ -146,29 +114,9 @@ def _keyword_limit(stage: Stage, value: Any) -> object:
     return stage.explain("tofu pizza", KEYWORD_LIMIT=value)[1]["words"]
 
 
-@probe(24, 1)
-def _expanded_tags_limit(stage: Stage, value: Any) -> object:
-    return stage.explain("pizza", EXPANDED_TAGS_LIMIT=value)[1]["expansion"]
-
-
-@probe(91, 0)
-def _tag_fuzzy_score(stage: Stage, value: Any) -> object:
-    return stage.explain("recipie", TAG_FUZZY_SCORE=value)[1]["tags"]
-
-
 @probe(["en"], ["de"])
 def _languages(stage: Stage, value: Any) -> object:
     return stage.explain("und the running", LANGUAGES=value)[1]["words"]
-
-
-@probe(0.5, 1)
-def _common_word_share(stage: Stage, value: Any) -> object:
-    return stage.explain("tofu zebra", COMMON_WORD_SHARE=value, COMMON_WORD_MIN_ROWS=1)[1]["words"]
-
-
-@probe(100, 1)
-def _common_word_min_rows(stage: Stage, value: Any) -> object:
-    return stage.explain("tofu zebra", COMMON_WORD_MIN_ROWS=value)[1]["words"]
 
 
 @probe({}, {"explicit": ["mark my words"]})

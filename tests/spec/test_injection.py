@@ -21,8 +21,7 @@ from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage
 pytestmark = pytest.mark.engines("sqlite")
 
 FLAGS: dict[str, Any] = {
-    "recent_in_prompt": 10, "short_term_max_channels": 5, "max_prompt_chars": 0,
-    "prompt_overflow": "return", "record_recalls": False, "diary_chars": 30_000,
+    "short_term_max_channels": 5, "max_prompt_chars": 0, "record_recalls": False, "diary_chars": 30_000,
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from core import chat_history_cache, conversations
 from core.calls import screening
 from core.config import Settings
 from core.errors import MessageError, StoreWriteError
-from core.memories import table_instructions
+from core.memories import section_instructions, table_instructions
 from core.privacy import link_participants, set_privacy
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 
@@ -177,14 +177,16 @@ def test_record_wishes_off_keeps_none(stage: Stage) -> None:
     assert listed(stage) == []
 
 
-def test_wishes_in_prompt_is_the_most_that_are_shown_and_the_rest_is_reported(stage: Stage) -> None:
+def test_only_the_newest_instructions_are_shown_and_the_rest_is_reported(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for n, food in enumerate(("pork", "beef", "fish", "garlic")):
         stage.say(f"I don't eat {food}.", minutes=90 - n)
-    prompt, report = stage.explain("hello", WISHES_IN_PROMPT=2)
+    monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 2)
+    prompt, report = stage.explain("hello")
     assert prompt["context"]["standing_wishes"] == ["I don't eat fish.", "I don't eat garlic."]
     cut = [one for one in report["left_out"] if one["section"] == "standing_wishes"]
     assert [one["reason"] for one in cut] == ["cut", "cut"]
-    assert "standing_wishes" not in stage.context("hello", WISHES_IN_PROMPT=0)
     assert "standing_wishes" not in stage.context("hello", MEMORY_MODE="project")
 
 

@@ -141,7 +141,7 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
         talk(stage, f"T{n}", minutes=100 - n, path=f"tg/c23-{n}")
         if n < 12:
             save(stage, f"fact {n}")
-    prompt, report = stage.explain("hello", SAVED_IN_PROMPT=5)
+    prompt, report = stage.explain("hello", SAVED_CHARS=33)
     context = prompt["context"]
     assert [one["title"] for one in context["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
     assert context["recent_conversations"][-1] == {"title": "T29", "time": "2026-03-10 10:49", "summary": "We spoke."}
@@ -150,14 +150,12 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     assert report["sections"]["saved_memories"]["found"] == 12 and report["sections"]["saved_memories"]["kept"] == 5
     keys = list(context)
     assert keys.index("recent_conversations") < keys.index("saved_memories")
-    alone = (memory(stage, recent_in_prompt=2, saved_in_prompt=1) or "").splitlines()
-    assert [line for line in alone if line.startswith(("## ", "- "))] == ["## T28", "## T29", "- fact 11"]
-    assert memory(stage, recent_in_prompt=0, saved_in_prompt=0) is None
-    none = stage.context("hello", RECENT_IN_PROMPT=0, SAVED_IN_PROMPT=0)
-    assert "recent_conversations" not in none and "saved_memories" not in none
+    alone = (memory(stage, saved_chars=8) or "").splitlines()
+    heads = [line for line in alone if line.startswith(("## ", "- "))]
+    assert heads == [*(f"## T{n}" for n in range(20, 30)), "- fact 11"]
     off, bare = stage.explain("hello", ENABLE_RECENT_CONVERSATIONS=0, ENABLE_SAVED_MEMORY=0)
     assert "recent_conversations" not in off["context"] and "saved_memories" not in off["context"]
-    fewer = stage.context("hello", MAX_RECENT_CONVERSATIONS=10, RECENT_IN_PROMPT=50)
+    fewer = stage.context("hello", MAX_RECENT_CONVERSATIONS=10)
     assert [one["title"] for one in fewer["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
     small, report = stage.explain("hello", max_chars=bare["size"] - 45)
     assert "saved_memories" not in small["context"] and report["sections"]["saved_memories"]["kept"] == 0

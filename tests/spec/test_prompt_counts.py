@@ -23,18 +23,18 @@ def test_p40_each_list_has_a_count_of_its_own(stage: Stage) -> None:
     assert counts(stage) == (10, 10, 10)
     assert counts(stage, CONTEXT_VERBOSITY=3) == (3, 3, 3)
     assert counts(stage, CONTEXT_VERBOSITY=3, HISTORY_LINES=4, MEMORY_ITEMS=12) == (4, 3, 12)
-    assert counts(stage, HISTORY_LINES=16, RECENT_LINES=2, MEMORY_ITEMS=0) == (16, 2, 0)
-    assert counts(stage, HISTORY_LINES=0, RECENT_LINES=14) == (0, 14, 10)
-    assert counts(stage, PROMPT_LITE_MODE=1, HISTORY_LINES=9, RECENT_LINES=9, MEMORY_ITEMS=9) == (3, 3, 2)
+    assert counts(stage, HISTORY_LINES=16, MEMORY_ITEMS=0) == (16, 10, 0)
+    assert counts(stage, HISTORY_LINES=0) == (0, 10, 10)
+    assert counts(stage, PROMPT_LITE_MODE=1, HISTORY_LINES=9, MEMORY_ITEMS=9) == (3, 3, 2)
 
 
 def test_p40_a_chat_cut_below_its_floor_is_warned_of(stage: Stage) -> None:
     crowd(stage)
-    assert not [note for note in stage.explain("tofu", max_chars=60_000)[1]["notes"] if "HISTORY_FLOOR" in note]
-    prompt, report = stage.explain("tofu", max_chars=1500, HISTORY_FLOOR=8)
+    assert not [note for note in stage.explain("tofu", max_chars=60_000)[1]["notes"] if "history_floor" in note]
+    prompt, report = stage.explain("tofu", max_chars=1300)
     kept = len(prompt["context"]["history_current_chat"])
-    assert kept < 8
-    assert [note for note in report["notes"] if "HISTORY_FLOOR (8)" in note and f"cut to {kept} of 10" in note]
+    assert kept < 6
+    assert [note for note in report["notes"] if "history_floor (6)" in note and f"cut to {kept} of 10" in note]
 
 
 def test_p53_a_strangers_long_line_in_another_chat_takes_a_quarter(stage: Stage) -> None:

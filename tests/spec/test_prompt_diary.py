@@ -93,7 +93,7 @@ def test_p72_memories_are_hits(stage: Stage) -> None:
 def test_p34_another_memory_takes_the_place_of_a_visible_one(stage: Stage) -> None:
     for n in range(12):
         stage.say(f"tofu line {n}", minutes=60 - n)
-    prompt, _ = stage.explain("tofu", CONTEXT_VERBOSITY=5, COMMON_WORD_MIN_ROWS=100000)
+    prompt, _ = stage.explain("tofu", CONTEXT_VERBOSITY=5)
     lines = prompt["context"]["history_current_chat"]
     found = snippets(prompt["context"])
     assert len(lines) == len(found) == 5

@@ -112,13 +112,16 @@ def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> Non
         stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=400 - n)
     for n in range(40):
         for path in (HERE, ELSEWHERE):
-            stage.say(f"/cmd {n}", path, minutes=300 - n)
+            stage.say(f"hm {n}", path, minutes=300 - n, role="thought")
     assert stage.db is not None
     with stage.db.traced() as statements:
-        context = stage.context("what", NOISE_PREFIXES=["/cmd"], CONTEXT_VERBOSITY=10)
+        context = stage.context("what", CONTEXT_VERBOSITY=10)
     assert current(context) == [f"good {n}" for n in range(10)]
     assert recent(context) == [f"there {n}" for n in range(10)]
     assert len(statements) <= 6
+    for n in range(10):
+        stage.say(f"later {n}", minutes=30 - n)
+        stage.say(f"there later {n}", ELSEWHERE, "Bob", minutes=30 - n)
     with stage.db.traced() as statements:
         full = stage.context("what", CONTEXT_VERBOSITY=10)
     assert len(current(full)) == len(recent(full)) == 10
@@ -128,8 +131,8 @@ def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> Non
 def test_p24_further_conversations_are_read_when_the_newest_give_no_line(stage: Stage) -> None:
     stage.say("good", "tg/last", "Bob", minutes=900)
     for n in range(4):
-        stage.say("/cmd", f"tg/noise{n}", "Bob", minutes=100 + n)
-    assert recent(stage.context("what", NOISE_PREFIXES=["/cmd"], CONTEXT_VERBOSITY=3)) == ["good"]
+        stage.say("hm", f"tg/noise{n}", "Bob", minutes=100 + n, role="thought")
+    assert recent(stage.context("what", CONTEXT_VERBOSITY=3)) == ["good"]
 
 
 def test_p24_of_other_conversations_no_more_lines_travel_than_may_be_shown(
@@ -217,9 +220,8 @@ def test_p32_blank_noise_and_inner_monologue_are_not_shown(stage: Stage) -> None
     path = "webui/-1"
     stage.say("inner", path, "self", minutes=9)
     stage.say("outer", path, "Ann", minutes=8)
-    stage.say("/start", path, "Ann", minutes=7)
     memory = {path: [live("  ", 6), live("more inner", 5, "self")]}
-    assert current(stage.context("what", memory, path=path, NOISE_PREFIXES=["/"])) == ["outer"]
+    assert current(stage.context("what", memory, path=path)) == ["outer"]
 
 
 def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
@@ -239,7 +241,7 @@ def test_p34_memories_do_not_repeat_visible_lines(stage: Stage) -> None:
     for n in range(7):
         stage.remember(f"tofu memory {n}", ["tofu"], 500 + n)
     stage.remember("TOFU is  fine number 4", ["tofu"], 400)
-    prompt, report = stage.explain("tofu", CONTEXT_VERBOSITY=5, COMMON_WORD_MIN_ROWS=100000)
+    prompt, report = stage.explain("tofu", CONTEXT_VERBOSITY=5)
     assert len(current(prompt["context"])) == 5
     assert len(prompt["context"]["memories"]) == 5
     assert not {hit["id"] for hit in prompt["context"]["memories"]} & set(shown)

@@ -36,7 +36,6 @@ def test_c23_as_many_as_the_characters_hold_and_the_one_that_fits_the_message(st
     assert len(fitting) == 200
     assert "I am allergic to peanuts......" in fitting
     assert len(stage.context("hello", SAVED_CHARS=95)["saved_memories"]) == 3
-    assert len(stage.context("hello", SAVED_IN_PROMPT=7)["saved_memories"]) == 7
 
 
 def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> None:
@@ -64,7 +63,6 @@ def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Sta
     assert (len(context["saved_memories"]), len(context["recent_conversations"])) == (40, 4)
     assert lite["saved_memories"] == [f"fact {n}" for n in range(30, 40)]
     assert len(lite["recent_conversations"]) == 2
-    assert len(stage.context("hello", PROMPT_LITE_MODE=1, SAVED_IN_PROMPT=3)["saved_memories"]) == 3
 
 
 def test_c23_a_conversation_whose_lines_are_all_shown_is_not_told_again(stage: Stage) -> None:
@@ -75,10 +73,10 @@ def test_c23_a_conversation_whose_lines_are_all_shown_is_not_told_again(stage: S
         stage.say(f"long talk about boats number {n}", "tg/long", "Bob", minutes=50 - n)
     for path in (HERE, ELSEWHERE, "tg/long"):
         end(stage, path)
-    prompt, report = stage.explain("hello", RECENT_LINES=40)
+    prompt, report = stage.explain("hello", CONTEXT_VERBOSITY=40)
     assert "recent_conversations" not in prompt["context"]
     assert reasons(report, "recent_conversations") == ["visible"] * 3
-    prompt, report = stage.explain("hello", RECENT_LINES=4)
+    prompt, report = stage.explain("hello", CONTEXT_VERBOSITY=4)
     assert len(prompt["context"]["recent_conversations"]) == 2
     assert reasons(report, "recent_conversations") == ["visible"]
     alone = stage.context("hello", HISTORY_LINES=0, ENABLE_HISTORY_RECENT=0)

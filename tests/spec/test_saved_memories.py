@@ -71,7 +71,6 @@ def test_c11_a_fact_is_saved_at_once(stage: Stage) -> None:
 def test_c11_what_cannot_be_saved_is_said(stage: Stage) -> None:
     assert save(stage, " \n ") == (False, None, "empty")
     assert save(stage, "x" * 4001) == (False, None, "too_long") and save(stage, "x" * 4000).stored
-    assert save(stage, "x" * 11, settings=Settings(saved_memory_chars=10)) == (False, None, "too_long")
     off = Settings(enable_saved_memory=False)
     assert save(stage, "tea", settings=off) == (False, None, "disabled")
     for wrong in (None, 7, ["tea"]):

@@ -69,7 +69,7 @@ def test_s37_g17_only_open_stories_are_refreshed_and_only_by_flags_that_decide(o
     story = told(own)
     plain = Story(Stage(own))
     plain.say("no story here")
-    config.set_value("THOUGHTS_LIMIT", 3, own)
+    config.set_value("DIARY_HISTORY_DAYS", 3, own)
     assert work(story) == []
     off = told(own)
     stories.switch_stories(False, off.path, db=own, scope=off.scope)

@@ -90,7 +90,7 @@ def test_g25_facts_stay_on_the_exception() -> None:
     assert (store.source, store.number) == ("memories", 1213)
     large = PromptTooLargeError(120, 100, {"input": 90, "actions": 2})
     assert (large.size, large.limit, large.parts, large.unit) == (120, 100, {"input": 90, "actions": 2}, "characters")
-    assert "input 90" in str(large) and "PROMPT_OVERFLOW" in str(large)
+    assert "input 90" in str(large)
     assert TransferError("x", row=3).row == 3
 
 

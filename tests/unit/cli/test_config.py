@@ -65,13 +65,13 @@ def test_g17_config_show_reads_the_database(
 ) -> None:
     """Whoever wonders why a prompt is small must see the value that holds."""
     url = f"sqlite:///{tmp_path / 'prompt-engine.sqlite3' if named == 'embedded' else tmp_path / 'theirs.db'}"
-    _stored(url, "THOUGHTS_LIMIT", 1)
+    _stored(url, "DIARY_HISTORY_DAYS", 1)
     monkeypatch.delenv("DATABASE_URL")
     if named == "DATABASE_URL":
         monkeypatch.setenv("DATABASE_URL", url)
     elif named == "config.yaml":
         (tmp_path / "config.yaml").write_text(f"DATABASE_URL: {url}\n")
-    ran = run("config", "list", "THOUGHTS_LIMIT", *(["--database", url] if named == "--database" else []))
+    ran = run("config", "list", "DIARY_HISTORY_DAYS", *(["--database", url] if named == "--database" else []))
     assert [(row["value"], row["source"]) for row in ran.json] == [("1", "database")]
     assert ran.err == ""
 
@@ -79,7 +79,7 @@ def test_g17_config_show_reads_the_database(
 def test_g17_config_check_reads_the_database(run: Command, tmp_path: Path) -> None:
     """A bad value there is as bad as one in the file, and told once."""
     url = f"sqlite:///{tmp_path / 'own.db'}"
-    _stored(url, "THOUGHTS_LIMIT", 1)
+    _stored(url, "DIARY_HISTORY_DAYS", 1)
     assert run("config", "check").json == []
     (tmp_path / "config.yaml").write_text("THOUGHTS_LIMT: 3\n")
     ran = run("config", "check", "--database", "oracle://h/x", "--text")
@@ -113,10 +113,10 @@ def test_config_show_makes_no_database(
 def test_config_show_goes_on_without_the_database(run: Command, tmp_path: Path) -> None:
     """What cannot be read is said beside the answer, not in its place."""
     (tmp_path / "own.db").write_text("not a database, but longer than its first page's mark")
-    ran = run("config", "list", "THOUGHTS_LIMIT")
-    assert (ran.code, ran.json[0]["value"], ran.json[0]["source"]) == (0, "5", "default")
+    ran = run("config", "list", "DIARY_HISTORY_DAYS")
+    assert (ran.code, ran.json[0]["value"], ran.json[0]["source"]) == (0, "2", "default")
     assert "do not count here" in ran.err
-    ran = run("config", "list", "THOUGHTS_LIMIT", "--database", "mysql://ann:s3cret@127.0.0.1:1/x")
+    ran = run("config", "list", "DIARY_HISTORY_DAYS", "--database", "mysql://ann:s3cret@127.0.0.1:1/x")
     assert (ran.code, "could not be reached" in ran.err, "s3cret" in ran.err) == (0, True, False)
 
 

@@ -27,7 +27,7 @@ def test_settings_without_arguments_are_all_defaults_and_read_nothing(monkeypatc
 
 
 def test_settings_are_frozen_comparable_and_can_be_copied() -> None:
-    settings = Settings(context_verbosity=4, remember_phrases={"facts": ["x"]}, noise_prefixes=["a"])  # type: ignore[dict-item, arg-type]
+    settings = Settings(context_verbosity=4, remember_phrases={"facts": ["x"]}, enabled_tool_ids=["a"])  # type: ignore[dict-item, arg-type]
     with pytest.raises(FrozenInstanceError):
         settings.context_verbosity = 5  # type: ignore[misc]
     with pytest.raises(TypeError):
@@ -39,9 +39,9 @@ def test_settings_are_frozen_comparable_and_can_be_copied() -> None:
 
 def test_replace_changes_a_copy() -> None:
     settings = Settings(context_verbosity=4)
-    changed = settings.replace(thoughts_limit=1, context_verbosity=10)
-    assert (settings.context_verbosity, settings.thoughts_limit) == (4, 5)
-    assert changed == Settings(thoughts_limit=1)
+    changed = settings.replace(diary_history_days=1, context_verbosity=10)
+    assert (settings.context_verbosity, settings.diary_history_days) == (4, 2)
+    assert changed == Settings(diary_history_days=1)
     assert (changed.sources["CONTEXT_VERBOSITY"], changed.sources["CHAT_HISTORY"]) == ("argument", "default")
     with pytest.raises(ConfigError, match="0 to 50"):
         settings.replace(context_verbosity=-4)
@@ -74,15 +74,15 @@ def test_g19_secrets_print_as_dots_everywhere() -> None:
 
 def test_show_lists_every_flag_with_value_and_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENABLE_MEMORIES", "false")
-    yaml_file("TAG_FUZZY_SCORE: 80\nLANGUAGES: [en, de]\n")
-    rows = {row.flag: row for row in show(load({"THOUGHTS_LIMIT": 1}, database_values={"CHAT_HISTORY": "20"}))}
+    yaml_file("SNIPPET_CHARS: 80\nLANGUAGES: [en, de]\n")
+    rows = {row.flag: row for row in show(load({"DIARY_HISTORY_DAYS": 1}, database_values={"CHAT_HISTORY": "20"}))}
     assert list(rows) == list(FLAGS)
     picked = [
         rows[name][1:4]
-        for name in ("ENABLE_MEMORIES", "TAG_FUZZY_SCORE", "LANGUAGES", "THOUGHTS_LIMIT", "CHAT_HISTORY")
+        for name in ("ENABLE_MEMORIES", "SNIPPET_CHARS", "LANGUAGES", "DIARY_HISTORY_DAYS", "CHAT_HISTORY")
     ]
     assert picked == [
-        ("0", "environment", "1"), ("80", "file", "91"), ('["en", "de"]', "file", '["en"]'), ("1", "argument", "5"),
+        ("0", "environment", "1"), ("80", "file", "400"), ('["en", "de"]', "file", '["en"]'), ("1", "argument", "2"),
         ("20", "database", "10"),
     ]  # fmt: skip
     assert rows["DATABASE_URL"].value == "" and rows["DATABASE_URL"].default == "the embedded SQLite file"
@@ -138,10 +138,10 @@ def test_the_environment_passed_stands_for_that_of_the_process(monkeypatch: pyte
 def test_g4_resolve_takes_settings_whole_a_mapping_as_arguments_and_nothing_as_load(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("THOUGHTS_LIMIT", "1")
+    monkeypatch.setenv("DIARY_HISTORY_DAYS", "1")
     whole = Settings(context_verbosity=4)
     assert resolve(whole, {"CONTEXT_VERBOSITY": "9"}) is whole
-    assert resolve({"CONTEXT_VERBOSITY": 4}).differing() == {"CONTEXT_VERBOSITY": 4, "THOUGHTS_LIMIT": 1}
+    assert resolve({"CONTEXT_VERBOSITY": 4}).differing() == {"CONTEXT_VERBOSITY": 4, "DIARY_HISTORY_DAYS": 1}
     assert resolve(None, {"CONTEXT_VERBOSITY": "9"}).context_verbosity == 9
     with pytest.raises(ConfigError, match="of type list"):
         resolve(["CONTEXT_VERBOSITY"])  # type: ignore[arg-type]
@@ -152,7 +152,7 @@ def test_g4_resolve_takes_settings_whole_a_mapping_as_arguments_and_nothing_as_l
 
 
 def test_g12_nothing_passed_is_changed() -> None:
-    overrides, rows, environ = {"LANGUAGES": ["en"]}, {"CHAT_HISTORY": "4"}, {"THOUGHTS_LIMIT": "x"}
+    overrides, rows, environ = {"LANGUAGES": ["en"]}, {"CHAT_HISTORY": "4"}, {"DIARY_HISTORY_DAYS": "x"}
     before = copy.deepcopy((overrides, rows, environ))
     load(overrides, database_values=rows, environ=environ)
     assert (overrides, rows, environ) == before
@@ -224,18 +224,18 @@ def test_g18_a_good_value_above_a_bad_one_is_taken_and_the_bad_one_still_told(wa
 
 def test_g18_every_other_bad_value_has_its_own_warning(warnings: list[str]) -> None:
     for value in ("a", "b", "a"):
-        load(environ={"CONTEXT_VERBOSITY": value, "THOUGHTS_LIMIT": value})
+        load(environ={"CONTEXT_VERBOSITY": value, "DIARY_HISTORY_DAYS": value})
     assert len(warnings) == 4
 
 
 def test_g18_check_lists_everything_at_once() -> None:
     yaml_file("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\nnothing_like_it: 1\nTAGS_LIMIT: 3\nTAGS_LIMIT: 4\n")
     problems = check(
-        environ={"TIMEZONE": "Mars", "DATABASE_URL_FILE": "nowhere"}, database_values={"THOUGHTS_LIMIT": "x"}
+        environ={"TIMEZONE": "Mars", "DATABASE_URL_FILE": "nowhere"}, database_values={"DIARY_HISTORY_DAYS": "x"}
     )
     assert [(problem.flag, problem.line) for problem in problems] == [
-        ("CONTEXT_VERBOSITY", 1), ("CONTEXT_VERBOSTY", 2), ("nothing_like_it", 3), ("", 5), ("THOUGHTS_LIMIT", None),
-        ("DATABASE_URL", None), ("TIMEZONE", None),
+        ("CONTEXT_VERBOSITY", 1), ("CONTEXT_VERBOSTY", 2), ("nothing_like_it", 3), ("", 5),
+        ("DIARY_HISTORY_DAYS", None), ("DATABASE_URL", None), ("TIMEZONE", None),
     ]  # fmt: skip
     assert str(problems[0]) == (
         "CONTEXT_VERBOSITY is 'ten' (config.yaml, line 1). It must be a whole number of items, 0 to 50. "
@@ -252,18 +252,18 @@ def test_check_finds_nothing_in_good_files_and_logs_nothing(warnings: list[str])
 
 
 def test_f72_an_unknown_key_is_told_once_with_the_nearest_flag_and_the_rest_is_used(warnings: list[str]) -> None:
-    yaml_file("CONTEXT_VERBOSTY: 4\nTHOUGHTS_LIMIT: 2\n")
-    assert [load().differing(), load().differing()] == [{"THOUGHTS_LIMIT": 2}] * 2
+    yaml_file("CONTEXT_VERBOSTY: 4\nDIARY_HISTORY_DAYS: 3\n")
+    assert [load().differing(), load().differing()] == [{"DIARY_HISTORY_DAYS": 3}] * 2
     assert len(warnings) == 1 and "CONTEXT_VERBOSTY" in warnings[0] and "nearest='CONTEXT_VERBOSITY'" in warnings[0]
 
 
 def test_settings_are_the_same_object_while_nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     yaml_file("CONTEXT_VERBOSITY: 7")
-    first = load(database_values={"THOUGHTS_LIMIT": "1"})
-    assert load(database_values={"THOUGHTS_LIMIT": "1"}) is first
-    assert load(database_values={"THOUGHTS_LIMIT": "2"}) is not first
-    monkeypatch.setenv("THOUGHTS_LIMIT", "1")
-    assert load(database_values={"THOUGHTS_LIMIT": "1"}) is not first
+    first = load(database_values={"DIARY_HISTORY_DAYS": "1"})
+    assert load(database_values={"DIARY_HISTORY_DAYS": "1"}) is first
+    assert load(database_values={"DIARY_HISTORY_DAYS": "2"}) is not first
+    monkeypatch.setenv("DIARY_HISTORY_DAYS", "1")
+    assert load(database_values={"DIARY_HISTORY_DAYS": "1"}) is not first
     monkeypatch.setenv("SOMETHING_ELSE", "1")
     assert load() is load()
 

@@ -109,8 +109,8 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key() -> None:
     "text", ["&a x, *a]", "&a [&b [*a, *a], *b]", "[" * 100_000, "[" * 10, "{a: ", "!!python/name:os.system"]
 )
 def test_hostile_text_in_a_variable_is_a_bad_value(text: str) -> None:
-    settings = load(environ={"NOISE_PREFIXES": "[" + text, "REMEMBER_PHRASES": text})
-    assert (settings.noise_prefixes, settings.remember_phrases) == ((), {})
+    settings = load(environ={"ENABLED_TOOL_IDS": "[" + text, "REMEMBER_PHRASES": text})
+    assert (settings.enabled_tool_ids, settings.remember_phrases) == ((), {})
 
 
 @given(st.text())

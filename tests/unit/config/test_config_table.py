@@ -36,7 +36,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> dict[Any, dict[str, str]]:
 def test_g17_a_value_that_was_set_acts_on_the_next_call(table: dict[Any, dict[str, str]]) -> None:
     db = Handle()
     values = config.database_values_of(db)
-    values.fill({"THOUGHTS_LIMIT": "1"})
+    values.fill({"DIARY_HISTORY_DAYS": "1"})
     assert set_value("CONTEXT_VERBOSITY", 4, db) == (True, None, "")
     assert table[db] == {"CONTEXT_VERBOSITY": "4"}
     assert load(database_values=values.values).context_verbosity == 4

@@ -22,17 +22,15 @@ SWITCHES = [name for name, declared in FLAGS.items() if isinstance(declared.kind
 CHOICES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Choice)]
 
 SPECIFIED = """
-TAGS_LIMIT 12 1-48; KEYWORD_LIMIT 24 1-48; EXPANDED_TAGS_LIMIT 24 1-48; TAG_FUZZY_SCORE 91 0-100;
-COMMON_WORD_SHARE 0.5 0.05-1; COMMON_WORD_MIN_ROWS 100 1-100000;
+TAGS_LIMIT 12 1-48; KEYWORD_LIMIT 24 1-48;
 MEMORY_RANKING relevance relevance,recency; SNIPPET_CHARS 400 80-4000;
 SNIPPET_WINDOW start start,match;
-CONTEXT_VERBOSITY 10 0-50; THOUGHTS_LIMIT 5 0-50;
+CONTEXT_VERBOSITY 10 0-50;
 ENABLE_HISTORY_CURRENT_CHAT 1 0,1; ENABLE_HISTORY_RECENT 1 0,1; UNIFIED_HISTORY 1 0,1; ENABLE_AI_DIARY 1 0,1;
 AI_DIARY_FULL 1 0,1; ENABLE_MEMORIES 1 0,1; ENABLE_THOUGHTS 1 0,1; ENABLE_TAGS_PLACEHOLDER 1 0,1;
 INCLUDE_LOCAL_TIME_IN_PROMPTS 1 0,1; PROMPT_LITE_MODE 0 0,1; CHAT_HISTORY 10 1-1000;
-DIARY_HISTORY_DAYS 2 0-365; DIARY_CHARS 8000 0-100000; HISTORY_AGE_MARKER_MINUTES 10 0-10080;
-REPLY_QUOTE_CHARS 40 0-400; ECHO_WINDOW_SECONDS 60 0-3600;
-MAX_PROMPT_CHARS 0 0-10000000; PROMPT_OVERFLOW raise raise,return;
+DIARY_HISTORY_DAYS 2 0-365; DIARY_CHARS 8000 0-100000;
+MAX_PROMPT_CHARS 0 0-10000000;
 PRIVATE_STAYS_PRIVATE 1 0,1; PROMPT_DESTINATION remote remote,local; PRIVACY_DEFAULT none none,partial,full;
 DB_TIMEOUT_SECONDS 10 0.1-600;
 RECORD_RECALLS 1 0,1;
@@ -47,7 +45,7 @@ SCENE_RECAP_ROLE system system,user,assistant; SCENE_RECAP_SCAN 0 0,1;
 TOKEN_CORRECTION 1 0.5-3;
 LLM_TIMEOUT_SECONDS 60 0.1-3600;
 ENABLE_RECENT_CONVERSATIONS 1 0,1; ENABLE_SAVED_MEMORY 1 0,1; MAX_RECENT_CONVERSATIONS 30 10-50;
-RECENT_IN_PROMPT 10 0-50; SAVED_IN_PROMPT 50 0-1000; SAVED_CHARS 6000 0-1000000; SAVED_MEMORY_CHARS 4000 10-100000;
+SAVED_CHARS 6000 0-1000000;
 MEMORY_MODE agent agent,plus,basic,project;
 ENABLE_SHORT_TERM 1 0,1; SHORT_TERM_MEMORY_TTL_HOURS 12 0.01-8760; SHORT_TERM_MEMORY_SUMMARY_TTL_HOURS 24 0.01-8760;
 SHORT_TERM_MEMORY_MAX_MESSAGES_PER_CHANNEL 10 1-200; SHORT_TERM_MESSAGE_CHARS 4000 100-100000;
@@ -59,9 +57,9 @@ CONSOLIDATE_EVERY_N_MESSAGES 30 0-10000; CONSOLIDATION_WINDOW 120 20-500;
 DEEP_CONSOLIDATION_EVERY_N_STREAMS 5 0-10000; PRUNE_MAX_AGE_DAYS 365 1-36500; PRUNE_MAX_IMPORTANCE 0.25 0-1;
 PRUNE_MODE all any,all; DECAY_DAYS 60 1-3650;
 ENABLE_RELATIONSHIP 1 0,1; ENABLE_RUNNING_RECAP 1 0,1; KEYWORD_FUZZY_SCORE 82 0-100; CONTEXT_REACH 4 0-20;
-RECORD_WISHES 1 0,1; WISHES_IN_PROMPT 20 0-200; SEMANTIC_WEIGHT 1 0-5; SEMANTIC_CACHE_MB 64 0-100000;
+RECORD_WISHES 1 0,1; SEMANTIC_WEIGHT 1 0-5; SEMANTIC_CACHE_MB 64 0-100000;
 EMBEDDER_TIMEOUT_SECONDS 30 0.1-600; EMBEDDER_BATCH 64 1-1000; EMBEDDER_DIMENSIONS 0 0-4096;
-ADMIN_PORT 8765 1-65535; HISTORY_FLOOR 6 1-500; ANSWER_FORMAT auto auto,actions,text; SERVER_IN_DIRECT 0 0,1;
+ADMIN_PORT 8765 1-65535; ANSWER_FORMAT auto auto,actions,text; SERVER_IN_DIRECT 0 0,1;
 PROXY_CONTEXT_CHARS 8000 0-1000000; PROXY_SHARED_MEMORY 0 0,1; PROXY_MEMORY_SECONDS 2 0.1-600
 """
 """Flag, default and range of every number, switch and choice, as the specification has them."""
@@ -70,9 +68,7 @@ ELSEWHERE: dict[str, Any] = {
     "LANGUAGES": ("en",),
     "REMEMBER_PHRASES": {},
     "TIMEZONE": "UTC",
-    "NOISE_PREFIXES": (),
     "HISTORY_LINES": None,
-    "RECENT_LINES": None,
     "MEMORY_ITEMS": None,
     "TEMPLATES_DIR": None,
     "PERSONA_ID": "default",
@@ -214,13 +210,13 @@ def test_timezone_refuses_what_is_no_zone(zone: Any) -> None:
 
 def test_lists_are_texts_only_unique_and_frozen() -> None:
     assert Settings(languages=["en", "de", "en"]).languages == ("en", "de")  # type: ignore[arg-type]
-    assert Settings(noise_prefixes=()).noise_prefixes == ()
+    assert Settings(enabled_tool_ids=()).enabled_tool_ids == ()
     for bad in ("en", ["xx"], ["EN"], [1], [None], [["en"]], {"en": 1}, None):
         with pytest.raises(ConfigError):
             Settings(languages=bad)  # type: ignore[arg-type]
     for bad in ([""], ["  "], ["a\x00"], ["\ud800"]):
         with pytest.raises(ConfigError):
-            Settings(noise_prefixes=bad)  # type: ignore[arg-type]
+            Settings(enabled_tool_ids=bad)  # type: ignore[arg-type]
 
 
 def test_norwegian_without_quotes_is_refused_with_a_hint() -> None:
@@ -289,7 +285,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
         for name in set(NUMBERS) - set(WHOLES)
     },
     "LANGUAGES": st.lists(st.sampled_from(sorted(LANGUAGE_CODES)), unique=True).map(tuple),
-    "NOISE_PREFIXES": st.lists(
+    "ENABLED_TOOL_IDS": st.lists(
         st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")).filter(str.strip), unique=True
     ).map(tuple),
     "TIMEZONE": st.sampled_from(["UTC", "Europe/Rome", "Asia/Tokyo"]),

@@ -50,15 +50,15 @@ def test_g12_ordering_changes_no_argument() -> None:
     ("verbosity", "lite", "memories"), [(10, False, 10), (3, False, 3), (0, False, 0), (10, True, 2), (1, True, 1)]
 )
 def test_p40_memories_are_capped_by_verbosity_and_lite_mode(verbosity: int, lite: bool, memories: int) -> None:
-    assert caps(verbosity, 5, lite).memories == memories
+    assert caps(verbosity, lite).memories == memories
 
 
 def test_p40_lite_mode_keeps_three_lines_and_two_thoughts() -> None:
-    assert caps(10, 5, True) == Caps(3, 3, 2, 2)
-    assert caps(2, 1, True) == Caps(2, 2, 1, 2)
-    assert caps(10, 5, False) == Caps(10, 10, 5, 10)
-    assert caps(10, 5, False, history=4, memories=12) == Caps(4, 10, 5, 12)
-    assert caps(10, 5, True, history=40, recent=0, memories=1) == Caps(3, 0, 2, 1)
+    assert caps(10, True) == Caps(3, 3, 2, 2)
+    assert caps(2, True) == Caps(2, 2, 2, 2)
+    assert caps(10, False) == Caps(10, 10, 5, 10)
+    assert caps(10, False, history=4, memories=12) == Caps(4, 10, 5, 12)
+    assert caps(10, True, history=40, memories=1) == Caps(3, 3, 2, 1)
 
 
 def test_p34_a_hit_that_is_visible_in_the_history_is_left_out() -> None:

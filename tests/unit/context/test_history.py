@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.context import lines
 from core.context.context import caps
 from core.context.history import HistoryLists, HistoryOptions, build_lists, newest
 from core.context.live import LiveHistory, read_context_memory
@@ -19,7 +20,15 @@ from core.shapes import HistoryEntry, IncomingMessage, LeftOut, Sender
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MESSAGE = IncomingMessage("99", NOW, "the question", "tg", "tg/1", Sender("7", "Ann", "ann"))
-OPTIONS = HistoryOptions(now=NOW, age_marker_minutes=0)
+OPTIONS = HistoryOptions(now=NOW)
+
+
+@pytest.fixture(autouse=True)
+def no_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show lines without their age."""
+    monkeypatch.setattr(lines, "AGE_MARKER_MINUTES", 1_000_000_000)
+
+
 PARTS = ("history_current_chat", "history_recent")
 
 
@@ -53,7 +62,7 @@ def build(
         "stored_current": current or [],
         "stored_recent": recent or [],
         "plan": history_plan(flags or {}),
-        "caps": caps(count, 5, False),
+        "caps": caps(count, False),
         "options": OPTIONS,
         "may_see": lambda key: "",
         **given_values,
@@ -190,14 +199,12 @@ MESSAGES = st.lists(ROWS | ROWS | NO_TIME, max_size=14)
 def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_accounted_for(
     stored: list[HistoryEntry], host: list[HistoryEntry], count: int, unified: bool
 ) -> None:
-    options = dataclasses.replace(OPTIONS, noise_prefixes=("[beat]",))
     made = build(
         [entry for entry in stored if entry.conversation == "tg/1"],
         [entry for entry in stored if entry.conversation != "tg/1"],
         live(*host),
         flags={"UNIFIED_HISTORY": unified},
         count=count,
-        options=options,
         may_see=lambda key: "private" if key == "web/1" else "",
     )
     assert len(made.recent) <= count
@@ -222,7 +229,6 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         live(*host),
         flags={"UNIFIED_HISTORY": unified},
         count=count,
-        options=options,
         may_see=lambda key: "private" if key == "web/1" else "",
     )
     assert again == made

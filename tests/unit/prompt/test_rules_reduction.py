@@ -155,7 +155,7 @@ def test_p40_the_report_warns_where_the_chat_is_cut_below_the_floor() -> None:
     prompt = {"context": {"history_current_chat": ["x" * 20] * 9}, "input": "i"}
     assert fit(prompt, limit_chars=250, history_floor=4).notes_of_cuts == ()
     (note,) = fit(prompt, limit_chars=130, history_floor=4).notes_of_cuts
-    assert note.startswith("warning: history_current_chat is cut to 3 of 9 lines, fewer than HISTORY_FLOOR (4)")
+    assert note.startswith("warning: history_current_chat is cut to 3 of 9 lines, fewer than history_floor (4)")
     assert fit({"context": {"history_current_chat": ["x"] * 2}, "input": "i"}, limit_chars=500).notes_of_cuts == ()
 
 

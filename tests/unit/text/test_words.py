@@ -152,15 +152,15 @@ def test_stems_of_every_thread_agree() -> None:
 )
 def test_t10_words_in_more_than_half_of_the_rows_go(rows: int, visible: int, kept: bool) -> None:
     """A word everybody uses tells nothing of what is meant."""
-    found = drop_common(["word", "rare"], {"word": rows, "rare": 1}, visible, 0.5, 100)
+    found = drop_common(["word", "rare"], {"word": rows, "rare": 1}, visible)
     assert found == (["word", "rare"] if kept else ["rare"])
 
 
 def test_t10_the_rarest_stays_when_all_would_go_and_all_when_the_count_failed() -> None:
-    assert drop_common(["a", "b", "c"], {"a": 2900, "b": 2700, "c": 2700}, 3000, 0.5, 100) == ["b"]
-    assert drop_common(["a", "b"], None, 3000, 0.5, 100) == ["a", "b"]
-    assert drop_common([], {}, 3000, 0.5, 100) == []
-    assert drop_common(["a", "b"], {"a": 60, "b": 1}, 100, 0.5, 100) == ["b"]
+    assert drop_common(["a", "b", "c"], {"a": 2900, "b": 2700, "c": 2700}, 3000) == ["b"]
+    assert drop_common(["a", "b"], None, 3000) == ["a", "b"]
+    assert drop_common([], {}, 3000) == []
+    assert drop_common(["a", "b"], {"a": 60, "b": 1}, 100) == ["b"]
 
 
 def test_t11_the_rarest_are_kept_in_first_seen_order() -> None:
