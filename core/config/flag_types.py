@@ -10,6 +10,8 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..text.stems import SNOWBALL
+from ..text.words import STOP_WORD_LANGUAGES
 from .bad_values import BadValueError, shown
 
 DOTS = "......"
@@ -314,12 +316,8 @@ class Folder(Kind):
         return {"type": ["string", "null"]}
 
 
-_CODES = (
-    "af ar bg bn br ca cs da de el en eo es et eu fa fi fr ga gl gu ha he hi hr hu hy id it ja ko ku la lt lv mr ms nl "
-    "no pl pt ro ru sk sl so st sv sw th tl tr uk ur vi yo zh zu"
-)
-LANGUAGE_CODES = frozenset(_CODES.split())
-"""The languages stopwordsiso has stop words for; a test compares the two, so that no flag loads the package."""
+LANGUAGE_CODES = STOP_WORD_LANGUAGES | frozenset(SNOWBALL)
+"""The languages whose stop words or word endings are known."""
 
 
 class Texts(Kind):

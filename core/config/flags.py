@@ -193,7 +193,7 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     languages: tuple[str, ...] = flag(
         ("en",),
         "Languages spoken: their stop words are not searched for, and their word endings are known.",
-        kind=Texts(LANGUAGE_CODES, "a list of language codes with stop words, such as en, de, ja"),
+        kind=Texts(LANGUAGE_CODES, "a list of language codes, such as en, de, ja"),
         group="Tags and words",
     )
 

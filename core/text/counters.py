@@ -1,4 +1,4 @@
-"""How many tokens a text takes: the host's counter, tiktoken where its data is on this machine, an estimate."""
+"""How many tokens a text takes: the host's counter, tiktoken where it and its data are on this machine, an estimate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from ..base import logs
 
 Counter = Callable[[str], int]
 
@@ -66,6 +68,7 @@ def _encoding_for(model: str, folder: str) -> Any:
     try:
         import tiktoken  # noqa: PLC0415 - heavy, and only of use where its data is
     except ImportError:
+        logs.warning("tokens_estimated", model=model, missing="tiktoken", install="pip install 'prompt-engine[tokens]'")
         return None
     for name in (model, model.rsplit("/", 1)[-1]):
         try:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
+from ..base import resources
 from .folding import clean, fold, runs, word_runs
 from .stems import script_language, stem
 
@@ -42,6 +40,10 @@ COMMON_MIN_ROWS = 100
 """Chat lines there must be before a word can be too common: of a few, half may be about one thing."""
 MIN_CHARS = 3
 """Shortest word that is looked for; Hangul words need two characters, scripts without spaces have no shortest."""
+
+_LISTED = "ar ca cs da de el en es fa fi fr he hi hu hy id it ja ko nl no pl pt ro ru sv ta th tr uk zh"
+STOP_WORD_LANGUAGES = frozenset(_LISTED.split())
+"""The languages that have a list in `prompts/stop_words`."""
 
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 _OTHER = re.compile(r"[^\x00-\x7f\w]")
@@ -92,28 +94,19 @@ def words(text: str, min_chars: int = MIN_CHARS) -> list[str]:
     return list(iter_words(text, min_chars))
 
 
-def _read_stop_words(language: str) -> list[str]:
-    spec = find_spec("stopwordsiso")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        data = Path(folder) / "stopwords-iso.json"
-        # Importing the package costs 60 ms for its version number; its data file alone is read in 5.
-        if data.is_file():
-            return list(json.loads(data.read_text(encoding="utf-8")).get(language, ()))
-    import stopwordsiso  # noqa: PLC0415 - see above
-
-    return sorted(stopwordsiso.stopwords(language))
-
-
 @lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
-    """Return the folded stop words of a language, empty for one without."""
-    found: set[str] = set()
-    for entry in _read_stop_words(language.lower()):
-        folded = fold(entry)
-        found.add(folded)
+    """Return the folded stop words of a language, empty for one without a list."""
+    code = language.lower()
+    if code not in STOP_WORD_LANGUAGES:
+        return frozenset()
+    entries = (resources.find("prompts/stop_words") / f"{code}.txt").read_text(encoding="utf-8").split()
+    stops: set[str] = set()
+    for folded in map(fold, entries):
+        stops.add(folded)
         if "'" in folded:
-            found.update(words(folded))
-    return frozenset(found)
+            stops.update(words(folded))
+    return frozenset(stops)
 
 
 def salient_words(text: str, languages: Sequence[str], limit: int | None = None) -> list[str]:

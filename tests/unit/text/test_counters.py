@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -131,6 +132,16 @@ def test_g24_the_models_own_counter_where_its_data_is_here() -> None:
     assert resolve_counter(None, "provider/gpt-4o-mini")[1] == "o200k_base"
     assert resolve_counter(None, "gpt-4")[1] == ESTIMATE, "another encoding, whose file is not here"
     assert resolve_counter(None, "no-such-model")[1] == ESTIMATE
+
+
+@pytest.mark.usefixtures("bytes_only")
+def test_g24_a_file_without_the_package_is_estimated_and_the_log_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever put the file there expects exact counts, and must learn what is missing."""
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    assert resolve_counter(None, "gpt-4o") == (estimate_tokens, ESTIMATE)
+    assert "prompt-engine[tokens]" in caplog.text
 
 
 def test_g24_the_files_are_those_tiktoken_looks_for() -> None:

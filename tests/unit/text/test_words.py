@@ -8,9 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from core.base.resources import find
 from core.text.folding import clean, fold
+from core.text.languages import bare, common_words
 from core.text.stems import LONGEST_WORD, stem, stems
 from core.text.words import (
+    STOP_WORD_LANGUAGES,
     choose_rarest,
     drop_common,
     fragments,
@@ -89,12 +92,19 @@ def test_t7_salient_words_leave_out_stop_words() -> None:
     assert len(salient_words(" ".join(f"w{n}x" for n in range(300)), ["en"])) == 300
 
 
-def test_t7_stop_words_are_the_package_s_own_folded() -> None:
-    """The data file is read without importing the package; it must be the same list."""
-    stopwordsiso = pytest.importorskip("stopwordsiso")
-    for language in ("en", "de", "fr", "ja"):
-        assert {fold(word) for word in stopwordsiso.stopwords(language)} <= stop_words(language)
-    assert stop_words("zz") == frozenset()
+def test_t7_each_list_of_stop_words_is_found_by_its_language() -> None:
+    """A list that nobody names would never be read, and a name is no path."""
+    files = {path.stem for path in find("prompts/stop_words").iterdir()}
+    assert files == STOP_WORD_LANGUAGES
+    assert all(100 < len(stop_words(code)) < 700 for code in files)
+    assert "fur" in stop_words("DE") and "don't" in stop_words("en") and "don" in stop_words("en")
+    assert stop_words("zz") == stop_words("") == stop_words("../remember/en") == frozenset()
+
+
+def test_t7_the_words_that_speak_for_a_language_are_stop_words_of_it() -> None:
+    """The words a language is recognised by say nothing else."""
+    for code in ("en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "pl", "cs", "hu", "ro", "tr", "id"):
+        assert common_words(code) - {bare(word) for word in stop_words(code)} == set()
 
 
 @pytest.mark.parametrize(
