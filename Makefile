@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel package lint servers unit bench bench-recall bench-scale isolation fuzz secrets sbom test-floors test-faults test-clusters soak docs docs-site clean
+.PHONY: help demo test test-wheel package lint servers unit bench bench-recall bench-scale isolation fuzz secrets sbom test-faults test-clusters soak docs docs-site clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
@@ -25,7 +25,7 @@ help:
 	@echo "make bench-peers   the same questions put to other programs, in environments of their own (.bench/peers)"
 	@echo "make docs          write what comes from the code: config.yaml, its JSON Schema, sql/schema"
 	@echo "make docs-site     write the pages of functions, settings and tables, and build the site into site/"
-	@echo "make fuzz          hostile input for every parser, for FUZZ_SECONDS (60) each; make test-floors: lowest versions"
+	@echo "make fuzz          hostile input for every parser (FUZZ_EXAMPLES, default 500)"
 	@echo "make secrets       passwords and tokens for compose.yaml, files in secrets/; those that are there stay"
 	@echo "make sbom          what an install brings (SBOM_EXTRAS), as CycloneDX in build/, and the licence of each"
 	@echo "make clean         remove what is built; add ALL=1 for .venv and the downloaded servers"
@@ -117,12 +117,6 @@ bench: servers
 
 fuzz: $(VENV)/.test
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-500} TEST_SERVERS=$${TEST_SERVERS:-sqlite} $(BIN)/python -m pytest -q tests/fuzz
-	-$(BIN)/python -m tests.fuzz.growth
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3.0'
-	$(BIN)/python -m tests.fuzz.coverage
-
-test-floors: $(VENV)/.test
-	$(BIN)/python -m tests.floors
 
 bench-recall: $(VENV)/.test
 	$(BIN)/python -m tests.bench.recall
@@ -160,4 +154,4 @@ docs-site: $(VENV)/.test $(VENV)/.docs
 clean:
 	rm -rf build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find core tests sql -name __pycache__ -type d -prune -exec rm -rf {} +
-	$(if $(ALL),rm -rf $(VENV) $(VENV)-floors $(VENV)-wheel $(VENV)-sbom .servers)
+	$(if $(ALL),rm -rf $(VENV) $(VENV)-wheel $(VENV)-sbom .servers)

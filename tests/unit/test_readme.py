@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,19 +123,6 @@ def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) ->
     assert list(shown["input"]["payload"]["source"]) == list(made["input"]["payload"]["source"])
 
 
-def test_the_list_of_functions_explains_every_argument() -> None:
-    """Who reads the page needs no Python at hand: what each function takes, gives, raises, and an example."""
-    entries = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", api_page.text(), re.MULTILINE | re.DOTALL))
-    for name, function in functions():
-        told = inspect.getdoc(function) or ""
-        for argument in re.findall(
-            r"^    (\w+)(?:, \w+)*: ", told.partition("Args:\n")[2].partition("\n\n")[0], re.MULTILINE
-        ):
-            assert f"`{argument}`" in entries[name], (name, argument)
-        if "    >>> " in told:
-            assert ">>> " in entries[name], name
-
-
 def test_the_list_of_functions_has_every_awaitable_one() -> None:
     """`core.aio` has the names of every door: a door that the page forgets is missed here."""
     from core import aio
@@ -179,23 +164,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not ((target := (page.parent / link).resolve()).exists() or target in MADE)] == []
 
 
-def test_make_says_before_it_installs() -> None:
-    """A first run takes a minute; silence looks like a fault. On stderr: stdout of `make demo` is a prompt."""
-    lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
-    installs = [number for number, line in enumerate(lines) if "pip install" in line and "@" in line]
-    assert len(installs) >= 3
-    assert {lines[number - 1] for number in installs} == {'\t@echo "installing into $(VENV) ..." >&2'}
-
-
-def test_every_package_that_gets_installed_is_named() -> None:
-    """Who runs the two commands knows beforehand what they bring."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
-    names = {re.split(r"[\[<>=;]", requirement)[0].strip() for requirement in wanted} - {"prompt-engine"}
-    text = README.read_text(encoding="utf-8").lower()
-    assert {n for n in names if n.lower() not in text and not n.startswith("types-")} == set()
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_flags_that_pages_name_exist(page: Path) -> None:
     """A flag that was renamed must not live on in the documentation."""
@@ -222,24 +190,3 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
     }
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`", page.read_text(encoding="utf-8")))
     assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} - set(list_types()) == set()
-
-
-def functions() -> Iterator[tuple[str, Any]]:
-    """Yield every function of the page once, by name."""
-    for door, names in api_page.DOORS.items():
-        module = importlib.import_module(door)
-        for name in names or module.__all__:
-            if inspect.isfunction(value := getattr(module, name)):
-                yield name, value
-
-
-@pytest.mark.parametrize(("name", "function"), [*dict(functions()).items()])
-def test_a_public_function_says_what_it_takes_gives_and_raises(name: str, function: Any) -> None:
-    """Who calls it has nothing but `help` at hand; db, settings and scope are the same everywhere."""
-    told, signature = inspect.getdoc(function) or "", inspect.signature(function)
-    if not {"db", "settings", "scope"}.issuperset(signature.parameters):
-        assert re.search(r"^Args\b.*:", told, re.MULTILINE)
-    if signature.return_annotation not in ("None", None):
-        assert re.search(r"^Returns:", told, re.MULTILINE)
-    assert re.search(r"^(Args and )?Raises:|raises nothing|never raises", told, re.MULTILINE), name
-    assert ">>> " in told

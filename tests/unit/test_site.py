@@ -69,19 +69,6 @@ def test_r35_links_lead_to_pages_and_headings_of_the_site(page: Path) -> None:
     assert broken == []
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
-def test_r35_no_page_names_a_rule_by_its_number(page: Path) -> None:
-    """Readers have no such list; a page says the reason."""
-    text = without_code(page.read_text(encoding="utf-8"))
-    assert re.findall(r"(?<![\w-])[A-Z]\d{1,3}\b(?!\.)|\bspec(?:ification)?/", re.sub(r"`[^`]*`", "", text)) == []
-
-
-def test_r35_the_first_page_has_three_ways_in() -> None:
-    """Who comes with a bot, a front end or an agent is there with one click."""
-    first = (DOCS / "index.md").read_text(encoding="utf-8")
-    assert [way for way in ("bot", "front-end", "agent") if f"(start/{way}.md)" not in first] == []
-
-
 def test_r35_llms_txt_lists_every_page() -> None:
     """Programs that read documentation are led to every page, by its title, with a sentence."""
     text = (DOCS / "llms.txt").read_text(encoding="utf-8")
@@ -99,18 +86,6 @@ def test_r35_the_settings_by_what_they_are_for_exist() -> None:
     assert len(named) > 30 and named - set(FLAGS) == set()
     for name, value in re.findall(r"`([A-Z][A-Z_]{4,})=([^`]*)`", text):
         FLAGS[name].kind.read_text(value)
-
-
-USERS = [page for page in PAGES if "decisions" not in page.parts and page.stem not in ("architecture", "glossary")]
-
-
-@pytest.mark.parametrize("page", USERS, ids=lambda page: str(page.relative_to(DOCS)))
-def test_r35_a_page_for_users_speaks_their_words(page: Path) -> None:
-    """Names that only developers of this project know stand on none; words of its own lead to the glossary."""
-    text = re.sub(r"`[^`]*`", "", without_code(page.read_text(encoding="utf-8")))
-    assert re.findall(r"\b(?:doors?|the seeds?|the house)\b", text, re.IGNORECASE) == []
-    if re.search(r"\b(?:audiences?|quarantined?)\b", text):
-        assert re.search(r"glossary\.md\)|\*\*audiences\*\*: |Quarantine \|", text), "the first use leads nowhere"
 
 
 def test_r36_each_figure_of_the_benchmarks_has_a_command_that_exists() -> None:
@@ -134,13 +109,3 @@ def test_r36_each_figure_of_the_benchmarks_has_a_command_that_exists() -> None:
     }
     with_figures = [table for table in tables if "\n|---" in table]
     assert [table.split("\n")[0] for table in with_figures if not re.search(r"`(make|python -m)", table)] == []
-
-
-def test_r36_the_page_says_what_others_were_run_without_and_what_this_engine_loses() -> None:
-    """Versions of every program in its tables, what each went without, and the losses at home."""
-    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
-    without = text.partition("### What each was run without")[2].partition("\n## ")[0]
-    assert [name for name in ("mem0 2", "Memori 3", "FTS5", "LlamaIndex", "LangChain") if name not in without] == []
-    losses = text.partition("## What it loses")[2].partition("\n## ")[0]
-    assert losses.count("\n- **") >= 5
-    assert "**Machine**" in text and "**No embedder**" in text

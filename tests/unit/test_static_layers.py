@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import core
-from tests.bench.structure import circles, import_graph
 
 PACKAGE = Path(str(core.__file__)).parent
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,13 +42,6 @@ def test_no_rule_asks_for_the_time(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             assert (node.value.id, node.attr) not in CLOCKS, f"{path.name}:{node.lineno}"
-
-
-def test_no_module_of_the_index_is_in_a_circle() -> None:
-    """Imports in functions and for types count too: what may be read first is read first everywhere."""
-    graph, index = import_graph(PACKAGE), f"{PACKAGE.name}.index"
-    assert any(name.startswith(f"{index}.") for name in graph)
-    assert [group for group in circles(graph) if any(name.startswith(index) for name in group)] == []
 
 
 def test_no_module_hides_a_name_of_its_door() -> None:

@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.floors import floors
-
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "dependencies.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 RUNTIME = {name: lines for name, lines in PROJECT["optional-dependencies"].items() if name not in ("test", "docs")}
 _NAME = re.compile(r"^[\w.-]+")
@@ -90,31 +87,6 @@ def test_the_licence_of_everything_installed_is_one_that_is_allowed() -> None:
         name: licences(name) - ALLOWED for name in _installed() if not licences(name) or licences(name) - ALLOWED
     }
     assert strange == {}
-
-
-def test_the_page_of_dependencies_names_each_with_its_floor_and_licence() -> None:
-    """What each is for stands in docs/dependencies.md; the numbers are those of pyproject.toml."""
-    page = PAGE.read_text(encoding="utf-8")
-    rows = {
-        cells[0].strip(): cells
-        for line in page.splitlines()
-        if line.count("|") > 4 and (cells := line.strip("| ").split("|"))
-    }
-    for name, least in floors().items():
-        assert name in rows, f"docs/dependencies.md has no row for {name}"
-        assert least == rows[name][1].strip(), name
-        if _is_there(name):
-            assert set(re.split(r", ", rows[name][3].strip())) == licences(name), name
-        assert len(rows[name][4].strip()) > 10, name
-
-
-def test_only_what_is_known_to_break_has_a_ceiling() -> None:
-    """A ceiling keeps an application from updates; each has its reason on the page."""
-    lines = [*PROJECT["dependencies"], *(line for more in RUNTIME.values() for line in more)]
-    page = PAGE.read_text(encoding="utf-8")
-    ceilings = [line for line in lines if "<" in line.split(";")[0]]
-    assert all(f"`{line}`" in page for line in ceilings)
-    assert len(ceilings) <= 2
 
 
 LIGHT = """
