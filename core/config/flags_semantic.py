@@ -29,16 +29,9 @@ class SemanticFlags(FlagValues):
     )
     embedder: str = flag(
         "",
-        "What makes vectors of texts: http asks the server of EMBEDDER_URL, model2vec:PATH is a model in a folder.",
+        "What makes vectors of texts: the address of a server in the OpenAI dialect, or model2vec:PATH, a folder.",
         kind=EmbedderName(),
         default_means="none, unless the host passes one: words alone decide",
-        group="Memories",
-    )
-    embedder_url: str = flag(
-        "",
-        "Address of a server of embeddings in the OpenAI dialect, such as http://127.0.0.1:11434/v1.",
-        kind=Text("an address"),
-        default_means="none",
         group="Memories",
     )
     embedder_model: str = flag(
@@ -54,24 +47,5 @@ class SemanticFlags(FlagValues):
         kind=Text("a key"),
         default_means="none",
         secret=True,
-        group="Memories",
-    )
-    embedder_timeout_seconds: float = flag(
-        30.0,
-        "Longest wait for one answer of that server; a search waits at most 5 seconds.",
-        unit="seconds",
-        low=0.1,
-        high=600,
-        group="Memories",
-    )
-    embedder_batch: int = flag(
-        64, "Most texts sent to that server at once.", unit="texts", low=1, high=1000, group="Memories"
-    )
-    embedder_dimensions: int = flag(
-        0,
-        "Numbers of a vector that server is asked for; 0 for as many as the model has.",
-        unit="numbers",
-        low=0,
-        high=4096,
         group="Memories",
     )

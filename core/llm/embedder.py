@@ -2,7 +2,7 @@
 
 | who | for | waits at most |
 |---|---|---|
-| `search.meaning` | the text of a search | EMBEDDER_TIMEOUT_SECONDS |
+| `search.meaning` | the text of a search | SEARCH_SECONDS |
 | `semantic.batches` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
 What it raises becomes an `EmbedderError` that names the class of the error and none of its text. What the flag
@@ -41,7 +41,7 @@ class Embedder(Protocol):
 
 MOST_KEPT = 8
 """Embedders that flags named, kept for the next call: a folder is read once."""
-_kept: dict[tuple[object, ...], Any] = {}
+_kept: dict[Endpoint, Any] = {}
 _keeping = threading.Lock()
 
 
@@ -53,27 +53,18 @@ def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
     own = defaults.default_embedder()
     if own is not None or settings is None or not settings.embedder:
         return own
-    named = (
-        settings.embedder,
-        Endpoint(
-            settings.embedder_url,
-            settings.embedder_model,
-            settings.embedder_api_key,
-            settings.embedder_timeout_seconds,
-            settings.embedder_batch,
-            settings.embedder_dimensions,
-        ),
-    )
+    named = Endpoint(settings.embedder, settings.embedder_model, settings.embedder_api_key)
     with _keeping:
         if named not in _kept:
             while len(_kept) >= MOST_KEPT:
                 _kept.pop(next(iter(_kept)))
-            _kept[named] = _make(*named)
+            _kept[named] = _make(named)
         return _kept[named]
 
 
-def _make(name: str, endpoint: Endpoint) -> Any:
-    return EndpointEmbedder(endpoint) if name == "http" else StaticEmbedder(name.partition(":")[2].strip())
+def _make(named: Endpoint) -> Any:
+    kind, _, folder = named.url.partition(":")
+    return StaticEmbedder(folder.strip()) if kind == "model2vec" else EndpointEmbedder(named)
 
 
 def check(embedder: Any) -> str:

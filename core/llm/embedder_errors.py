@@ -16,9 +16,8 @@ class EmbedderError(CoreError):
 
 
 _REASONS = {
-    "timeout": "The embedder gave no answer in time. Make it faster, or raise LLM_TIMEOUT_SECONDS (for rows) "
-    "or EMBEDDER_TIMEOUT_SECONDS (for searches and for a server).",
-    "auth": "The server of EMBEDDER_URL refuses the key. Set EMBEDDER_API_KEY, or EMBEDDER_API_KEY_FILE to the path of "
+    "timeout": "The embedder gave no answer in time. Make it faster, or raise LLM_TIMEOUT_SECONDS (for rows).",
+    "auth": "The server of EMBEDDER refuses the key. Set EMBEDDER_API_KEY, or EMBEDDER_API_KEY_FILE to the path of "
     "a file that holds it.",
     "config": "The embedder is configured wrongly. Run prompt-engine config check.",
     "error": "The embedder failed. Look at what serves it.",

@@ -1,4 +1,4 @@
-"""A server of embeddings in the OpenAI dialect as an embedder: `POST {EMBEDDER_URL}/embeddings`
+"""A server of embeddings in the OpenAI dialect as an embedder: `POST {EMBEDDER}/embeddings`
 (docs/embeddings.md).
 """
 
@@ -32,39 +32,36 @@ class Endpoint:
     """Sent as `model`; blank leaves the choice to the server."""
     api_key: str = field(default="", repr=False)
     timeout_seconds: float = 30.0
-    """Of one answer as a whole."""
+    """Of one answer as a whole: a server on a slow machine takes some seconds for a batch."""
     batch: int = 64
-    """Most texts of one request."""
-    dimensions: int = 0
-    """Sent as `dimensions`; 0 sends nothing."""
+    """Most texts of one request: the servers known take as many."""
 
 
 class EndpointEmbedder:
-    """An embedder that asks a server. Its name is the model's, with the dimensions where these are asked for."""
+    """An embedder that asks a server. Its name is the model's."""
 
     is_local = False  # an address tells nothing about where texts go from there
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._at = endpoint
-        model = endpoint.model.strip() or "http"
-        self.name: str = f"{model}/{endpoint.dimensions}" if endpoint.dimensions else model
+        self.name: str = endpoint.model.strip() or "http"
 
     def __repr__(self) -> str:
         return f"EndpointEmbedder({self._at!r})"
 
     def check(self) -> str:
         """Return the address to post to."""
-        url = read_endpoint(self._at.url, ROUTE, "EMBEDDER_URL", "remove EMBEDDER to work by words alone")
+        url = read_endpoint(self._at.url, ROUTE, "EMBEDDER", "remove EMBEDDER to work by words alone")
         if find_spec("httpx2") is None:
             raise ConfigError(
-                "EMBEDDER is 'http', and the package httpx2 that asks such a server is not installed. "
+                "EMBEDDER names a server, and the package httpx2 that asks it is not installed. "
                 "Run `pip install 'prompt-engine[llm]'`, or remove EMBEDDER to work by words alone.",
                 flag="EMBEDDER",
             )
         return url
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector for each text, asking for EMBEDDER_BATCH at once."""
+        """Return one vector for each text, asking for some at once."""
         url = self.check()
         made: list[list[float]] = []
         for some in split_batches(texts, self._at.batch):
@@ -76,8 +73,6 @@ class EndpointEmbedder:
         body: dict[str, Any] = {"input": list(texts), "encoding_format": "float"}
         if at.model.strip():
             body["model"] = at.model.strip()
-        if at.dimensions:
-            body["dimensions"] = at.dimensions
         sent = clean(json.dumps(body, ensure_ascii=False)).encode()
         try:
             status, _, content = post_json(url, sent, at.api_key.strip(), at.timeout_seconds)

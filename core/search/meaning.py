@@ -132,7 +132,7 @@ def compare_rows(
         return None, candidates
     if before is None:
         db.let_go()  # an embedder may take its time
-        asked = ask_vector(embedder, search.query.text, min(settings.embedder_timeout_seconds, SEARCH_SECONDS))
+        asked = ask_vector(embedder, search.query.text, SEARCH_SECONDS)
     else:
         asked = before.asked
     if asked is None:

@@ -8,7 +8,6 @@ from core import llm
 from core.calls import defaults
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.errors import ConfigError
 from core.index import held_vectors
 from core.llm import embedder as embedders
 from core.semantic import embed_rows
@@ -78,23 +77,15 @@ def _semantic_cache_mb(stage: Stage, value: Any) -> object:
 def _asked(texts: int = 2, **flags: Any) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Return the requests, and their headers, that a server of embeddings gets with these flags."""
     with running() as server:
-        settings = Settings(embedder="http", embedder_url=server.base(), **flags)
+        settings = Settings(embedder=server.base(), **flags)
         embedders.resolve(None, settings).embed(["a", "b"][:texts])
         llm.close()
         return server.asked, server.headers
 
 
-@probe("", "http")
+@probe("", "http://127.0.0.1:9/v1")
 def _embedder(stage: Stage, value: Any) -> object:
     return embedders.resolve(None, Settings(embedder=value)) is None
-
-
-@probe("", "http://127.0.0.1:9/v1")
-def _embedder_url(stage: Stage, value: Any) -> object:
-    try:
-        return embedders.check(embedders.resolve(None, Settings(embedder="http", embedder_url=value)))
-    except ConfigError as error:
-        return error.flag
 
 
 @probe("", "small")
@@ -105,25 +96,3 @@ def _embedder_model(stage: Stage, value: Any) -> object:
 @probe("", "k")
 def _embedder_api_key(stage: Stage, value: Any) -> object:
     return _asked(embedder_api_key=value)[1][0].get("authorization")
-
-
-@probe(30, 0.1)
-def _embedder_timeout_seconds(stage: Stage, value: Any) -> object:
-    with running() as server:
-        settings = Settings(embedder="http", embedder_url=server.base("paused"), embedder_timeout_seconds=value)
-        try:
-            return len(embedders.ask(embedders.resolve(None, settings), ["a"], 60.0))
-        except embedders.EmbedderError as error:
-            return error.reason
-        finally:
-            llm.close()
-
-
-@probe(64, 1)
-def _embedder_batch(stage: Stage, value: Any) -> object:
-    return len(_asked(embedder_batch=value)[0])
-
-
-@probe(0, 8)
-def _embedder_dimensions(stage: Stage, value: Any) -> object:
-    return _asked(embedder_dimensions=value)[0][0].get("dimensions")

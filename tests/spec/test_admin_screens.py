@@ -281,6 +281,6 @@ def test_l35_two_settings_are_tried_side_by_side(operator: Operator, stage: Stag
     assert 'value="chat" selected' in chat and "With the other settings" not in chat
     for wrong, word in (("MEMORY_ITEMS: many", "whole number"), ("MEMORY_ITEM: 1", "MEMORY_ITEMS"),
                         ("LLM_BASE_URL: http://x", "says nothing"), ("PRIVATE_STAYS_PRIVATE 0", "says nothing"),
-                        ("EMBEDDER_URL http://x", "says nothing")):  # fmt: skip
+                        ("EMBEDDER: http://x", "says nothing")):  # fmt: skip
         answer = _try(operator, others=wrong)
         assert answer.status_code == 422 and word in answer.text, wrong

@@ -42,7 +42,7 @@ def asking(scope: Scope) -> Scope:
 
 
 def flags(kind: str, server: EmbeddingServer, folder: Path, **more: Any) -> Settings:
-    named: dict[str, Any] = {"embedder": "http", "embedder_url": server.base(), "embedder_model": "small"}
+    named: dict[str, Any] = {"embedder": server.base(), "embedder_model": "small"}
     if kind == "model2vec":
         named = {"embedder": f"model2vec:{write_model(folder / 'tiny')}"}
     usual = {"context_reach": 0, "enable_history_recent": False}
@@ -82,14 +82,14 @@ def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(
     scope = own_scope()
     talk(db, scope)
     settings = {
-        "500": Settings(embedder="http", embedder_url=server.base("500")),
-        "nowhere": Settings(embedder="http", embedder_url="http://127.0.0.1:9/v1"),
-        "no address": Settings(embedder="http"),
+        "500": Settings(embedder=server.base("500")),
+        "nowhere": Settings(embedder="http://127.0.0.1:9/v1"),
+        "no address": Settings(embedder="http://"),
         "no folder": Settings(embedder=f"model2vec:{tmp_path / 'none'}"),
     }[wrong].replace(context_reach=0)
     hits, report = explain_search(query="dog?", db=db, settings=settings, scope=asking(scope))
     assert [hit["snippet"] for hit in hits] == [TALK[2]]
-    said = {"no address": "EMBEDDER_URL is ''", "no folder": "no such folder"}.get(wrong, "The embedder")
+    said = {"no address": "EMBEDDER is 'http://'", "no folder": "no such folder"}.get(wrong, "The embedder")
     assert any(said in note for note in report["notes"])
     message = {"message_id": "x", "date": NOW.isoformat(), "text": "dog?", "interface_path": "tg/2"}
     elsewhere = Scope(scope.persona, "tg/2", "tg/7")

@@ -21,6 +21,7 @@ from core.db import insert_memory
 from core.errors import ConfigError
 from core.index import held_vectors
 from core.scope import Scope
+from core.search import meaning as searched_meaning
 from core.search.ranking.weights import WEIGHTS
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
 from core.synth_core_memory import explain_search, search_memories
@@ -263,7 +264,9 @@ def test_f57_a_model_that_changes_its_dimensions_and_not_its_name_is_no_error(db
 
 
 @pytest.mark.parametrize("failure", ["error", "slow", "count", "nan"])
-def test_f57_a_failing_embedder_changes_nothing_but_a_note(db: Database, failure: str) -> None:
+def test_f57_a_failing_embedder_changes_nothing_but_a_note(
+    db: Database, failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The search goes on by words within its time, the report says what is wrong, and no text is told (G26)."""
     scope, grams = own_scope(), Grams()
     talk(db, scope, *TALK)
@@ -278,7 +281,8 @@ def test_f57_a_failing_embedder_changes_nothing_but_a_note(db: Database, failure
                 hang.wait(20)
             return [] if failure == "count" else [[float("nan")] * 256 for _ in texts]
 
-    settings = Settings(embedder_timeout_seconds=0.2, context_reach=0)
+    settings = Settings(context_reach=0)
+    monkeypatch.setattr(searched_meaning, "SEARCH_SECONDS", 0.2)
     asked = asking(scope)
     hits, report = explain_search(query="dog?", embedder=Bad(), db=db, settings=settings, scope=asked)
     hang.set()

@@ -123,14 +123,13 @@ def test_config_show_goes_on_without_the_database(run: Command, tmp_path: Path) 
 def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_path: Path) -> None:
     """Each mistake once, with the line that made it and what to do."""
     for lines, flag, said in (
-        ("EMBEDDER: http", "EMBEDDER_URL", "EMBEDDER_URL is ''"),
-        ("EMBEDDER: http\nEMBEDDER_URL: 127.0.0.1:9", "EMBEDDER_URL", "must begin with http://"),
+        ("EMBEDDER: http://", "EMBEDDER", "EMBEDDER is 'http://'"),
         ("EMBEDDER: model2vec:nowhere", "EMBEDDER", "there is no such folder"),
-        ("EMBEDDER: minilm", "EMBEDDER", "It must be http, model2vec:"),
+        ("EMBEDDER: minilm", "EMBEDDER", "It must be an address"),
     ):
         (tmp_path / "config.yaml").write_text(lines + "\n")
         ran = run("config", "check")
         assert (ran.code, [one["flag"] for one in ran.json]) == (1, [flag]), lines
         assert said in ran.json[0]["text"]
-    (tmp_path / "config.yaml").write_text("EMBEDDER: http\nEMBEDDER_URL: http://127.0.0.1:9/v1\n")
+    (tmp_path / "config.yaml").write_text("EMBEDDER: http://127.0.0.1:9/v1\n")
     assert run("config", "check").json == []

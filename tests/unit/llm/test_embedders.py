@@ -47,16 +47,16 @@ def test_the_vectors_come_back_in_the_order_of_the_texts(server: EmbeddingServer
 
 
 def test_the_request_is_what_the_dialect_asks_for(server: EmbeddingServer) -> None:
-    """Model, dimensions and key only where they are set; many texts in requests of a batch each."""
+    """Model and key only where they are set; many texts in requests of a batch each."""
     server.asked.clear()
     server.headers.clear()
     at(server).embed(TEXTS)
     assert server.asked == [{"input": ["canary-text 猫", "My dog sleeps", "canary-text �"], "encoding_format": "float"}]
     assert "authorization" not in server.headers[0]
-    made = at(server, model=" small ", dimensions=8, api_key=" k\n", batch=2).embed(TEXTS)
-    assert [len(vector) for vector in made] == [8, 8, 8]
+    made = at(server, model=" small ", api_key=" k\n", batch=2).embed(TEXTS)
+    assert [len(vector) for vector in made] == [64, 64, 64]
     assert [len(body["input"]) for body in server.asked[1:]] == [2, 1]
-    assert {(body["model"], body["dimensions"]) for body in server.asked[1:]} == {("small", 8)}
+    assert {body["model"] for body in server.asked[1:]} == {"small"}
     assert {headers["authorization"] for headers in server.headers[1:]} == {"Bearer k"}
     assert server.wrong == []
 
@@ -114,11 +114,11 @@ def test_a_server_that_hangs_or_is_not_there_is_given_up(server: EmbeddingServer
 
 def test_what_embedder_names_is_made_once_and_after_what_the_host_passes(tmp_path: Path) -> None:
     """A host's own goes before the flag; another value of a flag is another embedder."""
-    settings = Settings(embedder="http", embedder_url="http://127.0.0.1:9/v1", embedder_model="small")
+    settings = Settings(embedder="http://127.0.0.1:9/v1", embedder_model="small")
     first = embedders.resolve(None, settings)
     assert isinstance(first, EndpointEmbedder)
     assert first is embedders.resolve(None, settings)
-    assert first is not embedders.resolve(None, settings.replace(embedder_batch=2))
+    assert first is not embedders.resolve(None, settings.replace(embedder="http://127.0.0.1:8/v1"))
     assert embedders.resolve(None, Settings()) is None
     grams = Grams()
     assert embedders.resolve(grams, settings) is grams
@@ -126,13 +126,12 @@ def test_what_embedder_names_is_made_once_and_after_what_the_host_passes(tmp_pat
     assert isinstance(static, StaticEmbedder)
     assert (static.path, static.is_local, first.is_local) == (tmp_path, True, False)
     assert first.name == "small"
-    assert embedders.resolve(None, settings.replace(embedder_dimensions=64)).name == "small/64"
 
 
-@pytest.mark.parametrize("value", ["core.llm:anything", "model2vec:", "model2vec:  ", "HTTP", "http://127.0.0.1/v1"])
-def test_embedder_is_a_word_and_no_code(value: str) -> None:
-    """Flags may stand in a table: no class is named there."""
-    with pytest.raises(ConfigError, match=r"EMBEDDER is .* must be http, model2vec: followed by the path"):
+@pytest.mark.parametrize("value", ["core.llm:anything", "model2vec:", "model2vec:  ", "http", "127.0.0.1/v1"])
+def test_embedder_is_an_address_or_a_folder_and_no_code(value: str) -> None:
+    """Flags may stand in a file that others write: no class is named there."""
+    with pytest.raises(ConfigError, match=r"EMBEDDER is .* must be an address such as .* model2vec: and the path"):
         Settings(embedder=value)
 
 
@@ -142,7 +141,7 @@ def test_an_address_that_leads_nowhere_is_told_with_what_to_do(url: str) -> None
     with pytest.raises(EmbedderError) as caught:
         embedders.ask(EndpointEmbedder(Endpoint(url)), ["x"], LONG)
     assert caught.value.reason == "config"
-    assert str(caught.value).startswith("EMBEDDER_URL ")
+    assert str(caught.value).startswith("EMBEDDER ")
     assert "canary" not in str(caught.value)
 
 
