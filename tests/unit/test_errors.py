@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core import errors, synth_tagging
+from core import errors
 from core.chat_history_cache import save_chat_message
 from core.config import Settings, resolve
 from core.database.engine import Database
@@ -94,13 +94,6 @@ def test_g25_facts_stay_on_the_exception() -> None:
     assert TransferError("x", row=3).row == 3
 
 
-def test_g25_a_message_that_lacks_its_id_and_date_is_told_of_both(db: Database) -> None:
-    with pytest.raises(MessageError) as caught:
-        build_json_prompt({}, db=db, settings=Settings())
-    assert caught.value.fields == ("message_id", "date")
-    assert "message_id" in str(caught.value) and "date" in str(caught.value)
-
-
 UNKNOWN: dict[str, tuple[type[Exception], str, Callable[[dict[str, Any]], Any]]] = {
     "dialect": (ValueError, "openai", lambda more: to_messages({"context": {}}, dialect="opanai")),
     "destination": (ValueError, "remote", lambda more: build_json_prompt(_asked(), destination="remot", **more)),
@@ -139,15 +132,6 @@ def test_f77_an_unknown_ranking_is_a_bad_value_that_names_the_known(
     """F68: the default is used, and said."""
     assert search_memories(keywords=["x"], ranking="relevence", db=db, settings=Settings()) == []
     assert "'relevance' or 'recency'" in caplog.text
-
-
-def test_f60_tagging_names_the_type_that_is_no_text() -> None:
-    """An accident inside a rule tells a host nothing."""
-    for wrong in (5, {"a": [1]}, [[[]]]):
-        with pytest.raises(MessageError, match="text is of type"):
-            synth_tagging.extract_tags(wrong)  # type: ignore[arg-type]
-        with pytest.raises(MessageError, match="text is of type"):
-            synth_tagging.extract_keywords(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("query", ["nope=1", "connect_timeout=abc", "s3cr3tPW=1", "tls=s3cr3tPW"])

@@ -52,23 +52,6 @@ def test_p2_the_smallest_message_is_enough() -> None:
     assert (found.server_id, found.is_private, found.interface, found.notes) == ("", None, "", ())
 
 
-def test_p2_f60_absent_names_are_all_named() -> None:
-    with pytest.raises(MessageError, match="none of the names") as error:
-        read({})
-    assert error.value.fields == ("message_id", "date")
-    with pytest.raises(MessageError):
-        read({"mood": "fine"})
-    assert (read(SimpleNamespace(message_id=1)).message_id, read({"text": "hi"}).message_id) == ("1", None)
-
-
-@pytest.mark.parametrize(
-    ("value", "name"), [(None, "NoneType"), ("hi", "str"), (b"hi", "bytes"), (3, "int"), ([], "list"), (True, "bool")]
-)
-def test_f60_what_is_no_message_is_named_by_its_type(value: Any, name: str) -> None:
-    with pytest.raises(MessageError, match=f"of type {name}"):
-        read_message(value, now=NOW)
-
-
 def test_p2_objects_and_dicts_nest_in_any_way() -> None:
     plain = {"message_id": "7", "date": "2026-03-10T12:00:00Z", "chat": SimpleNamespace(id=4, type="group")}
     mixed = SimpleNamespace(message_id=7, date=NOW, chat={"id": 4, "type": "group"}, from_user=SimpleNamespace(id=9))
@@ -155,31 +138,6 @@ def test_p2_conversation_key_comes_from_the_first_that_has_one() -> None:
 def test_p2_interface_is_the_argument_else_the_first_part_of_the_key() -> None:
     assert read(interface_path="discord/1/2").interface == "discord"
     assert read(interface_path="discord/1/2", interface_name="webui").interface == "webui"
-
-
-@pytest.mark.parametrize("key", ["tg/a b", "tg/😀", "tg//1", "/tg/1", "tg/1 ", "TG/1", "tg/%"])
-def test_f69_g6_a_key_is_kept_as_it_is(key: str) -> None:
-    assert read(interface_path=key).interface_path == key
-
-
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [
-        ({"message_id": "x" * 192}, "message_id"),
-        ({"message_id": "a\x00"}, "message_id"),
-        ({"interface_path": "x" * 513}, "interface_path"),
-        ({"from_user": {"id": "é" * 128}}, "from_user.id"),
-        ({"chat": {"id": 10**5000}}, "chat.id"),
-        ({"chat": {"id": "x" * 256}}, "chat.id"),
-        ({"server_id": "x" * 192}, "server_id"),
-        ({"message_id": [1]}, "message_id"),
-    ],
-    ids=numbered(),
-)
-def test_f70_ids_that_cannot_be_kept_are_refused(fields: dict[str, Any], field: str) -> None:
-    with pytest.raises(MessageError) as error:
-        read(**fields)
-    assert error.value.fields == (field,)
 
 
 @pytest.mark.parametrize("kind", ["private", "dm", "direct", "group_dm", "PRIVATE"])
