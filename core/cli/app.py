@@ -121,8 +121,8 @@ _add_group(
 )
 _add_group(
     "memory",
-    "Make facts of what was said; archive, join and check them.",
-    {"consolidate": memory.consolidate, "prune": memory.prune, "health": memory.health},
+    "Make facts of what was said, and archive them.",
+    {"consolidate": memory.consolidate, "prune": memory.prune},
 )
 _add_group(
     "recap",

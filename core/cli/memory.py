@@ -12,7 +12,7 @@ from . import output
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..memories.shapes import CycleResult, Health, Pruned
+    from ..memories.shapes import CycleResult, Pruned
 
 DeepOption = Annotated[
     bool, typer.Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
@@ -27,9 +27,6 @@ ImportanceOption = Annotated[
     float | None, typer.Option("--max-importance", metavar="0-1", help="PRUNE_MAX_IMPORTANCE.", show_default=False)
 ]
 ModeOption = Annotated[str | None, typer.Option("--mode", metavar="any|all", help="PRUNE_MODE.", show_default=False)]
-NoIndexOption = Annotated[
-    bool, typer.Option("--no-index", help="Leave the search index out; comparing it reads every text.")
-]
 
 _SHOWN = 20
 
@@ -85,21 +82,13 @@ def prune(
 ) -> None:
     """Archive long-term items that are old or matter little.
 
-    Pinned and saved items stay. `prompt-engine memory health` counts what there is; an archived item can be restored.
+    Pinned and saved items stay; an archived item can be restored.
     """
     from .. import lifelong
 
     done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **run.asking())
     facts = {"count": int(done), "dry_run": dry_run, "items": [{"id": id_, "why": why} for id_, why in done.items]}
     run.answer({**facts, "notes": done.notes}, lambda: _print_pruned(done, dry_run))
-
-
-def health(run: Run, no_index: NoIndexOption = False) -> None:
-    """Count the items, and what about them wants looking after. Changes nothing."""
-    from .. import lifelong
-
-    figures = lifelong.health(check_index=not no_index, **run.asking())
-    run.answer(figures, lambda: _print_health(figures))
 
 
 def _print_cycle(done: CycleResult) -> None:
@@ -115,10 +104,3 @@ def _print_pruned(done: Pruned, dry_run: bool) -> None:
         output.table(("item", "because of"), [(id_, ", ".join(why)) for id_, why in done.items[:_SHOWN]])
     if len(done.items) > _SHOWN:
         output.say(f"and {len(done.items) - _SHOWN} more")
-
-
-def _print_health(figures: Health) -> None:
-    kinds = [(kind, tier, count) for kind, tiers in figures["kinds"].items() for tier, count in tiers.items() if count]
-    if kinds:
-        output.table(("kind", "tier", "items"), kinds, right=(2,))
-    output.facts((name.replace("_", " "), value) for name, value in figures.items() if name != "kinds")

@@ -10,7 +10,6 @@ from ..memories.shapes import (
     Added,
     BulkResult,
     CycleResult,
-    Health,
     Item,
     ItemPage,
     ItemVersion,
@@ -25,7 +24,6 @@ from .changes import (
     retag_items,
 )
 from .classifying import classify_items
-from .condition import health
 from .cycles import (
     consolidate_history,
     deep_consolidation,
@@ -37,9 +35,9 @@ from .items import add_facts_with_meta, get_item, get_item_history, search_items
 from .pruning import prune_ltm, prune_session_by_ttl
 from .schedule import Scheduler
 
-__all__ = ["Added", "BulkResult", "CycleResult", "Health", "Item", "ItemPage",
+__all__ = ["Added", "BulkResult", "CycleResult", "Item", "ItemPage",
            "ItemVersion", "Pruned", "Scheduler", "add_facts_with_meta", "classify_items",
            "consolidate_history", "deep_consolidation", "delete_items", "edit_item",
-           "get_item", "get_item_history", "health", "on_stream_end",
+           "get_item", "get_item_history", "on_stream_end",
            "pin_items", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_items", "retag_items",
            "run_cycle", "search_items", "trigger_memory_consolidation"]  # fmt: skip

@@ -141,24 +141,3 @@ class CycleResult:
     """Row of consolidation_runs; None where nothing ran, or where it was queued."""
     queued: tuple[int, ...] = ()
     """Operations put into the queue instead."""
-
-
-class Health(TypedDict):
-    """What `health` counts. Keys stand in this order."""
-
-    items: int
-    kinds: dict[str, dict[str, int]]
-    """Kind to tier to number."""
-    archived: int
-    exact_duplicates: int
-    """Items that say what an older one of the same audience and participant says."""
-    expired: int
-    """Session items that have expired and are not archived yet."""
-    never_recalled: int
-    """Long-term items that stood in no prompt yet."""
-    orphans: int
-    """Items whose audience, conversation, or item in their place is gone."""
-    index_differences: int
-    oldest: str
-    """ISO 8601, UTC; blank where there is no item."""
-    newest: str

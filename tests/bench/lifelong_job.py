@@ -23,6 +23,7 @@ from core import lifelong
 from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
+from core.lifelong import table_counts
 from core.prompt_engine import build_json_prompt
 from core.text.sizes import size
 from tests.bench.conversations import Imported, Turn, data_folder, read_set
@@ -101,10 +102,8 @@ def _live(url: str, turns: Sequence[Turn], asked: str, model: Any, settings: Set
 
 
 def _show(call: dict[str, Any], imported: Imported, asked: str) -> None:
-    health = lifelong.health(**call)
-    kinds = [(kind, *(tiers[tier] for tier in ("long_term", "session"))) for kind, tiers in health["kinds"].items()]
-    print(table(["kind", "long term", "session"], [row for row in kinds if any(row[1:])]))
-    print({name: value for name, value in health.items() if name != "kinds"}, "\n")
+    kinds = table_counts.count_kinds(call["db"], imported.persona)
+    print(table(["kind", "tier", "items"], [(each.kind, each.tier, each.items) for each in kinds]), "\n")
     print(table(["archived", "items"], _archived(call["db"], imported.persona)))
     for tier in ("long_term", "session"):
         page = lifelong.search_items(tier=tier, limit=SHOWN, operator=True, **call)

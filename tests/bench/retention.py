@@ -53,12 +53,10 @@ def measure(url: str, count: int) -> int:
     began = time.perf_counter()
     _fill(db, count, call)
     say(f"{count:,} items stored in {time.perf_counter() - began:.0f} s")
-    health = {"check_index": False, **call}
     steps: Sequence[tuple[str, Callable[[], int], int]] = (
         ("clean-up of expired items", lambda: int(lifelong.prune_session_by_ttl(**call)), count // 2),
         ("cycle without new messages", lambda: lifelong.run_cycle(**call).pruned, 0),
         ("pruning of long-term items, dry", lambda: int(lifelong.prune_ltm(dry_run=True, **call)), 0),
-        ("health, without the index", lambda: lifelong.health(**health)["items"], count - count // 2),
         (
             "first page of the operator",
             lambda: lifelong.search_items(operator=True, **call)["total"],

@@ -206,7 +206,6 @@ _reads("core.lifelong.search_items",
 _reads("core.lifelong.get_item", lambda p, **by: lifelong.get_item(p.rows.get("memories", 1), **by), about=True)
 _reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_history(p.rows.get("memories", 1), **by),
        about=True)  # fmt: skip
-_reads("core.lifelong.health", lambda p, **by: lifelong.health(check_index=False, **by))
 
 # Relationships
 

@@ -44,7 +44,6 @@ FIGURES = {
     "core.conversations.run_tool_call",
     "core.jobs.count_operations",
     "core.jobs.list_operations",
-    "core.lifelong.health",
     "core.relationships.history",
     "core.short_term.get_stats",
     "core.stories.auto_hide_plan",

@@ -134,7 +134,6 @@ COMMANDS = {
     "db stats": ["db", "stats"],
     "db check": ["db", "check"],
     "jobs list": ["jobs", "list"],
-    "memory health": ["memory", "health"],
     "recap show": ["recap", "show"],
     "mcp": None,
 }

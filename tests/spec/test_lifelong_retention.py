@@ -10,8 +10,6 @@ from sqlalchemy import update
 
 from core import jobs
 from core.config import Settings
-from core.database import schema
-from core.db import insert_memory
 from core.errors import MessageError, ModelError
 from core.lifelong import Scheduler
 from core.lifelong import pruning as lifelong_pruning
@@ -157,45 +155,6 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
     assert [row.id for row in next(batches)] == [one]
     life.pin_items([two])
     assert list(batches) == [] and life.texts() == ["two"]
-
-
-# Health
-
-
-def _flat(numbers: dict[str, Any]) -> list[Any]:
-    return [each for value in numbers.values() for each in (_flat(value) if isinstance(value, dict) else [value])]
-
-
-def test_l42_an_empty_memory_counts_nothing(life: Life) -> None:
-    assert set(_flat(life.health())) == {0, ""}
-
-
-def test_l42_the_numbers_of_a_memory(life: Life) -> None:
-    life.item("Ann has a cat", days=3, kind="KeyFacts")
-    life.item("Ann has a cats", days=2, kind="Mood")
-    insert_memory("Ann has a cat", "a", "b", [], life.stage.scope(), timestamp=NOW, db=life.db, settings=Settings())
-    life.item("gone", days=9, tier="session")
-    gone = life.item("deleted")
-    life.delete_items([gone])
-    before = [tuple(row) for row in life.rows()]
-    told = life.health()
-    assert (told["items"], told["archived"], told["exact_duplicates"]) == (4, 1, 1)
-    assert (told["expired"], told["never_recalled"], told["orphans"], told["index_differences"]) == (1, 3, 0, 0)
-    assert told["kinds"]["KeyFacts"] == {"long_term": 1, "session": 1} and told["kinds"]["Mood"]["long_term"] == 1
-    assert (told["oldest"], told["newest"]) == ((NOW - 9 * DAY).isoformat(), NOW.isoformat())
-    change = update(MEMORIES).where(MEMORIES.c.persona_id == life.persona, MEMORIES.c.content == "gone")
-    life.db.transaction(lambda c: c.execute(change.values(conversation_key="tg/nowhere")), source="test")
-    assert life.health(check_index=False)["orphans"] == 1
-    assert [tuple(row) for row in life.rows() if row.content != "gone"] == [r for r in before if "gone" not in r]
-
-
-def test_l42_an_index_row_that_is_missing_is_counted(life: Life) -> None:
-    life.item("quince jelly")
-    s = schema.search_term
-    (row,) = life.rows()
-    cut = s.delete().where(s.c.audience_id == row.audience_id, s.c.term == "quince", s.c.row_id == row.id)
-    life.db.transaction(lambda c: c.execute(cut), source="test")
-    assert life.health()["index_differences"] == 1 and life.health(check_index=False)["index_differences"] == 0
 
 
 # What is kept by default

@@ -13,6 +13,7 @@ from core.forgetting import delete_quarantined
 from core.messages import table_log
 from core.scope import Scope
 from tests.spec.stage import Stage
+from tests.store.world import index_differences
 
 PERSONA = "an-overview"
 
@@ -81,4 +82,4 @@ def test_l35_items_are_classified_and_what_is_flagged_is_deleted(db: Database) -
     assert not delete_quarantined(rows[0]["source"], rows[0]["id"], **_asking(db, "nobody"))
     assert all(delete_quarantined(row["source"], row["id"], **asking) for row in rows)
     assert privacy.list_quarantined(**asking) == [] and not delete_quarantined("memories", one, **asking)
-    assert lifelong.health(**asking)["index_differences"] == 0
+    assert index_differences(db, persona) == []

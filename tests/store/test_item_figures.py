@@ -1,4 +1,4 @@
-"""Figures over items: the numbers behind the plots of the health screen, of one persona and of what holds."""
+"""Figures over items: the numbers behind the plots of the page, of one persona and of what holds."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ _READING = (
     "build hi", "explain hi", "search tea", "export --items -", "export --person tg/ann -", "tags list",
     "tags extract tea",
     "db check", "db stats", "db reindex", "db pack", "db maintenance health",
-    "db backup copy.db", "memory consolidate", "memory prune", "memory health", "recap show tg/1",
+    "db backup copy.db", "memory consolidate", "memory prune", "recap show tg/1",
     "recap make tg/1", "recap refresh tg/1",
     "forget --participant tg/ann --yes", "jobs list", "jobs cancel 1", "jobs clear", "jobs retry 1", "token list",
     "token revoke 1",

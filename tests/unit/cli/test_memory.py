@@ -55,16 +55,6 @@ def test_l23_pruning_shows_first_and_archives_then(run: Command, call: dict[str,
     assert run("memory", "prune", "--mode", "none").code == 1
 
 
-def test_l42_health_from_the_command_line(run: Command, call: dict[str, Any]) -> None:
-    """The counts of the door, all zero in an empty database, and nothing changed by it."""
-    assert json.loads(run("memory", "health").out)["items"] == 0
-    lifelong.add_facts_with_meta(["a cat", "a dog"], default_kind="KeyFacts", **call)
-    found = json.loads(run("memory", "health").out)
-    assert found == lifelong.health(**call) and found["kinds"]["KeyFacts"]["long_term"] == 2
-    ran = run("memory", "health", "--no-index", "--text")
-    assert "KeyFacts" in ran.out and "never recalled" in ran.out
-
-
 def test_l23_a_deep_run_shows_first_what_it_would_archive_and_asks(run: Command, call: dict[str, Any]) -> None:
     old = call["db"].clock() - timedelta(days=400)
     lifelong.add_facts_with_meta([{"text": "old and dull", "timestamp": old, "importance": 0.1}, "kept"], **call)
