@@ -13,7 +13,7 @@ from .. import jobs
 from ..jobs.rules import STATES
 from ..lifelong import table_counts, table_runs
 from ..memories.rules import KINDS, TIERS
-from ..short_term import cache as short_term_cache
+from ..short_term import counts as short_term_counts
 from .bodies import Admin, refusals_beside_text
 from .context import AdminCall
 from .errors import Refused
@@ -67,7 +67,7 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
     for states in jobs.count_operations(**admin.asking).values():
         for state, number in states.items():
             operations[state,] += number
-    cache = short_term_cache.open_cache(db).counts
+    counted = short_term_counts.counts_for(db)
     return {
         "memory_items": ("Memory items that hold.", ("kind", "tier"), _sort_rows(items)),
         "memory_items_archived": (
@@ -77,10 +77,10 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
         ),
         "operations": ("Operations of the queue.", ("state",), _sort_rows(operations)),
         **_describe_last_run(db, persona),
-        "short_term_cache": (
-            "Reads and writes of the short-term cache of this process, of all personas.",
+        "short_term": (
+            "Reads and writes of short-term entries by this process, of all personas.",
             ("what",),
-            [((name,), float(getattr(cache, name))) for name in cache.__dataclass_fields__],
+            [((name,), float(getattr(counted, name))) for name in short_term_counts.COUNTED],
         ),
         "repeated": (
             "Reads and transactions of this process run again, by the number of the error; 0 is a lost connection.",

@@ -73,43 +73,6 @@ class RecentFlags(FlagValues):
     short_term_memory_max_messages_per_channel: int = flag(
         10, "Messages kept of each channel.", unit="messages", low=1, high=200, group="Short-term memory"
     )
-    short_term_message_chars: int = flag(
-        4000,
-        "Characters kept of each message.",
-        unit="characters",
-        low=100,
-        high=100_000,
-        group="Short-term memory",
-    )
-    short_term_summary_chars: int = flag(
-        1500,
-        "Characters kept of a channel's summary.",
-        unit="characters",
-        low=100,
-        high=100_000,
-        group="Short-term memory",
-    )
     short_term_max_channels: int = flag(
         3, "Most other channels in one prompt, the newest.", unit="channels", low=0, high=50, group="Short-term memory"
-    )
-    short_term_summary_every: int = flag(
-        10,
-        "Turns after which the model is asked for a new summary.",
-        unit="turns",
-        low=1,
-        high=1000,
-        group="Short-term memory",
-    )
-    short_term_cross_server: bool = flag(
-        False,
-        "Show public channels of other servers to the same person, without saying where they are.",
-        group="Short-term memory",
-    )
-    short_term_cache_entries: int = flag(
-        1000,
-        "Entries held in the process; each read still asks whether they are the present ones.",
-        unit="entries",
-        low=0,
-        high=1_000_000,
-        group="Short-term memory",
     )

@@ -147,7 +147,7 @@ REGISTRY: tuple[Registered, ...] = (
         "short_term_memories",
         "persona",
         texts=("server_name", "channel_name", "messages", "summary"),
-        participant=("owner_id",),
+        participant=("participant_key",),
         conversation=("channel_id",),
     ),
     Registered(

@@ -50,8 +50,7 @@ short_term_memories: Table = table(
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
-    key("owner_kind", 6),
-    key("owner_id", 255),
+    key("participant_key", 255),
     key("channel_id", 512),
     key("lineage_id", 64),
     key("server_id", 191),
@@ -64,15 +63,16 @@ short_term_memories: Table = table(
     Column("summary_updated_at", Time(), nullable=True),
     Column("last_updated", Time(), nullable=True),
     Column("turns_since_summary", Integer, nullable=False, server_default=text("0")),
-    Column("version", Integer, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("id"),
-    # the entry of an owner and channel
-    UniqueConstraint("persona_id", "owner_kind", "owner_id", "channel_id", name="uq_short_term_entry"),
-    # other channels, newest first
-    Index("ix_short_term_owner", "persona_id", "owner_kind", "owner_id", "last_updated", "id"),
+    # the entry of a person in a channel
+    UniqueConstraint("persona_id", "participant_key", "channel_id", name="uq_short_term_entry"),
+    # other channels of a person, newest first
+    Index("ix_short_term_user", "persona_id", "participant_key", "last_updated", "id"),
+    # channels of a server, newest first
+    Index("ix_short_term_server", "persona_id", "server_id", "last_updated", "id"),
     # expiry
     Index("ix_short_term_expiry", "persona_id", "last_updated", "id"),
-    # entries of a channel, which go and move with it
-    Index("ix_short_term_channel", "persona_id", "channel_id", "id"),
+    # entries of a channel, which go and move with it, and whether one of them is the newest
+    Index("ix_short_term_channel", "persona_id", "channel_id", "last_updated", "id"),
     *checks("short_term", "messages"),
 )

@@ -27,7 +27,6 @@ from ..search import language
 from ..search.question import people
 from ..search.reading import found_rows
 from ..shapes import Source
-from ..short_term import cache as short_term_cache
 from ..tags import rules_index
 from ..text import stems
 from . import table, table_words
@@ -211,7 +210,6 @@ def _delete_rows(call: Call, target: Target) -> Done:
 def _empty_caches(call: Call, done: Done) -> None:
     """Drop what this process keeps of a persona's texts, words and ids."""
     db, persona = call.db, call.persona
-    short_term_cache.open_cache(db).drop_persona(persona)
     table_recalls.forget(db, persona, done.items)
     audiences_table.forget_cached(db)
     for name in _BY_PERSONA:

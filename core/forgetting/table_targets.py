@@ -58,7 +58,7 @@ def _conversations(connection: Connection, persona: str, keys: Collection[str]) 
         (_C.interface_path, _C.participant_key),
         (_C.interface_path, _C.triggered_by),
         (_M.conversation_key, _M.participant_key),
-        (_S.channel_id, _S.owner_id),
+        (_S.channel_id, _S.participant_key),
     ):
         table = whose.table.c
         for part in chunks(sorted(keys), AT_ONCE):

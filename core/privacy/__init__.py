@@ -16,7 +16,6 @@ from ..memories.rules import read_id
 from ..scope import Privacy, Scope
 from ..search.rules_arguments import read_limit
 from ..shapes import Source
-from ..short_term import cache as short_term_cache
 from ..text.hits import snippet
 from . import table_marks, table_people
 
@@ -254,8 +253,6 @@ def set_privacy(
     """
     call = open_call(db, settings, scope)
     held = table_people.set_privacy(call.db, call.persona, participant, level)
-    if held["level"] == "full":
-        short_term_cache.open_cache(call.db).drop_persona(call.persona)
     return {"level": held["level"], "removed": held["removed"], "remaining": held["remaining"]}
 
 

@@ -1,8 +1,7 @@
 """DOOR: what was said a moment ago, here and in other channels.
 
-After each answered turn the last few messages are kept per person and per server, channel and persona, until they
-expire. Made from the turn itself; no model is called. Writing stands in `short_term.writer`, reading in
-`short_term.reader`.
+After each answered turn the last few messages are kept per person, channel and persona, until they expire. Made from
+the turn itself; no model is called. Writing stands in `short_term.writer`, reading in `short_term.reader`.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import StoreError
 from ..scope import KEY_BYTES, Scope
-from . import cache, places, table
+from . import counts, places, table
 from .reader import build_short_term_context, get_for_server, get_for_user, relative_age
 from .rules_turn import read_id
-from .shapes import OwnerKind, ShortTermEntry, ShortTermSection, ShortTermStats
+from .shapes import ShortTermEntry, ShortTermSection, ShortTermStats
 from .writer import store_short_term_memory, update_short_term_memory, write_turn
 
 __all__ = ["ShortTermEntry", "ShortTermSection", "ShortTermStats", "build_short_term_context",
@@ -31,7 +30,7 @@ def clear_by_channel(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Remove the entries of a channel, of its people and its server, within the persona; return how many there were.
+    """Remove the entries of a channel within the persona; return how many there were.
 
     Args:
         channel: id, or key `interface/id`.
@@ -66,7 +65,7 @@ def clear_by_user(
 ) -> int:
     """Remove the entries of a person over all channels, within the persona; return how many there were.
 
-    Entries of servers stay; `set_privacy(..., "full")` takes the person's lines out of those too.
+    The person's lines in entries of others stay; `set_privacy(..., "full")` takes those out too.
 
     Args:
         user: id, or key `interface/id`.
@@ -89,7 +88,7 @@ def clear_by_user(
     """
     call = open_call(db, settings, scope)
     key = places.build_user_key(user, call.scope, interface)
-    return _clear_entries(call, owner=("user", key)) if key is not None else 0
+    return _clear_entries(call, user=key) if key is not None else 0
 
 
 def clear_by_server(
@@ -126,17 +125,17 @@ def clear_by_server(
     call = open_call(db, settings, scope)
     name = read_id(server, "server", KEY_BYTES["server"])
     key = places.find_channel(call, channel, interface, server=name)
-    return _clear_entries(call, owner=("server", name), channel=key) if name is not None else 0
+    return _clear_entries(call, server=name, channel=key) if name is not None else 0
 
 
-def _clear_entries(call: Call, *, owner: tuple[OwnerKind, str] | None = None, channel: str | None = None) -> int:
-    """Remove what is named from table and cache; nothing where nothing is named."""
-    if owner is None and channel is None:
+def _clear_entries(
+    call: Call, *, user: str | None = None, server: str | None = None, channel: str | None = None
+) -> int:
+    """Remove what is named; nothing where nothing is named."""
+    if user is None and server is None and channel is None:
         return 0
-    count = table.delete_entries(call.db, call.persona, owner=owner, channel=channel)
-    texts = cache.open_cache(call.db)
-    texts.drop_persona(call.persona)
-    texts.add_counts(invalidations=count)
+    count = table.delete_entries(call.db, call.persona, user=user, server=server, channel=channel)
+    counts.counts_for(call.db).add("invalidations", count)
     return count
 
 
@@ -158,7 +157,7 @@ def clear_expired(*, db: Database | None = None, settings: GivenSettings = None,
     """
     call = open_call(db, settings, scope)
     count = table.delete_all_expired(call.db, call.persona, life=places.read_life(call.settings))
-    cache.open_cache(call.db).add_counts(expirations=count)
+    counts.counts_for(call.db).add("expirations", count)
     return count
 
 
@@ -170,7 +169,7 @@ def get_stats(
     Where the database does not answer `entries` is None: how many turns were lost can be asked all the same.
 
     Returns:
-        Counts, the entries there are, and the share of reads answered without the database as a text.
+        Counts, the entries there are, and the share of reads that found an entry as a text.
 
     Raises:
         ConfigError: the settings cannot be used.
@@ -186,19 +185,19 @@ def get_stats(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    counts = cache.open_cache(call.db).counts
+    counted = counts.counts_for(call.db)
     try:
         entries: int | None = table.count_entries(call.db, call.persona)
     except StoreError:
         entries = None
-    asked = counts.hits + counts.misses
+    asked = counted.hits + counted.misses
     return {
-        "hits": counts.hits,
-        "misses": counts.misses,
-        "stores": counts.stores,
-        "invalidations": counts.invalidations,
-        "expirations": counts.expirations,
-        "errors": counts.errors + cache.without_handle.counts.errors,
+        "hits": counted.hits,
+        "misses": counted.misses,
+        "stores": counted.stores,
+        "invalidations": counted.invalidations,
+        "expirations": counted.expirations,
+        "errors": counted.errors + counts.without_handle.errors,
         "entries": entries,
-        "hitRate": f"{100 * counts.hits / asked if asked else 0:.1f}%",
+        "hitRate": f"{100 * counted.hits / asked if asked else 0:.1f}%",
     }

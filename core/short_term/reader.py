@@ -16,7 +16,7 @@ from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..scope import KEY_BYTES, Scope, has_current_scope
 from ..text.times import parse_time, zone
-from . import cache, places, rules, table, table_reading
+from . import counts, places, rules, table, table_reading
 from .rules_turn import read_id, read_lineage
 from .shapes import Chosen, Entry, ShortTermEntry, ShortTermSection, Turn, newest_first
 from .table_reading import Lookup
@@ -69,7 +69,7 @@ def get_for_user(
     if who is None:
         return []
     asking = replace(own, conversation=own.conversation or channel, participant=own.participant or who)
-    lookups = plan_user_lookups(who, channel or "", call.settings)
+    lookups = plan_user_lookups(who, channel or "")
     persona_alone = own == Scope(own.persona, destination=own.destination) and channel is None
     if _is_without_scope(scope) or persona_alone:
         lookups = [replace(each, trusted=True) for each in lookups]
@@ -118,8 +118,8 @@ def get_for_server(
         return []
     server_id = own.server or (name if own.conversation is None else "")
     asking = replace(own, conversation=own.conversation or channel, server=server_id)
-    lookup = Lookup("owner", "server", name, channel or "", trusted=_is_without_scope(scope))
-    return _list_entries(replace(call, scope=asking), [lookup], lineage)
+    lookup = Lookup("server", name, channel or "", trusted=_is_without_scope(scope))
+    return _list_entries(replace(call, scope=asking), [lookup], lineage, newest=True)
 
 
 def _is_without_scope(scope: Scope | None) -> bool:
@@ -127,10 +127,14 @@ def _is_without_scope(scope: Scope | None) -> bool:
     return scope is None and not has_current_scope()
 
 
-def _list_entries(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[ShortTermEntry]:
-    """Return the entries looked up as they are handed out, those of the lineage where one is named."""
-    entries = _read_seen(call, lookups, _match_lineage(lineage))
-    return [_build_listed(entry, call.settings, call.db.clock()) for entry in entries]
+def _list_entries(
+    call: Call, lookups: Sequence[Lookup], lineage: object, *, newest: bool = False
+) -> list[ShortTermEntry]:
+    """Return the entries looked up as they are handed out, of the lineage where one is named; the newest a channel."""
+    entries = _keep_lineage(_read_seen(call, lookups), lineage)
+    if newest:
+        entries = tuple({entry.channel: entry for entry in reversed(entries)}.values())
+    return [_build_listed(entry, call.db.clock()) for entry in newest_first(entries)]
 
 
 def build_short_term_context(
@@ -175,11 +179,8 @@ def build_short_term_context(
     lookups = plan_lookups(place.user, place.server, place.channel, call.settings)
     if not lookups:
         return []
-    of_lineage, most = _match_lineage(lineage), call.settings.short_term_max_channels
-    entries = _read_seen(
-        replace(call, scope=own), lookups, lambda found: choose_entries(of_lineage(found), place.channel, most).all
-    )
-    chosen = choose_entries(entries, place.channel, most)
+    entries = _keep_lineage(_read_seen(replace(call, scope=own), lookups), lineage)
+    chosen = choose_entries(entries, place.channel, call.settings.short_term_max_channels)
     return [section for _, section in build_sections(chosen, call.settings, call.db.clock())]
 
 
@@ -222,65 +223,54 @@ def relative_age(
 # What is read, and of it what a scope sees
 
 
-def _read_seen(call: Call, lookups: Sequence[Lookup], narrow: table_reading.Narrow) -> tuple[Entry, ...]:
-    """Return the entries looked up that the call's scope sees, newest first; those met that have expired are
-    removed.
-    """
-    db, settings = call.db, call.settings
-    life, most = places.read_life(settings), settings.short_term_cache_entries
+def _read_seen(call: Call, lookups: Sequence[Lookup]) -> tuple[Entry, ...]:
+    """Return the entries looked up that the call's scope sees, newest first; expired ones are removed."""
+    db, life = call.db, places.read_life(call.settings)
     with db.one_call():
         viewer = look_around(call).viewer
-        wanted = keep_visible_lookups(viewer, lookups)
-        read = table_reading.read_entries(db, viewer, wanted, life=life, cached=most, narrow=narrow)
-    if read.expired:
+        met = table_reading.read_entries(db, viewer, keep_visible_lookups(viewer, lookups), life=life)
+    now = db.clock()
+    live = [entry for each in met if (entry := rules.drop_expired(each, now, life)) is not None]
+    counted = counts.counts_for(db)
+    counted.add("hits" if live else "misses")
+    expired = sorted({entry.id for entry in met} - {entry.id for entry in live})
+    if expired:
         try:
-            count = table.delete_expired(db, call.persona, read.expired, life=life)
+            counted.add("expirations", table.delete_expired(db, call.persona, expired, life=life))
         except StoreError as error:  # a database that takes no writes does not disturb the read
             logs.warning("short_term_not_expired", source=error.source, number=error.number)
-        else:
-            cache.open_cache(db).add_counts(expirations=count)
-    return newest_first(tuple(read.entries))
+    return newest_first(tuple(live))
 
 
-def _match_lineage(given: object) -> table_reading.Narrow:
-    """Return what leaves the entries of a lineage, all of them where none is named."""
+def _keep_lineage(entries: tuple[Entry, ...], given: object) -> tuple[Entry, ...]:
+    """Return the entries of a lineage, all of them where none is named."""
     lineage = read_lineage(given)
-    return lambda entries: [each for each in entries if not lineage or each.lineage == lineage]
+    return tuple(each for each in entries if not lineage or each.lineage == lineage)
 
 
-def plan_user_lookups(user: str, channel: str, settings: Settings, most: int | None = None) -> list[Lookup]:
+def plan_user_lookups(user: str, channel: str, most: int | None = None) -> list[Lookup]:
     """Return what is read of a person: the entries under their key, and those of identities linked to it."""
-    wide = bool(settings.short_term_cross_server)
-    return [
-        Lookup("owner", "user", user, channel, most, wide),
-        Lookup("linked", "user", user, channel, most, wide),
-    ]
+    return [Lookup("user", user, channel, most), Lookup("linked", user, channel, most)]
 
 
 def plan_lookups(
     user: str | None, server: str, channel: str | None, settings: Settings, spare: int = 0
 ) -> list[Lookup]:
-    """Return what a context reads: the newest other channels of person and server, and the channel's own entries."""
+    """Return what a context reads: the newest other channels of person and server, and the channel's summaries."""
     most = settings.short_term_max_channels + spare if settings.short_term_max_channels else 0
     lookups: list[Lookup] = []
     if user and most:
-        lookups += plan_user_lookups(user, channel or "", settings, most)
+        lookups += plan_user_lookups(user, channel or "", most)
     if server and most:
-        lookups.append(Lookup("owner", "server", server, channel or "", most))
+        lookups.append(Lookup("server", server, channel or "", most))
     if channel and (user or server):
-        lookups.append(Lookup("channel", "user", user or "", channel, 2, server=server))
+        lookups.append(Lookup("channel", user or "", channel, 1, server=server))
     return lookups
 
 
 def keep_visible_lookups(viewer: Viewer, lookups: Sequence[Lookup]) -> list[Lookup]:
     """Return the lookups that can bring something: other identities of a person meet in direct messages."""
-    me = {viewer.scope.participant, viewer.person} - {None}
-    wanted = [each if each.owner in me or not me else replace(each, elsewhere=False) for each in lookups]
-    return [
-        each
-        for each in wanted
-        if each.which != "linked" or each.elsewhere or each.trusted or viewer.privacy == "direct"
-    ]
+    return [each for each in lookups if each.which != "linked" or each.trusted or viewer.privacy == "direct"]
 
 
 # The form it is handed out in
@@ -306,13 +296,10 @@ def build_sections(chosen: Chosen, settings: Settings, now: datetime) -> list[tu
     return sections
 
 
-def _build_listed(entry: Entry, settings: Settings, now: datetime) -> ShortTermEntry:
-    """Return an entry as it is handed out; of another server nobody is told where it is."""
-    if entry.elsewhere:
-        entry = replace(entry, channel="", channel_name=rules.ELSEWHERE, server="", server_name="")
-    every, channel = settings.short_term_summary_every, plain_key(entry.channel)
+def _build_listed(entry: Entry, now: datetime) -> ShortTermEntry:
+    channel = plain_key(entry.channel)
     return {
-        "key": "" if entry.elsewhere else rules.build_key(entry.owner_kind, entry.owner, channel, entry.persona),
+        "key": rules.build_key(entry.user, channel, entry.persona),
         "channel": channel,
         "channel_name": entry.channel_name,
         "server": entry.server,
@@ -333,5 +320,5 @@ def _build_listed(entry: Entry, settings: Settings, now: datetime) -> ShortTermE
         "last_updated": entry.updated.isoformat() if entry.updated else "",
         "age": rules.describe_age(entry.updated or now, now),
         "turns_since_summary": entry.turns,
-        "summary_due": rules.is_summary_due(len(entry.items), entry.turns, every),
+        "summary_due": rules.is_summary_due(len(entry.items), entry.turns),
     }

@@ -11,16 +11,19 @@ from ..audience.rules import plain_key
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line
-from .shapes import Chosen, Entry, Item, Life, OwnerKind, ShortTermSection, newest_first
+from .shapes import Chosen, Entry, Item, Life, ShortTermSection, newest_first
 
 SLICE = 10
 """Messages looked at of a turn, however few of them are kept."""
 CUT_MARK = "..."
 DEFAULT_PERSONA = "default"
+MESSAGE_CHARS = 4000
+"""Most characters of a line."""
+SUMMARY_CHARS = 1500
 SUMMARY_MESSAGES = 6
 """Messages an entry has at least when a summary is asked for."""
-ELSEWHERE = "another place"
-"""Label of an entry of another server."""
+SUMMARY_EVERY = 10
+"""Turns after which a new summary is asked for."""
 
 
 # What is kept
@@ -32,9 +35,9 @@ def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: i
     return tuple([*newest, *answers][-most:])
 
 
-def cut_text(text: str, chars: int) -> str:
-    """Return a text as an entry keeps it: whole up to `chars` characters, else cut with three dots."""
-    return text if len(text) <= chars else text[:chars] + CUT_MARK
+def cut_text(text: str) -> str:
+    """Return a text as an entry keeps it: whole up to `MESSAGE_CHARS` characters, else cut with three dots."""
+    return text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + CUT_MARK
 
 
 def mark_participant(participant: str) -> str:
@@ -42,9 +45,9 @@ def mark_participant(participant: str) -> str:
     return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""
 
 
-def build_key(kind: OwnerKind, owner: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
+def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
     """Return the key of an entry in text form; `%` and `:` inside a part are percent-encoded."""
-    parts = ["shortterm", kind, _encoded(owner), _encoded(channel)]
+    parts = ["shortterm", "user", _encoded(user), _encoded(channel)]
     if persona != DEFAULT_PERSONA:
         parts.append(_encoded(persona))
     return ":".join(parts)
@@ -107,7 +110,6 @@ def choose_entries(entries: Iterable[Entry], channels: Collection[str], most: in
     others: list[Entry] = []
     for name, found in by_channel.items():
         if name in channels:
-            # A summary is written to both entries; where one of them was removed the other still has it.
             mine += [entry for entry in found if entry.summary_at is not None]
         else:
             others.append(_newest(found))
@@ -115,7 +117,7 @@ def choose_entries(entries: Iterable[Entry], channels: Collection[str], most: in
 
 
 def _newest(found: Sequence[Entry]) -> Entry:
-    return max(found, key=lambda e: (e.updated.timestamp() if e.updated else 0.0, e.owner_kind == "user", e.id))
+    return max(found, key=lambda e: (e.updated.timestamp() if e.updated else 0.0, e.id))
 
 
 def drop_shown(entry: Entry, shown: Collection[tuple[str, str]]) -> Entry:
@@ -137,7 +139,7 @@ def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) ->
 def build_section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> ShortTermSection | None:
     """Return what a context shows of an entry: its summary, else its lines; None where there is nothing to show."""
     made: ShortTermSection = {
-        "channel": ELSEWHERE if entry.elsewhere else one_line(entry.channel_name).strip() or plain_key(entry.channel),
+        "channel": one_line(entry.channel_name).strip() or plain_key(entry.channel),
         "age": describe_age(entry.updated or now, now),
     }
     if entry.summary:
@@ -161,15 +163,15 @@ def _line(item: Item, now: datetime, zone: tzinfo) -> str:
 # Summaries
 
 
-def read_summary(text: str, chars: int) -> tuple[str, int]:
-    """Return `(summary, characters cut)` of what a model wrote: trimmed, at most `chars` long."""
+def read_summary(text: str) -> tuple[str, int]:
+    """Return `(summary, characters cut)` of what a model wrote: trimmed, at most `SUMMARY_CHARS` long."""
     trimmed = text.strip()
-    return trimmed[:chars], max(0, len(trimmed) - chars)
+    return trimmed[:SUMMARY_CHARS], max(0, len(trimmed) - SUMMARY_CHARS)
 
 
-def is_summary_due(messages: int, turns: int, every: int) -> bool:
+def is_summary_due(messages: int, turns: int) -> bool:
     """Return whether a new summary is asked for: at least 6 messages, and enough turns since the last one."""
-    return messages >= SUMMARY_MESSAGES and turns >= every
+    return messages >= SUMMARY_MESSAGES and turns >= SUMMARY_EVERY
 
 
 def is_second(turns: int, summary_lives: bool) -> bool:

@@ -38,9 +38,8 @@ def _server(asked: Asked) -> str:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return the section; lines that stand in the history lists are not repeated, and their channel is left out."""
     settings = asked.settings
-    found = [
-        table_reading.entry_of(row, asked.viewer) for shape in table_reading.ENTRIES for row in shape.rows_in(rows)
-    ]
+    by_id = {row.id: row for shape in table_reading.ENTRIES for row in shape.rows_in(rows)}
+    found = [table_reading.entry_of(row, asked.viewer) for row in by_id.values()]
     live = [entry for each in found if (entry := rules.drop_expired(each, asked.now, read_life(settings))) is not None]
     chosen = reader.choose_entries(live, asked.viewer.scope.conversation, len(live))
     seen = {(entry.conversation, compared_text(entry)) for entry in lists.visible}

@@ -11,9 +11,6 @@ from ..shapes import WriteResult
 ItemRole = Literal["user", "model"]
 """user: a person said it. model: a persona did."""
 
-OwnerKind = Literal["user", "server"]
-"""user: what one person and the persona said in a channel. server: what was said in a channel of a server."""
-
 TurnReason = Literal["", "stop", "no_messages", "privacy", "no_response", "empty", "unchanged", "error"]
 """stop: the turn was a stop response. no_messages: none was built. privacy: the person keeps nothing. no_response: no
 persona said anything. empty: no user, no channel or no text. unchanged: a later turn is stored already. error: it could
@@ -83,12 +80,11 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is kept of one owner, channel and persona."""
+    """What is kept of one person, channel and persona."""
 
     id: int
     persona: str
-    owner_kind: OwnerKind
-    owner: str
+    user: str
     channel: str
     updated: datetime | None
     """When the last turn was kept or the summary was written; None when it cannot be read."""
@@ -103,9 +99,6 @@ class Entry:
     server: str = ""
     server_name: str = ""
     channel_name: str = ""
-    parent_channel: str | None = None
-    elsewhere: bool = False
-    """It is of another server, so nobody is told where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +139,7 @@ class ShortTermEntry(TypedDict):
     """One entry as `get_for_user` and `get_for_server` give it. Keys stand in this order."""
 
     key: str
-    """Whose entry it is and of which channel, as one text.
-
-    Blank for an entry of another server, as are channel, server and their names.
-    """
+    """Whose entry it is and of which channel, as one text."""
     channel: str
     channel_name: str
     server: str
@@ -184,9 +174,9 @@ class ShortTermStats(TypedDict):
     """What `get_stats` gives: counts since the handle was opened. Keys stand in this order."""
 
     hits: int
-    """Entries answered from the memory of this process, after the stored version was found to be the same."""
+    """Reads that found an entry."""
     misses: int
-    """Entries whose texts had to be read."""
+    """Reads that found none."""
     stores: int
     """Entries written by turns."""
     invalidations: int
@@ -241,16 +231,10 @@ class Place:
     """Participant key, or the id alone where the host names no interface."""
     channel: str | None
     server: str = ""
-    """Blank in direct messages and where there is none: no server entry is made."""
+    """Blank in direct messages and where there is none."""
     server_name: str = ""
     channel_name: str = ""
     parent_channel: str | None = None
     lineage: str = ""
     names: dict[str, str] = field(default_factory=dict)
     """Participant key to the name the person goes by."""
-
-    @property
-    def owners(self) -> tuple[tuple[OwnerKind, str], ...]:
-        """Return kind and id of the owners whose entries a turn here writes."""
-        user: tuple[OwnerKind, str] = ("user", self.user or "")
-        return (user, ("server", self.server)) if self.server else (user,)

@@ -16,7 +16,7 @@ from ..database.engine import Database
 from ..database.schema_recent import short_term_memories
 from ..database.statements import aside
 from .rules import is_alive, is_expired
-from .shapes import Life, OwnerKind
+from .shapes import Life
 from .table_held import Held, NewEntry, hold_entries, inherit_privacy
 from .table_items import NAME_CHARS, build_stored
 
@@ -34,9 +34,8 @@ class Kept:
     """What became of one write."""
 
     stored: int = 0
-    """Entries written."""
+    """Entries written: 1 or 0."""
     id: int | None = None
-    """Of the user's entry."""
     reason: str = ""
     items: int = 0
     turns: int = 0
@@ -72,27 +71,24 @@ def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life
     if new.scope.participant in silent or not items:
         return Kept(reason="privacy" if silent else "empty")
     home = table_conversations.settle(connection, db, new.scope, held.facts, sender=new.scope.participant)
-    new = _at_home(new, held, home)
+    new = _at_home(new, home)
     now = db.clock()
     at = new.at or now
     row = _row(new, home, at) | {"messages": build_stored(items)}
-    stored = 0
-    if held.entries:
-        values = _times(now, life) | {f"new_{name}": value for name, value in row.items()}
-        values |= {"persona": new.scope.persona, "ids": sorted(e.id for e in held.entries.values())}
-        stored = connection.execute(_replace(db.family), values).rowcount
-    made = _insert(connection, db, new, held, row | {"turns_since_summary": 1})
-    own = held.entries.get("user")
-    turns = own.turns + 1 if own and not is_expired(own.updated, own.summary_at, now, life) else 1
-    row_id = made.get("user") or (own.id if own else None)
-    return Kept(stored + len(made), row_id, "" if stored or made else "unchanged", len(items), turns)
+    own = held.entry
+    if own is None:
+        return Kept(1, _insert(connection, db, new, row | {"turns_since_summary": 1}), "", len(items), 1)
+    values = _times(now, life) | {f"new_{name}": value for name, value in row.items()}
+    values |= {"persona": new.scope.persona, "ids": [own.id]}
+    stored = connection.execute(_replace(db.family), values).rowcount
+    turns = 1 if is_expired(own.updated, own.summary_at, now, life) else own.turns + 1
+    return Kept(stored, own.id, "" if stored else "unchanged", len(items), turns)
 
 
-def _at_home(new: NewEntry, held: Held, home: table_conversations.Place) -> NewEntry:
+def _at_home(new: NewEntry, home: table_conversations.Place) -> NewEntry:
     """Return the entry without server where the conversation is known to be a direct message."""
     if home.facts is None or home.facts.direct_person is None:
         return new
-    held.entries.pop("server", None)
     return replace(new, place=replace(new.place, server=""))
 
 
@@ -130,7 +126,6 @@ def _replace(family: str) -> Any:
             (_S.summary_updated_at, case((gone, null()), else_=_S.summary_updated_at)),
             *((_S[name], bindparam(f"new_{name}", type_=_S[name].type)) for name in _REPLACED),
             (_S.last_updated, at),
-            (_S.version, _S.version + 1),
         )
     )
 
@@ -144,21 +139,12 @@ def _times(now: datetime, life: Life) -> dict[str, datetime]:
     return {"entry_dead": now - life.entry, "summary_dead": now - life.summary, "ahead": now + AHEAD}
 
 
-def _insert(
-    connection: Connection, db: Database, new: NewEntry, held: Held, row: dict[str, Any]
-) -> dict[OwnerKind, int]:
-    """Make the entries there are not, and return kind to id."""
-    missing = [(kind, owner) for kind, owner in new.place.owners if kind not in held.entries]
-    if not missing:
-        return {}
-    ids = db.ids.take(len(missing))
-    shared = {"persona_id": new.scope.persona, "channel_id": new.scope.conversation, "version": 1} | row
-    made = [
-        {"id": row_id, "owner_kind": kind, "owner_id": owner, **shared}
-        for row_id, (kind, owner) in zip(ids, missing, strict=True)
-    ]
+def _insert(connection: Connection, db: Database, new: NewEntry, row: dict[str, Any]) -> int:
+    """Make the entry and return its id."""
+    key = {"persona_id": new.scope.persona, "participant_key": new.place.user, "channel_id": new.scope.conversation}
+    made = {"id": db.ids.one(), **key, **row}
     connection.execute(insert_ignore(short_term_memories, db.family), made)
-    return {kind: row_id for row_id, (kind, _) in zip(ids, missing, strict=True)}
+    return int(made["id"])
 
 
 # Summaries
@@ -169,7 +155,7 @@ Judge = Callable[[str, int, bool], str]
 
 
 def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str) -> Kept:
-    """Write a summary to the user's and the server's entry of a channel; where there is none it is made."""
+    """Write a summary to the entry of a person in a channel; where there is none it is made."""
 
     def work(connection: Connection) -> Kept:
         own = inherit_privacy(connection, new)
@@ -182,49 +168,42 @@ def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, li
         if refused:
             return Kept(reason=refused)
         home = table_conversations.settle(connection, db, own.scope, held.facts, sender=who)
-        own = _at_home(own, held, home)
-        for entry in held.entries.values():
-            values: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
-            values |= {"last_updated": max(entry.updated or now, now), "version": _S.version + 1}
-            if is_expired(entry.updated, entry.summary_at, now, life):
-                values["messages"] = []  # they are forgotten: a new summary must not bring them back
-            one = update(short_term_memories).where(_S.persona_id == own.scope.persona, _S.id == entry.id)
-            connection.execute(one.values(values))
-        row = _row(own, home, now) | {"messages": [], "turns_since_summary": 0}
-        made = _insert(connection, db, own, held, row | {"summary": summary, "summary_updated_at": now})
-        mine = held.entries.get("user")
-        return Kept(len(held.entries) + len(made), mine.id if mine else made.get("user"))
+        own = _at_home(own, home)
+        changed: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
+        entry = held.entry
+        if entry is None:
+            return Kept(1, _insert(connection, db, own, _row(own, home, now) | {"messages": []} | changed))
+        changed["last_updated"] = max(entry.updated or now, now)
+        if is_expired(entry.updated, entry.summary_at, now, life):
+            changed["messages"] = []  # they are forgotten: a new summary must not bring them back
+        one = update(short_term_memories).where(_S.persona_id == own.scope.persona, _S.id == entry.id)
+        connection.execute(one.values(changed))
+        return Kept(1, entry.id)
 
     return db.repeat(work, source=SOURCE)
 
 
 def _judged(held: Held, judge: Judge, now: datetime, life: Life) -> str:
-    """Return why the summary is refused, by what the user's entry says, else the server's."""
-    entry = held.entries.get("user") or held.entries.get("server")
+    """Return why the summary is refused; blank where it is not."""
+    entry = held.entry
     if entry is None:
         return judge("", 1, False)
     alive = is_alive(entry.summary_at, now, life.summary)
-    mine = "user" in held.entries
-    return judge(entry.summary if alive else "", entry.turns if mine else 1, alive)
+    return judge(entry.summary if alive else "", entry.turns, alive)
 
 
 # Removing
 
 
 def delete_entries(
-    db: Database,
-    persona: str,
-    *,
-    owner: tuple[OwnerKind, str] | None = None,
-    channel: str | None = None,
+    db: Database, persona: str, *, user: str | None = None, server: str | None = None, channel: str | None = None
 ) -> int:
-    """Remove the entries of an owner, a channel or both, and return how many there were."""
-    if owner is None and channel is None:
-        raise ValueError("Name an owner or a channel: there is no clearing of everything.")
-    where = [_S.persona_id == persona]
-    where += [_S.owner_kind == owner[0], _S.owner_id == owner[1]] if owner else []
-    where += [_S.channel_id == channel] if channel is not None else []
-    gone = delete(short_term_memories).where(*where)
+    """Remove the entries of a user, a server or a channel, and return how many there were."""
+    named = ((_S.participant_key, user), (_S.server_id, server), (_S.channel_id, channel))
+    where = [column == key for column, key in named if key is not None]
+    if not where:
+        raise ValueError("Name a user, a server or a channel: there is no clearing of everything.")
+    gone = delete(short_term_memories).where(_S.persona_id == persona, *where)
     return db.repeat(lambda connection: int(connection.execute(gone).rowcount), source=SOURCE)
 
 

@@ -17,7 +17,7 @@ from ..database.engine import Database
 from ..database.schema import conversations, participants, privacy_levels
 from ..database.schema_recent import short_term_memories
 from ..scope import Scope
-from .shapes import Item, OwnerKind, Place
+from .shapes import Item, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,25 @@ class Held:
     facts: ConversationFacts
     ranks: dict[str, int] = field(default_factory=dict)
     """Participant key to the strictest level of all linked identities, of those that are known."""
-    entries: dict[OwnerKind, HeldEntry] = field(default_factory=dict)
+    entry: HeldEntry | None = None
 
 
 @lru_cache(maxsize=4)
-def _held_statement(server: bool, summary: bool) -> Any:
-    c = conversations.c
+def _held_statement(summary: bool) -> Any:
+    c, e = conversations.c, short_term_memories.c
     mine, linked = participants.alias("mine"), participants.alias("linked")
     joined: Any = (
         conversations.outerjoin(mine, mine.c.participant_key.in_(bindparam("people", expanding=True)))
         .outerjoin(linked, and_(linked.c.persona_id == mine.c.persona_id, linked.c.person_key == mine.c.person_key))
         .outerjoin(privacy_levels, privacy_levels.c.participant_key == linked.c.participant_key)
+        .outerjoin(
+            short_term_memories,
+            and_(
+                e.persona_id == c.persona_id,
+                e.participant_key == bindparam("user"),
+                e.channel_id == c.conversation_key,
+            ),
+        )
     )
     columns = [
         *(c[name] for name in ("id", "conversation_key", "audience_id", "server_id", "is_private", "local_only")),
@@ -68,21 +76,8 @@ def _held_statement(server: bool, summary: bool) -> Any:
         mine.c.persona_id.label("known_to"),
         table_participants.rank_of(privacy_levels.c).label("level"),
     ]
-    for kind in ("user", "server") if server else ("user",):
-        e = short_term_memories.alias(f"of_{kind}")
-        joined = joined.outerjoin(
-            e,
-            and_(
-                e.c.persona_id == c.persona_id,
-                e.c.owner_kind == bindparam(f"{kind}_kind"),
-                e.c.owner_id == bindparam(f"{kind}_id"),
-                e.c.channel_id == c.conversation_key,
-            ),
-        )
-        columns += [e.c[name].label(f"held_{kind}_{name}") for name in ("id", "last_updated", "summary_updated_at")] + [
-            e.c.turns_since_summary.label(f"held_{kind}_turns")
-        ]
-        columns.append((e.c.summary if summary else null()).label(f"held_{kind}_summary"))
+    columns += [e[name].label(f"held_{name}") for name in ("id", "last_updated", "summary_updated_at")]
+    columns += [e.turns_since_summary.label("held_turns"), (e.summary if summary else null()).label("held_summary")]
     found = select(*columns).select_from(joined)
     return found.where(
         c.persona_id == bindparam("persona"), c.conversation_key == bindparam("conversation")
@@ -104,10 +99,9 @@ def hold_entries(
         "persona": scope.persona,
         "conversation": scope.conversation,
         "people": sorted(people) or [""],
+        "user": place.user or "",
     }
-    for kind, owner in place.owners:
-        values |= {f"{kind}_kind": kind, f"{kind}_id": owner}
-    statement = _held_statement(bool(place.server), summary)
+    statement = _held_statement(summary)
     rows = connection.execute(statement, values).all()
     if not rows:
         table_conversations.ensure(
@@ -120,24 +114,23 @@ def hold_entries(
         # Only a row that is there can be held, so that who turns private meanwhile waits for this turn.
         table_participants.note_names(connection, db, scope.persona, missing, {})
         rows = connection.execute(statement, values).all()
-    return _read_held(rows, place)
+    return _read_held(rows)
 
 
-def _read_held(rows: Sequence[Any], place: Place) -> Held:
+def _read_held(rows: Sequence[Any]) -> Held:
     held = Held(table_conversations.facts_of(rows[0]))
     for row in rows:
         if row.who is not None:
             held.ranks[row.who] = max(held.ranks.get(row.who, 0), int(row.level))
-    for kind, _ in place.owners:
-        found = rows[0]._mapping
-        if found[f"held_{kind}_id"] is not None:
-            held.entries[kind] = HeldEntry(
-                found[f"held_{kind}_id"],
-                found[f"held_{kind}_last_updated"],
-                found[f"held_{kind}_summary_updated_at"],
-                int(found[f"held_{kind}_turns"] or 0),
-                found[f"held_{kind}_summary"] or "",
-            )
+    first = rows[0]
+    if first.held_id is not None:
+        held.entry = HeldEntry(
+            first.held_id,
+            first.held_last_updated,
+            first.held_summary_updated_at,
+            int(first.held_turns or 0),
+            first.held_summary or "",
+        )
     return held
 
 

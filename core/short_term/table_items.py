@@ -16,8 +16,6 @@ from .rules import CUT_MARK, cut_text, mark_participant
 from .shapes import Item
 
 NAME_CHARS = 200
-MESSAGE_CHARS = 4000
-"""Most characters of a line that is given another text afterwards: the default of SHORT_TERM_MESSAGE_CHARS."""
 AT_ONCE = 500
 _S = short_term_memories.c
 
@@ -61,14 +59,14 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
     """Take everything of a person out of the entries; return how many entries are gone and how many changed."""
     if not keys:
         return 0, 0
-    own = (_S.persona_id == persona, _S.owner_kind == "user", _S.owner_id.in_(sorted(keys)))
+    own = (_S.persona_id == persona, _S.participant_key.in_(sorted(keys)))
     channels = set(connection.execute(select(_S.channel_id).where(*own)).scalars())
     gone = int(connection.execute(delete(short_term_memories).where(*own)).rowcount)
     marks = {mark_participant(key) for key in keys}
     with_lines = or_(*(has_keyword(cast(_S.messages, String), like_pattern(each)) for each in sorted(marks)))
     ids = set(connection.execute(select(_S.id).where(_S.persona_id == persona, with_lines)).scalars())
     for part in chunks(sorted(channels), AT_ONCE):
-        spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part), _S.owner_kind == "server")
+        spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part))
         ids |= set(connection.execute(spoke).scalars())
     changed = 0
     for some in chunks(sorted(ids), AT_ONCE):
@@ -91,7 +89,7 @@ def reword_lines(connection: Connection, persona: str, channel: str, old: str, n
     def changed(item: Any) -> Any:
         if not isinstance(item, dict) or not _repeats(item.get("content"), old):
             return item
-        return None if not (new or "").strip() else {**item, "content": cut_text(new or "", MESSAGE_CHARS)}
+        return None if not (new or "").strip() else {**item, "content": cut_text(new or "")}
 
     for some in chunks(sorted(ids), AT_ONCE):
         _change_lines(connection, persona, some, changed, summary=True)
@@ -137,7 +135,7 @@ def _change_lines(
             empty.append(row.id)
         elif left != items or (not summary and (row.summary or row.summary_updated_at)):
             others += 1
-            values: dict[str, Any] = {"messages": left, "version": _S.version + 1}
+            values: dict[str, Any] = {"messages": left}
             values |= {} if summary else {"summary": None, "summary_updated_at": None}
             change = update(short_term_memories).where(_S.persona_id == persona, _S.id == row.id)
             connection.execute(change.values(values))

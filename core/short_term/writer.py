@@ -26,7 +26,7 @@ from ..text.host_values import as_text, has
 from ..text.refusals import judge_refusal
 from ..text.remember_phrases import is_request
 from ..text.times import parse_time
-from . import cache, places, rules, table, table_held
+from . import counts, places, rules, table, table_held
 from .rules_turn import UNKNOWN, list_personas, read_field, read_id, read_lineage, read_messages, read_turn
 from .shapes import Answer, Turn, TurnResult
 from .table import Kept
@@ -109,8 +109,8 @@ def write_turn(
         return _write_turn(call, turn)
     except Exception as error:  # noqa: BLE001 - the turn has been answered: whatever fails here must not undo it
         logs.warning("short_term_not_kept", error=type(error).__name__, source=getattr(error, "source", ""))
-        counted = cache.open_cache(db) if isinstance(db, Database) else cache.without_handle
-        counted.add_counts(errors=1)
+        counted = counts.counts_for(db) if isinstance(db, Database) else counts.without_handle
+        counted.add("errors")
         return TurnResult(0, "error", error=type(error).__name__)
 
 
@@ -135,14 +135,13 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     if not entries:
         return TurnResult(0, "empty")
     kept = _write_entries(call, entries)
-    every = settings.short_term_summary_every
     stored = sum(each.stored for each in kept)
     reasons = [each.reason for each in kept if each.reason]
     return TurnResult(
         stored,
         "" if stored else cast("Any", reasons[0]),
         writes=tuple(map(_build_result, kept)),
-        summary_due=any(each.stored and rules.is_summary_due(each.items, each.turns, every) for each in kept),
+        summary_due=any(each.stored and rules.is_summary_due(each.items, each.turns) for each in kept),
     )
 
 
@@ -166,7 +165,7 @@ def _build_entry(
         replace(
             item,
             speaker=item.speaker or (name_persona(scope.persona) if item.role == "model" else ""),
-            content=rules.cut_text(item.content, settings.short_term_message_chars),
+            content=rules.cut_text(item.content),
             who=places.build_person_key(item.who, turn, own, place.user) if item.role == "user" else "",
             answers=places.build_person_key(item.answers, turn, own, "") if item.answers else "",
         )
@@ -185,7 +184,7 @@ def _write_entries(call: Call, entries: Sequence[NewEntry]) -> list[Kept]:
     settings = call.settings
     life = places.read_life(settings)
     kept = table.write_entries(call.db, entries, life=life, privacy_default=settings.privacy_default)
-    cache.open_cache(call.db).add_counts(stores=sum(each.stored for each in kept))
+    counts.counts_for(call.db).add("stores", sum(each.stored for each in kept))
     return kept
 
 
@@ -213,7 +212,7 @@ def store_short_term_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Keep messages for one persona: an entry of the user and, but for direct messages, one of the server.
+    """Keep messages for one persona, as the entry of a user in a channel.
 
     Args:
         user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are none.
@@ -224,7 +223,7 @@ def store_short_term_memory(
         lineage: id shared by personas that are one.
 
     Returns:
-        `(True, id of the user's entry, "")`; else reason `empty`, `privacy`, or `unchanged` where a later turn is there
+        `(True, id of the entry, "")`; else reason `empty`, `privacy`, or `unchanged` where a later turn is there
         already.
 
     Raises:
@@ -290,12 +289,12 @@ def update_short_term_memory(
 
     Args:
         user, channel, server, persona, lineage: as for `store_short_term_memory`.
-        summary: what a model wrote; trimmed, at most SHORT_TERM_SUMMARY_CHARS of it are kept.
+        summary: what a model wrote; trimmed, at most 1,500 characters of it are kept.
         said: the person's message. Where it asks to be remembered for good the summary is refused: that is for
             `add_saved_memory`.
 
     Returns:
-        `(True, id of the user's entry, "")`, with `cut 1` in `notes` where one character was cut; else reason `empty`,
+        `(True, id of the entry, "")`, with `cut 1` in `notes` where one character was cut; else reason `empty`,
         `explicit`, `refused` (an error, or far shorter than the present one), `privacy`, or `limit` (a second one
         since the last turn was kept). The present summary then stays.
 
@@ -316,7 +315,7 @@ def update_short_term_memory(
         raise MessageError.of_type("summary", summary, "a text")
     call = open_call(db, settings, scope)
     known = call.settings
-    text, cut = rules.read_summary(clean(summary or ""), known.short_term_summary_chars)
+    text, cut = rules.read_summary(clean(summary or ""))
     turn = Turn(
         user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct, is_private=is_private
     )

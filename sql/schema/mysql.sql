@@ -499,8 +499,7 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     id BIGINT NOT NULL,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     audience_id BIGINT NOT NULL DEFAULT 0,
-    owner_kind VARBINARY(6) NOT NULL DEFAULT '',
-    owner_id VARBINARY(255) NOT NULL DEFAULT '',
+    participant_key VARBINARY(255) NOT NULL DEFAULT '',
     channel_id VARBINARY(512) NOT NULL DEFAULT '',
     lineage_id VARBINARY(64) NOT NULL DEFAULT '',
     server_id VARBINARY(191) NOT NULL DEFAULT '',
@@ -513,17 +512,18 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     summary_updated_at DATETIME(6),
     last_updated DATETIME(6),
     turns_since_summary INTEGER NOT NULL DEFAULT 0,
-    version INTEGER NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- the entry of an owner and channel (837 bytes)
-    UNIQUE KEY uq_short_term_entry (persona_id, owner_kind, owner_id, channel_id),
-    -- entries of a channel, which go and move with it (584 bytes)
-    KEY ix_short_term_channel (persona_id, channel_id, id),
+    -- the entry of a person in a channel (831 bytes)
+    UNIQUE KEY uq_short_term_entry (persona_id, participant_key, channel_id),
+    -- entries of a channel, which go and move with it, and whether one of them is the newest (592 bytes)
+    KEY ix_short_term_channel (persona_id, channel_id, last_updated, id),
     -- expiry (80 bytes)
     KEY ix_short_term_expiry (persona_id, last_updated, id),
-    -- other channels, newest first (341 bytes)
-    KEY ix_short_term_owner (persona_id, owner_kind, owner_id, last_updated, id)
+    -- channels of a server, newest first (271 bytes)
+    KEY ix_short_term_server (persona_id, server_id, last_updated, id),
+    -- other channels of a person, newest first (335 bytes)
+    KEY ix_short_term_user (persona_id, participant_key, last_updated, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS user_relationships (

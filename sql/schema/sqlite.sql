@@ -514,8 +514,7 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     id INTEGER NOT NULL,
     persona_id TEXT DEFAULT 'default' NOT NULL,
     audience_id INTEGER DEFAULT 0 NOT NULL,
-    owner_kind TEXT DEFAULT '' NOT NULL,
-    owner_id TEXT DEFAULT '' NOT NULL,
+    participant_key TEXT DEFAULT '' NOT NULL,
     channel_id TEXT DEFAULT '' NOT NULL,
     lineage_id TEXT DEFAULT '' NOT NULL,
     server_id TEXT DEFAULT '' NOT NULL,
@@ -528,19 +527,20 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     summary_updated_at TEXT,
     last_updated TEXT,
     turns_since_summary INTEGER DEFAULT 0 NOT NULL,
-    version INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     CONSTRAINT ck_short_term_messages CHECK (messages IS NULL OR json_valid(messages))
 );
--- the entry of an owner and channel (837 bytes)
-CREATE UNIQUE INDEX IF NOT EXISTS uq_short_term_entry ON short_term_memories (persona_id, owner_kind, owner_id, channel_id);
--- entries of a channel, which go and move with it (584 bytes)
-CREATE INDEX IF NOT EXISTS ix_short_term_channel ON short_term_memories (persona_id, channel_id, id);
+-- the entry of a person in a channel (831 bytes)
+CREATE UNIQUE INDEX IF NOT EXISTS uq_short_term_entry ON short_term_memories (persona_id, participant_key, channel_id);
+-- entries of a channel, which go and move with it, and whether one of them is the newest (592 bytes)
+CREATE INDEX IF NOT EXISTS ix_short_term_channel ON short_term_memories (persona_id, channel_id, last_updated, id);
 -- expiry (80 bytes)
 CREATE INDEX IF NOT EXISTS ix_short_term_expiry ON short_term_memories (persona_id, last_updated, id);
--- other channels, newest first (341 bytes)
-CREATE INDEX IF NOT EXISTS ix_short_term_owner ON short_term_memories (persona_id, owner_kind, owner_id, last_updated, id);
+-- channels of a server, newest first (271 bytes)
+CREATE INDEX IF NOT EXISTS ix_short_term_server ON short_term_memories (persona_id, server_id, last_updated, id);
+-- other channels of a person, newest first (335 bytes)
+CREATE INDEX IF NOT EXISTS ix_short_term_user ON short_term_memories (persona_id, participant_key, last_updated, id);
 
 CREATE TABLE IF NOT EXISTS user_relationships (
     persona_id TEXT DEFAULT 'default' NOT NULL,

@@ -271,7 +271,7 @@ def _chat_file(place: Place, **by: Any) -> str:
 _reads("core.transfer.exports.export_chat", _chat_file, "own right", about=True)
 
 WRITERS = {
-    "core.ai_diary": "add_diary_entry cleanup_old_entries unarchive_entries",
+    "core.ai_diary": "add_diary_entry archive_diary_entry cleanup_old_entries edit_diary_entry unarchive_entries",
     "core.chat_history_cache": "clear_chat_history delete_chat_message edit_chat_message save_chat_message "
     "save_message",
     "core.conversations": "add_recent_conversation add_saved_memory close_conversation delete_saved_memory "

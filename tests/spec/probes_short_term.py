@@ -7,7 +7,6 @@ from typing import Any
 
 from core import short_term
 from core.config import Settings
-from core.short_term import cache as short_term_cache
 from tests.spec.probes import probe
 from tests.spec.stage import Stage
 from tests.store.world import NOW
@@ -57,20 +56,6 @@ def _short_term_memory_max_messages_per_channel(stage: Stage, value: Any) -> obj
     return len(_read(stage)[0]["messages"])
 
 
-@probe(4000, 100)
-def _short_term_message_chars(stage: Stage, value: Any) -> object:
-    _turn(stage, "tg/chars", "x" * 500, SHORT_TERM_MESSAGE_CHARS=value)
-    return [len(message["content"]) for message in _read(stage)[0]["messages"]]
-
-
-@probe(1500, 100)
-def _short_term_summary_chars(stage: Stage, value: Any) -> object:
-    given: dict[str, Any] = {"db": stage.db, "settings": Settings(short_term_summary_chars=value)}
-    channel = f"tg/chars{value}"
-    found = short_term.update_short_term_memory("tg/ann", channel, "y" * 900, "s1", scope=stage.scope(), **given)
-    return found.notes
-
-
 @probe(3, 1)
 def _short_term_max_channels(stage: Stage, value: Any) -> object:
     for n in range(4):
@@ -81,26 +66,3 @@ def _short_term_max_channels(stage: Stage, value: Any) -> object:
             "tg/ann", "tg/new", "s1", db=stage.db, settings=settings, scope=stage.scope()
         )
     )
-
-
-@probe(10, 1)
-def _short_term_summary_every(stage: Stage, value: Any) -> object:
-    messages = [{"content": str(n)} for n in range(9)]
-    return _turn(stage, "tg/every", messages=messages, SHORT_TERM_SUMMARY_EVERY=value).summary_due
-
-
-@probe(0, 1)
-def _short_term_cross_server(stage: Stage, value: Any) -> object:
-    _turn(stage, "tg/afar")
-    return len(_read(stage, "s2", SHORT_TERM_CROSS_SERVER=value))
-
-
-@probe(1000, 0)
-def _short_term_cache_entries(stage: Stage, value: Any) -> object:
-    assert stage.db is not None
-    _turn(stage, "tg/cached")
-    counts = short_term_cache.open_cache(stage.db).counts
-    before = counts.hits
-    for _ in range(2):
-        _read(stage, SHORT_TERM_CACHE_ENTRIES=value)
-    return counts.hits > before

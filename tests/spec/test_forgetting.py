@@ -239,9 +239,9 @@ def test_f42_short_term_entries_of_others(stage: Stage) -> None:
     lines = [("Bob", "mine"), ("Ann", "hers"), ("self", "to all")]
     short(stage, GROUP, *lines, owner="Bob")
     entry = rows_of(stage.db, short_term_memories, stage.persona)
-    assert {row.owner_kind for row in entry} == {"user", "server"}
+    assert len(entry) == 1
     done = checked(stage, participant=ANN)
-    assert done["short_term_memories"] == 2
+    assert done["short_term_memories"] == 1
     assert not any("hers" in row.messages for row in rows_of(stage.db, short_term_memories, stage.persona))
 
 
@@ -369,7 +369,7 @@ def test_f44_a_conversation(stage: Stage) -> None:
     before = everything(stage.db)
     done = checked(stage, conversation=GROUP)
     assert (done["chat_history_cache"], done["scenes"], done["running_recaps"]) == (12, 4, 4)
-    assert (done["conversations"], done["memories"], done["ai_diary"], done["short_term_memories"]) == (1, 1, 1, 2)
+    assert (done["conversations"], done["memories"], done["ai_diary"], done["short_term_memories"]) == (1, 1, 1, 1)
     assert done["participants"] == done["user_relationships"] == 0
     after = everything(stage.db)
     lost = {name: [row for row in (before[name] - after[name]) if OTHER in str(row)] for name in before}

@@ -183,7 +183,7 @@ def plant_participant(p: Planting) -> dict[str, Any]:
     short_term.store_short_term_memory(
         WHO, OTHER, said, "s1", interface="tg", db=p.db, settings=SETTINGS, scope=scope, user_name=WHO
     )
-    p.put("short_term_memories", {"owner_kind": "user"}, "server_name", "channel_name")
+    p.put("short_term_memories", {}, "server_name", "channel_name")
     p.put("short_term_memories", {"channel_id": OTHER}, "summary")
     relationships.adjust(ANN, 5, username=w("username"), realname=w("realname"), **p.given)
     p.add("memory_jobs", type="HOST", participant_key=ANN)

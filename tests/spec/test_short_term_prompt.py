@@ -78,7 +78,7 @@ def test_m21_what_the_lists_show_is_not_repeated(stage: Stage) -> None:
     assert found[0]["lines"] == ['[10/03/26:1140] Iris: "re in 2"']
     told = report["sections"]["short_term"]
     assert told["kept"] == 3 and told["found"] == 3 + len(reasons(report, "short_term"))
-    assert set(reasons(report, "short_term")) == {"visible", "duplicate"}
+    assert set(reasons(report, "short_term")) == {"visible"}
     without = stage.context("hello", path="tg/here", ENABLE_HISTORY_RECENT=0, **GUILD)["short_term"]
     assert [each["channel"] for each in without] == ["tg/c1", "tg/c2", "tg/c3"]
 
@@ -130,23 +130,6 @@ def test_m18_nothing_private_is_in_a_public_prompt(stage: Stage) -> None:
     assert [each["channel"] for each in shown(stage, "tg/closed/7", **closed)] == ["tg/pub"]
     assert [each["channel"] for each in shown(stage, "tg/closed/8", **closed)] == ["tg/pub"]
     assert shown(Stage(stage.db)) == []
-
-
-def test_m19_other_servers_without_their_names(stage: Stage) -> None:
-    turn(stage, "tg/c1", "afar", channel_name="den", server_name="Home")
-    stage.say("first line of this server", "tg/here", server="s2")
-    elsewhere = {"server_id": "s2"}
-    assert shown(stage, **elsewhere) == []
-    (found,) = shown(stage, SHORT_TERM_CROSS_SERVER=1, **elsewhere)
-    assert found["channel"] == "another place" and "den" not in str(found) and "tg/c1" not in str(found)
-
-
-def test_m31_cross_server_acts_from_the_first_prompt_of_a_server_on(stage: Stage) -> None:
-    """Nothing was said there yet, so nothing was seen there, and nothing was asked for."""
-    turn(stage, "tg/c1", "afar", channel_name="den", server_name="Home")
-    elsewhere = {"server_id": "s2"}
-    (found,) = shown(stage, SHORT_TERM_CROSS_SERVER=1, **elsewhere)
-    assert found["channel"] == "another place" and shown(stage, **elsewhere) == []
 
 
 def test_m28_a_person_who_turned_private_is_in_no_prompt(stage: Stage) -> None:

@@ -247,7 +247,7 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(stage: S
         said = [{"role": "user", "content": f"I like the {CANARY}."}]
         assert short_term.store_short_term_memory("tg/ann", path, said, "s1", **asking).stored
     assert stage.db is not None
-    assert count(stage.db, schema_recent.short_term_memories, stage.persona) == 4
+    assert count(stage.db, schema_recent.short_term_memories, stage.persona) == 2
     asking = {**stage.given, "scope": stage.scope(HERE, participant="tg/ann", server="s1")}
     assert chat_history_cache.clear_chat_history(HERE, **asking) == 1
     left = rows_of(stage.db, schema_recent.short_term_memories, stage.persona)
@@ -369,14 +369,3 @@ def test_g11_names_of_short_term_entries_are_cleaned(stage: StoryStage) -> None:
     assert short_term.store_short_term_memory("u1", "1", [{"text": "hi"}], **names, **asking).stored
     (entry,) = short_term.get_for_user("u1", **{**asking, "scope": stage.scope("tg/2", server="s1")})
     assert (entry["channel_name"], entry["messages"][0]["speaker"]) == ("Ann\ufffd", "Ann\ufffd")
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_m19_entries_of_other_servers_are_shown_to_the_same_person_alone(stage: StoryStage) -> None:
-    settings = Settings(short_term_cross_server=True)
-    there = {"db": stage.db, "settings": settings, "scope": stage.scope("dc/9", server="s1", participant="dc/ann")}
-    assert short_term.store_short_term_memory("ann", "9", [{"text": CANARY}], "s1", **there).stored
-    for who, may in (("ann", True), ("bob", False)):
-        scope = stage.scope("dc/5", server="s2", participant=f"dc/{who}")
-        seen = short_term.get_for_user("ann", **{**there, "scope": scope})
-        assert bool(seen) is may

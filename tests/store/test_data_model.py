@@ -82,7 +82,7 @@ def test_d25_each_persona_has_an_entry_of_its_own(db: Database) -> None:
         short_term.store_short_term_memory("tg/u1", "tg/c", ["hello"], persona=persona, **there, scope=Scope(persona))
     for persona in ("d25", "0"):
         found = rows_of(db, schema_recent.short_term_memories, persona)
-        assert [(one.owner_kind, one.owner_id, one.channel_id) for one in found] == [("user", "tg/u1", "tg/c")]
+        assert [(one.participant_key, one.channel_id) for one in found] == [("tg/u1", "tg/c")]
 
 
 def test_d26_affinity_is_bounded_and_each_change_is_logged(db: Database, call: dict[str, Any]) -> None:
