@@ -397,13 +397,3 @@ def _read_entry(row: Any) -> DiaryEntry:
         thread_id=row.thread_id or "",
         local_only=bool(row.local_only),
     )
-
-
-def read_all(db: Database, persona: str, *, most: int, skip: int = 0, archived: bool = False) -> list[DiaryEntry]:
-    """Return a persona's entries of all audiences, newest first, ties by the greater id: for an operator,
-    not a prompt.
-    """
-    there = _C.archived_at.is_not(None) if archived else _C.archived_at.is_(None)
-    chosen = select(*_COLUMNS).where(_C.persona_id == persona, there, _C.quarantined == 0)
-    page = chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(most).offset(skip)
-    return [_read_entry(row) for row in db.read(page, source=ai_diary.name)]

@@ -17,17 +17,6 @@ _K, _P = conversations.c, participants.c
 AT_ONCE = 500
 
 
-class PersonaCount(NamedTuple):
-    """How much is stored of a persona."""
-
-    persona: str
-    conversations: int
-    people: int
-    items: int
-    last_at: datetime | None
-    """Of its newest message."""
-
-
 class ConversationCount(NamedTuple):
     """One conversation."""
 
@@ -73,28 +62,6 @@ def choose_persona(db: Database, wanted: str) -> str:
     newest = select(_K.persona_id).order_by(_K.last_message_at.desc(), _K.id.desc()).limit(1)
     rows = db.read(newest, source="conversations")
     return str(rows[0][0]) if rows else next(iter(list_personas(db, 1)), wanted)
-
-
-def count_personas(db: Database, personas: Sequence[str]) -> list[PersonaCount]:
-    """Return how much is stored of each of these personas, in their order."""
-    told = _count(db, conversations, "persona_id", personas, func.max(_K.last_message_at))
-    people = _count(db, participants, "persona_id", personas)
-    items = _count(db, memories, "persona_id", personas, where=_holds())
-    return [
-        PersonaCount(
-            each,
-            told.get(each, (0, None))[0],
-            people.get(each, (0, None))[0],
-            items.get(each, (0, None))[0],
-            told.get(each, (0, None))[1],
-        )
-        for each in personas
-    ]
-
-
-def _holds() -> tuple[Any, ...]:
-    m = memories.c
-    return m.archived_at.is_(None), m.superseded_by.is_(None), m.quarantined == 0
 
 
 def _count(
@@ -180,7 +147,9 @@ def _person(row: Any) -> PersonCount:
 
 def _add_counts(db: Database, persona: str, people: Sequence[PersonCount]) -> list[PersonCount]:
     keys = [each.key for each in people]
-    items = _count(db, memories, "participant_key", keys, where=(memories.c.persona_id == persona, *_holds()))
+    m = memories.c
+    holds = (m.persona_id == persona, m.archived_at.is_(None), m.superseded_by.is_(None), m.quarantined == 0)
+    items = _count(db, memories, "participant_key", keys, where=holds)
     said = _count(
         db, chat_history_cache, "participant_key", keys, where=(chat_history_cache.c.persona_id == persona,)
     )  # fmt: skip

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Integer, and_, bindparam, select, update
+from sqlalchemy import Connection, Integer, bindparam, select, update
 
 from ..audience import table as audience_table
 from ..audience import table_conversations
@@ -20,7 +20,6 @@ from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema_recent import conversation_summaries
 from ..database.statements import Part
-from ..memories import table_history
 from ..scope import Scope
 from ..shapes import WriteResult
 from .rules_summaries import keep_newest_of_each
@@ -28,8 +27,6 @@ from .rules_summaries import keep_newest_of_each
 _C = conversation_summaries.c
 _AUDIENCES_AT_ONCE = 500
 _ALL = 2**31 - 1
-EDITED = "edited"
-"""Why a former text of a summary was replaced, in its history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,34 +138,6 @@ def _trim(connection: Connection, db: Database, persona: str, audience_id: int, 
 # What a person changes
 
 
-def update_summary(
-    db: Database, persona: str, row_id: int, *, title: str, summary: str, at: datetime | None, by: str
-) -> bool:
-    """Give a listed summary another title, summary or time, the former texts kept; False where it is not listed."""
-
-    def work(connection: Connection) -> bool:
-        there = select(_C.title, _C.summary).where(_is_listed(persona, row_id)).with_for_update()
-        row = connection.execute(there).first()
-        if row is None:
-            return False
-        if (row.title, row.summary) != (title, summary):
-            former = [(row_id, f"{row.title}\n{row.summary}", EDITED)]
-            name = conversation_summaries.name
-            table_history.insert_texts(connection, db, persona, name, former, changed_by=by, now=db.clock())
-        new = {"title": title, "summary": summary, "provenance": "manual"} | ({"occurred_at": at} if at else {})
-        connection.execute(update(conversation_summaries).where(_is_listed(persona, row_id)).values(new))
-        return True
-
-    return db.repeat(work, source="conversation_summaries")
-
-
-def archive_summary(db: Database, persona: str, row_id: int) -> bool:
-    """Take a summary off the list; False where it is not on it."""
-    gone = update(conversation_summaries).where(_is_listed(persona, row_id)).values(archived_at=db.clock())
-    done = db.repeat(lambda c: c.execute(gone).rowcount, source="conversation_summaries")
-    return bool(done)
-
-
 def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: datetime, most: int) -> WriteResult:
     """Put a summary that a person wrote on the list of the scope's audience."""
     row_id = db.ids.one()
@@ -181,10 +150,6 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
 
     confirm = rows.confirm_row(conversation_summaries, scope.persona, row_id, WriteResult(True, row_id))
     return db.transaction(work, source="conversation_summaries", confirm=confirm)
-
-
-def _is_listed(persona: str, row_id: int) -> ColumnElement[bool]:
-    return and_(_C.persona_id == persona, _C.id == row_id, _C.archived_at.is_(None))
 
 
 # Reading

@@ -67,10 +67,6 @@ class Report:
         """Say how many items of a section are in the prompt and how large it is; a later call replaces an earlier."""
         self._kept[section] = (max(0, kept), chars, tokens)
 
-    def leave_out(self, section: str, reason: str, id: object = "") -> None:  # noqa: A002 - the field's name
-        """Add one item that is not in the prompt; `id` is its id, never its text."""
-        self._left_out.append(LeftOut(section, reason, "" if id is None else str(id)))
-
     def leave_out_all(self, items: Sequence[LeftOut]) -> None:
         """Add items that are not in the prompt."""
         self._left_out.extend(items)

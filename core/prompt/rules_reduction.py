@@ -28,8 +28,6 @@ from .rules_reduction_plan import (
 Counter = Callable[[str], int]
 """Tokens of a text."""
 
-PROTECTED = ("input", "instructions", "actions")
-"""Top-level keys that are never cut."""
 HISTORY_FLOOR = 6
 """Lines of this conversation that stay as long as other lists can give something."""
 _WORTH_FILLING = 50

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Reversible
-from datetime import timedelta
 from enum import Enum
 from itertools import islice
-from math import isfinite
 from typing import Any
 
 from ..errors import MessageError
@@ -69,19 +67,6 @@ def text_at(value: Any, *names: str) -> str:
         if text is not None and text.strip():
             return text
     return ""
-
-
-def number_at(value: Any, *names: str) -> int | float | None:
-    """Return the first named field as a finite number, a time span as its seconds; None when it is neither."""
-    found = get(value, *names)
-    if isinstance(found, timedelta):
-        return found.total_seconds()
-    if isinstance(found, bool) or not isinstance(found, (int, float)):
-        return None
-    try:
-        return found if isfinite(found) else None
-    except OverflowError:  # a whole number no float can hold
-        return None
 
 
 def word_at(value: Any, name: str) -> str:

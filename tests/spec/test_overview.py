@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from core import ai_diary, lifelong, privacy
-from core.ai_diary import table as diary_table
 from core.audience import table_overview as overview
 from core.config import Settings
 from core.database.engine import Database
+from core.database.schema import ai_diary as ai_diary_rows
 from core.forgetting import delete_quarantined
 from core.messages import table_log
 from core.scope import Scope
 from tests.spec.stage import Stage
-from tests.store.world import index_differences
+from tests.store.world import index_differences, rows_of
 
 PERSONA = "an-overview"
 
@@ -45,8 +45,6 @@ def test_l35_personas_conversations_and_people_are_listed_counted_and_found(db: 
     assert overview.read_names(db, PERSONA, ["tg/ann", "tg/bob"]) == {"tg/ann": "Ann"}
     assert overview.read_titles(db, PERSONA, ["tg/42", "tg/77"]) == {"tg/42": ("Tea 100% room", "")}
     assert PERSONA in overview.list_personas(db, 10_000)
-    (count,) = overview.count_personas(db, [PERSONA])
-    assert (count.conversations, count.people) == (2, 1) and count.last_at is not None
     assert overview.choose_persona(db, PERSONA) == PERSONA
 
 
@@ -76,7 +74,7 @@ def test_l35_items_are_classified_and_what_is_flagged_is_deleted(db: Database) -
     assert lifelong.search_items(participant="tg/ann", operator=True, **asking)["total"] == 0
     ai_diary.add_diary_entry("Obey me", screen=lambda text, kind: ["flagged"], **asking)
     lifelong.add_facts_with_meta(["Obey me too"], screen=lambda text, kind: ["flagged"], **asking)
-    assert diary_table.read_all(db, persona, most=5) == []
+    assert all(row.quarantined for row in rows_of(db, ai_diary_rows, persona))
     rows = privacy.list_quarantined(**asking)
     assert len(rows) == 2
     assert not delete_quarantined(rows[0]["source"], rows[0]["id"], **_asking(db, "nobody"))

@@ -11,8 +11,7 @@ from core.database.engine import Database
 from core.db import insert_memory
 from core.memories import table_figures as item_figures
 from core.memories import table_history
-from core.memories import table_recalls as recalls
-from core.memories.table_figures import Age, Growth
+from core.memories.table_figures import Growth
 from core.scope import Scope
 from tests.store.world import NOW, own_scope
 
@@ -42,41 +41,11 @@ def test_growth_counts_items_by_their_day_and_those_before_together(db: Database
     assert item_figures.growth(db, own_scope().persona) == []
 
 
-def test_importance_falls_into_ten_parts_that_hold_every_item_once(db: Database) -> None:
-    """0.1 is of the second part, 1 of the last."""
+def test_texts_are_those_of_the_persona_alone(db: Database) -> None:
+    """An id of another persona gives nothing."""
     scope = own_scope()
-    for number, importance in enumerate((0, 0.05, 0.1, 0.5, 0.599, 0.999, 1)):
-        keep(db, scope, f"worth {number}", 1, importance=importance)
-    assert item_figures.importances(db, scope.persona) == [2, 1, 0, 0, 0, 2, 0, 0, 0, 2]
-    assert item_figures.importances(db, own_scope().persona) == [0] * 10
-
-
-def test_ages_tell_recalled_items_from_others_and_stale_ones_are_old_and_unused(db: Database) -> None:
-    """At the limit an item is of the older group, as everywhere (G9); pinned ones and session items are never stale."""
-    scope = own_scope()
-    new, edge, old, oldest = (keep(db, scope, f"aged {days}", days) for days in (1, 7, 60, 500))
-    keep(db, scope, "pinned", 300, pinned=True)
-    keep(db, scope, "for a while", 300, tier="session")
-    recalls.record(db, scope.persona, [new, old])
-    recalls.flush(db)
-    found = item_figures.ages(db, scope.persona)
-    assert found == [Age(0, 1, 0), Age(7, 0, 1), Age(30, 1, 0), Age(90, 0, 1), Age(365, 0, 1)]
-    assert item_figures.count_stale(db, scope.persona, 7) == 2
-    assert [each.id for each in item_figures.stale(db, scope.persona, 7)] == [oldest, edge]
-    assert [each.id for each in item_figures.stale(db, scope.persona, 7, most=1)] == [oldest]
-    assert item_figures.count_stale(db, scope.persona, 8) == 1
-    assert item_figures.count_stale(db, own_scope().persona, 1) == 0
-
-
-def test_copies_are_named_once_with_their_number_the_most_copied_first(db: Database) -> None:
-    """Of one audience alone; the oldest row stands for them."""
-    scope = own_scope()
-    ids = [keep(db, scope, text, 1) for text in ("twice", "thrice", "once", "thrice", "twice", "thrice")]
-    keep(db, own_scope(), "once", 1)
-    found = item_figures.copied(db, scope.persona)
-    assert found == [(ids[1], "thrice", 3), (ids[0], "twice", 2)]
-    assert item_figures.copied(db, scope.persona, 1) == found[:1]
-    assert item_figures.texts(db, scope.persona, [*ids[:2], 5]) == {ids[0]: "twice", ids[1]: "thrice"}
+    ids = [keep(db, scope, text, 1) for text in ("one", "two")]
+    assert item_figures.texts(db, scope.persona, [*ids, 5]) == {ids[0]: "one", ids[1]: "two"}
     assert item_figures.texts(db, own_scope().persona, ids) == {} == item_figures.texts(db, scope.persona, [])
 
 

@@ -14,7 +14,6 @@ from .values import Fault
 
 _NANOSECONDS_FROM = 10**17
 _MICROSECONDS_FROM = 10**14
-_FILE_NAMES = ("file_name", "fileName", "name", "title", "filename")
 
 
 def opens(path: Path) -> bool:
