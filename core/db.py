@@ -14,7 +14,6 @@ from .calls.defaults import configure, default_database
 from .config import Settings
 from .database.engine import Database
 from .errors import MessageError
-from .index import repair as search_repair
 from .index.entries import Progress
 from .memories import new_item as memory_input
 from .memories import rules_retention as retention
@@ -186,7 +185,7 @@ _MORE: tuple[str, ...] = ("response_text", "tier", "kind", "provenance", "import
 _MORE += ("quarantined", "source_message_ids", "expires_at", "metadata")
 
 
-def check_server(db: Database | None = None, *, progress: Progress | None = None) -> list[Finding]:
+def check_server(db: Database | None = None) -> list[Finding]:
     """Return what is wrong with the database or worth knowing, each with the remedy; nothing is changed.
 
     It looks at the server, rights, tables, values that cannot be read, the search index, rows that belong to nobody and
@@ -194,7 +193,6 @@ def check_server(db: Database | None = None, *, progress: Progress | None = None
 
     Args:
         db: None is the database of the connection string, as it is.
-        progress: called with what is being read, how many rows are done, and 0.
 
     Returns:
         Errors first, then warnings, then notes.
@@ -207,7 +205,7 @@ def check_server(db: Database | None = None, *, progress: Progress | None = None
     >>> check_server(open_database("sqlite://"))
     []
     """
-    return check.check_server(_bare(db), progress=progress)
+    return check.check_server(_bare(db))
 
 
 def migrate(db: Database | None = None) -> Migrated:
@@ -240,30 +238,29 @@ def reindex(
 ) -> int:
     """Build the search index of rows that are not indexed yet, then put right what differs from the rows.
 
-    Rows that others inserted by SQL get their place first. Writers go on meanwhile; searches use the plain predicates
-    for a source until it is complete. Interrupted, it goes on where it stopped.
+    Rows that others inserted by SQL are taken in first, and texts that others changed by SQL are found by what they
+    say now. Writers go on meanwhile; only who changes or deletes a row of the audience being built waits.
 
     Args:
         db: None is the database of the process.
         progress: called with what is being done, how many are done and how many there are.
 
     Returns:
-        How many rows were indexed and places mended; 0 where the index was in order.
+        How many rows were indexed.
 
     Raises:
-        StoreError: the database cannot be reached; what was indexed stays.
+        StoreError: the database cannot be reached; audiences that were built stay.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import reindex
     >>> reindex(open_database("sqlite://"))
     0
     """
+    from .index import rebuild  # noqa: PLC0415 - loads numpy
+
     handle = defaults.handle(db)
-    taken = inserted_rows.take_in_all(handle, progress)
-    done = search_repair.backfill(handle, progress)
-    if done:
-        pack_index(handle, progress=progress)
-    return taken + done + search_repair.mend(handle, list(search_repair.differences(handle, progress)))
+    inserted_rows.take_in_all(handle, progress)
+    return rebuild.rebuild_all(handle, progress)
 
 
 def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
@@ -277,8 +274,7 @@ def pack_index(db: Database | None = None, *, progress: Progress | None = None) 
 
     Args:
         db: None is the database of the process.
-        progress: called with `rows`, how many are packed and how many wait; then with `postings`, how many of those
-            these rows had of their own are deleted, and about how many there are.
+        progress: called with `rows`, how many are packed and how many wait.
 
     Returns:
         How many rows were packed or moved to a larger segment; 0 where nothing was due.

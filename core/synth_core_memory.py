@@ -136,7 +136,7 @@ def explain_search(
         query = searching.prepare(**arguments, settings=call.settings)
     with call.db.one_call():  # three reads on one connection, asked once whether it still stands
         viewer = look_around(call, query.request).viewer
-        search = searching.resolve(query, viewer, call.settings, embedder)
+        search = searching.resolve(query, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)
         if not result.chosen:
             _raise_if_unread(result, call.db)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, literal, select, union_all
+from sqlalchemy import Connection, delete, func, literal, select, union_all
 
 from core.database.engine import Database
-from core.database.schema import search_progress
-from core.database.sources import ALL
 from core.errors import CoreError
 from core.upkeep import ddl
 from core.upkeep import inspection as inspecting
@@ -78,7 +76,6 @@ def _emptied(db: Database) -> bool:
         for table in tables:
             if rows[table.name]:
                 connection.execute(delete(table))
-        connection.execute(insert(search_progress), [{"source": source.number, "ready": 1} for source in ALL])
 
     db.transaction(work, source="tests")
     return migrating.list_pending(db) == []

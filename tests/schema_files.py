@@ -17,7 +17,6 @@ from sqlalchemy.types import BigInteger, Integer, LargeBinary
 
 from core.base import resources
 from core.database.dialects import Key, StoredText, Time
-from core.database.sources import ALL
 from core.upkeep import ddl, inspection, migration
 
 HEADERS = {
@@ -120,12 +119,8 @@ def table_script(table: Table, family: str) -> str:
 def build_script(family: str) -> str:
     """Return the whole file for a family."""
     ignore = "INSERT OR IGNORE" if family == "sqlite" else "INSERT IGNORE"
-    rows = ", ".join(f"({source.number}, 1)" for source in ALL)
     parts = [f"-- The database as it is today: {HEADERS[family]}\n-- Written by `make docs`."]
     parts += [table_script(table, family) for table in ddl.list_tables().values()]
-    parts.append(
-        f"-- nothing is there, so everything is indexed\n{ignore} INTO search_progress (source, ready) VALUES {rows};"
-    )
     parts.append(f"{ignore} INTO schema_version (version_num) VALUES ('{migration.list_revisions()[-1]}');")
     return "\n\n".join(parts) + "\n"
 

@@ -89,7 +89,14 @@ def insert_entry(
         )
         if not kept.quarantined:
             one = index_entries.entry(
-                AI_DIARY.number, row_id, place.audience_id, kept.at, folded, kept.context_tags, local
+                AI_DIARY.number,
+                row_id,
+                place.audience_id,
+                kept.at,
+                folded,
+                kept.context_tags,
+                local,
+                index_entries.place_of(AI_DIARY.number, None),
             )
             index_table.add(connection, db.family, [one])
         tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))

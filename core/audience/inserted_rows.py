@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, func, null, select, union_all
+from sqlalchemy import Connection, Integer, bindparam, func, null, select, union_all
 
 from ..database import sources
 from ..database.bulk import chunks
@@ -77,21 +77,16 @@ def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, c
     rows = [dict(row._mapping) for row in connection.execute(_inserted(source, db.family), values)]
     if not rows:
         return 0
-    waiting = index_entries.unindexed(connection, source.number)
     places = _places(connection, db, persona, [_conversation_of(source, row) for row in rows])
-    entries, uses = [], Counter[str]()
+    uses = Counter[str]()
     for row in rows:
-        audience, local = places[_conversation_of(source, row)]
+        audience, _ = places[_conversation_of(source, row)]
         audience = row["audience_id"] or audience
         made = _complete(db, source, row) | {"audience_id": audience, "indexed": 1}
         connection.execute(change_row(source, tuple(sorted(made))), {"whose": persona, "which": row["id"], **made})
         found = made.get(source.tags.name, []) if source.tags is not None else []
         uses.update(found)
-        if row["findable"] and index_entries.is_indexed(waiting, row["id"]):
-            at, is_local = made["timestamp"], int(row["is_local"] or local)
-            entries.append(
-                index_entries.entry(source.number, row["id"], audience, at, made["text_folded"], found, is_local)
-            )
+    entries = index_entries.read_entries(connection, source, [row["id"] for row in rows])
     search_index.add(connection, db.family, entries)
     tags.raise_uses(connection, db, persona, uses)
     return len(rows)
@@ -119,8 +114,6 @@ def _inserted(source: SourceTable, family: str) -> Any:
         *texts,
         *beside,
         (null() if source.tags is None else source.tags).label("found_tags"),
-        (c.local_only if "local_only" in c else null()).label("is_local"),
-        case((source.visible, 1), else_=0).label("findable"),
     ).where(c.persona_id == bindparam("persona", type_=Key(64)), c.indexed == 0)
     found = found.order_by(c.id).limit(bindparam("most", type_=Integer()))
     return found if family == "sqlite" else found.with_for_update()

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
-from ..text.words import Fragment
 from .rules import AudienceKey
 
 
@@ -24,18 +23,6 @@ class ConversationFacts:
     local_only: bool
     direct_person: str | None
     is_separate: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WordCount:
-    """How often a known word stands in the rows of an audience and source."""
-
-    fragment: int
-    """Index of the fragment asked for; -1 for whole words asked by `whole_words`."""
-    audience_id: int
-    term: str
-    source: int
-    docs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +42,8 @@ class Viewer:
     """Stored conversations asked about: the scope's own, its parent, those of live messages."""
     docs: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """(audience, source) to (rows, words)."""
-    ready: Mapping[int, bool] = field(default_factory=dict)
-    """Source to whether its index is complete; one that is missing has none."""
-    waiting: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Source to the ids `(above, up to)` of the rows that are not in its index yet."""
     unindexed: int = 0
     """Rows of the persona that other programs inserted and that are not indexed yet."""
-    counts: tuple[WordCount, ...] = ()
-    fragments: tuple[Fragment, ...] = ()
-    """The fragments `counts` refer to by index."""
-    cut_fragments: frozenset[int] = frozenset()
-    """Indexes of fragments that stand in more known words than were taken."""
 
     @property
     def sees_local_only(self) -> bool:
@@ -83,12 +61,6 @@ class Request:
 
     live_keys: tuple[str, ...] = ()
     """Conversation keys of the host's live messages, at most LIVE_KEYS are looked up."""
-    fragments: tuple[Fragment, ...] = ()
-    """Pieces of keywords, resolved to known words and their counts."""
-    whole_words: tuple[str, ...] = ()
-    """Words counted as they are, for messages with more words than are looked for."""
-    tags: tuple[str, ...] = ()
-    """Tags counted as they are."""
     vocabulary_version: int | None = None
     """Version of the tag vocabulary the caller holds; the vocabulary comes along when the stored one differs."""
     want_config: bool = False

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import (
     Integer,
+    String,
     and_,
     bindparam,
-    case,
     cast,
     column,
     func,
@@ -20,7 +20,6 @@ from sqlalchemy import (
     or_,
     select,
     table,
-    true,
     type_coerce,
     union,
 )
@@ -33,38 +32,28 @@ from ..database.schema import (
     conversations,
     counters,
     participants,
-    search_count,
-    search_progress,
     search_stats,
-    search_vocab,
     tag_aliases,
     tag_links,
     tags,
 )
 from ..database.sources import BY_NUMBER
 from ..database.statements import Part
-from ..index.lookups import WORD
-from ..index.postings import as_text
 
 (
     CONVERSATION,
     PARTICIPANT,
     AUDIENCE,
-    PROGRESS,
     VERSION,
     A_TAG,
     ALIAS,
     LINK,
     CONFIG,
-    COUNT,
-    CUT,
     RECENT,
     INSERTED,
-) = range(13)
+) = range(10)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
-_KNOWN: Any = table("known", column("at"), column("taken"), column("kind"), column("term", Key(255)))
-_WORDS: Any = table("words", column("at"), column("taken"), column("kind"), column("term", Key(255)), column("nth"))
 
 
 def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
@@ -82,6 +71,11 @@ def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = No
 def _raw(found: Any) -> Any:
     """A key column without its type, so that a union mixes it with others; the reader decodes."""
     return type_coerce(found, NullType())
+
+
+def _as_text(moment: Any, family: str) -> Any:
+    """Return a time as text, which fits a column of keys."""
+    return cast(moment, String(32)) if family == "mysql" else type_coerce(moment, NullType())
 
 
 def _many(name: str, length: int) -> Any:
@@ -142,7 +136,7 @@ def seen(all_of_server: bool, family: str) -> Part:
 
 @lru_cache(maxsize=4)
 def always(bare: bool, family: str) -> tuple[Part, ...]:
-    """Return what every look brings: conversations, the participant, audiences with their rows, what is indexed."""
+    """Return what every look brings: conversations, the participant, audiences with their rows."""
     c, p, s = conversations.c, participants.c, search_stats.c
     facts = _row(
         CONVERSATION,
@@ -160,9 +154,6 @@ def always(bare: bool, family: str) -> tuple[Part, ...]:
         select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
         audience,
     ]
-    if not bare:
-        progress = [search_progress.c[name] for name in ("source", "ready", "next_id", "until_id")]
-        made.append(select(*_row(PROGRESS, n=progress)))
     return tuple(Part(each, family) for each in made)
 
 
@@ -233,83 +224,9 @@ def recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
 
 def _newest_of(which: Any, family: str) -> Any:
     c = conversations.c
-    keys = [_raw(c.conversation_key), as_text(c.last_message_at, family)]
+    keys = [_raw(c.conversation_key), _as_text(c.last_message_at, family)]
     found = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
     found = found.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
     # As the index has them, the id last: in any other order servers read and sort all conversations of the audience.
     newest = found.order_by(c.last_message_at.desc(), c.id.desc())
     return newest.limit(bindparam("recent", type_=Integer()))
-
-
-ALL_OF_THEM = 2**31 - 1
-"""Number of known words that are counted of what is no range."""
-_EVERY: Any = literal_column(str(ALL_OF_THEM))
-
-
-@lru_cache(maxsize=2)
-def wanted_key(family: str) -> Part:
-    """Return one branch of the CTE `known`: a tag, or the mark of rows with unlisted words, to be counted."""
-    number, kind = bindparam("at", type_=Integer()), bindparam("kind", type_=Integer())
-    term = bindparam("term", type_=Key(255))
-    return Part(select(number.label("at"), _EVERY.label("taken"), kind.label("kind"), term.label("term")), family)
-
-
-def _known_word(at: Any, taken: Any) -> Any:
-    return select(at.label("at"), taken.label("taken"), literal_column(str(WORD)).label("kind"), search_vocab.c.term)
-
-
-@lru_cache(maxsize=2)
-def exact_words(family: str) -> Part:
-    """Return the branch of the CTE `known` for words that are counted as they are (`exact`)."""
-    v = search_vocab.c
-    found = _known_word(literal_column("-1"), _EVERY)
-    return Part(found.where(v.head == 1, v.part.in_(_many("exact", 160)), v.term == v.part), family)
-
-
-def _said_here() -> Any:
-    """Return 1 where two rows of the conversation's own audience have a word that begins with `word`, else NULL."""
-    n, a, c = search_count.c, audiences.c, conversations.c
-    own = select(c.audience_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
-    public = select(a.audience_id).where(
-        a.persona_id == _P, a.kind == literal("server", Key(12)), a.server_id == _SERVER, a.ref == literal("", Key(512))
-    )
-    said: Any = select(literal_column("1")).where(
-        n.audience_id == func.coalesce(own, public.scalar_subquery()),
-        n.kind == WORD,
-        n.term >= bindparam("word", type_=Key(170)),
-        n.term < bindparam("word_end", type_=Key(170)),
-        n.docs > 1,
-    )
-    return said.limit(1).scalar_subquery()
-
-
-@lru_cache(maxsize=4)
-def known_words(family: str, near: bool = False) -> Part:
-    """Return one branch of the CTE `known`: known words with an ending (`head` 0) or beginning in a range of texts."""
-    v = search_vocab.c
-    low, high = bindparam("low", type_=Key(170)), bindparam("high", type_=Key(170))
-    found = _known_word(bindparam("at", type_=Integer()), bindparam("taken", type_=Integer()))
-    found = found.where(v.head == bindparam("head", type_=Integer()), v.part >= low, v.part < high)
-    if near:
-        found = found.where(_said_here().is_(None))
-    return Part(found.order_by(v.part, v.term).limit(bindparam("most", type_=Integer())), family)
-
-
-@lru_cache(maxsize=2)
-def words(family: str) -> Part:
-    """Return the CTE `words`: those of the CTE `known`, numbered within each range."""
-    c = _KNOWN.c
-    number = func.row_number().over(partition_by=c.at, order_by=c.term)
-    return Part(select(c.at, c.taken, c.kind, c.term, number.label("nth")), family)
-
-
-@lru_cache(maxsize=2)
-def counted(family: str) -> Part:
-    """Return what brings how often the words and keys of the CTE `words` stand in the audiences."""
-    n, w = search_count.c, _WORDS.c
-    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == w.kind, n.term == w.term, w.nth <= w.taken)
-    _, *columns = _row(COUNT, n=[w.at, n.audience_id, n.source, n.docs], k=[_raw(n.term)])
-    part = case((n.term.is_(None), literal_column(str(CUT))), else_=literal_column(str(COUNT))).label("part")
-    made = select(part, *columns).select_from(_WORDS.join(_SEEN, true()).outerjoin(search_count, joined))
-    made = made.where(or_(n.term.is_not(None), w.nth > w.taken))
-    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

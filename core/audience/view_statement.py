@@ -11,10 +11,9 @@ from ..database import statements
 from ..database.engine import Database
 from ..database.stored_values import from_key
 from ..errors import StoreError, StoreReadError
-from ..index.lookups import NO_MATCH, TAG, TERM_BYTES, UNLISTED, WORD
+from ..index.lookups import NO_MATCH
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
-from ..text.words import Fragment
 from . import inserted_rows
 from . import view_parts as look_parts
 from .rules import (
@@ -27,19 +26,9 @@ from .rules import (
     plain_key,
     seen_audiences,
 )
-from .view import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
+from .view import ConversationFacts, Recent, Request, Seen, Viewer
 
 LIVE_KEYS = 400
-HEADS, INNER = 160, 64
-"""Most known words taken for one piece: those that begin with it, those that hold it further in. One more is asked for,
-so that a cut is noticed."""
-MOST_KNOWN = 2400
-"""Most known words taken for all pieces together, each of which is looked up in every audience; of many pieces fewer
-are taken for each, LEAST_KNOWN or more."""
-LEAST_KNOWN = 8
-LAST_CHAR = "\U0010ffff"
-FILLED_TO = 4
-"""On SQLite the look-ups of each kind are a multiple of this."""
 
 _UNREADABLE = frozenset({1142, 1143, 1146})
 """A table is missing, or may not be read."""
@@ -89,10 +78,6 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
     has_threads = bool(scope.conversation) and parent is None
     room = plain_key(scope.conversation or "")
     keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
-    exact = {f.text for f in request.fragments if not f.unless and (f.closed or not f.at_end)}
-    exact |= set(request.whole_words)
-    asked = sum(HEADS * f.at_end + INNER * f.at_start for f in request.fragments)
-    share = min(1.0, MOST_KNOWN / max(asked, 1))
     return {
         "persona": scope.persona,
         "conversation": scope.conversation or "",
@@ -102,78 +87,21 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
         "participant": scope.participant or "",
         "server": scope.server,
         "keys": list(dict.fromkeys(keys)) or [""],
-        "exact": sorted(w for w in exact if len(w.encode("utf-8", "replace")) <= TERM_BYTES),
-        "tags": list(request.tags),
         "version": request.vocabulary_version,
         "recent": request.recent,
-        "heads": max(LEAST_KNOWN, int(HEADS * share)),
-        "inner": max(LEAST_KNOWN, int(INNER * share)),
     }
 
 
 def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: bool, into: list[Any]) -> str:
     """Return the statement for what is asked, and append its values to `into`."""
     seen = look_parts.seen(wide, family).text(shared, into)
-    ranges, tags = _ranges(request.fragments, shared), list(request.tags)
-    if family == "sqlite":
-        near = [r for r in ranges if r["word"]]
-        ranges = [
-            *_filled([r for r in ranges if not r["word"]], _NOTHING),
-            *_filled(near, {**_NOTHING, "word": "\x02"}),
-        ]
-        tags = _filled(tags, NO_MATCH)
-    known = [look_parts.known_words(family, bool(r["word"])).text({**shared, **r}, into) for r in ranges]
-    known += [look_parts.exact_words(family).text(shared, into)] if shared["exact"] else []
-    keys = [{"at": -1 - TAG, "kind": TAG, "term": tag} for tag in tags]
-    keys += [{"at": -1 - WORD, "kind": WORD, "term": UNLISTED}] if known else []
-    known += [look_parts.wanted_key(family).text(key, into) for key in keys]
     parts = [*look_parts.always(request.bare, family)]
     parts += [look_parts.inserted(request.inserted_into, family)] if request.inserted_into and not request.bare else []
     parts += look_parts.vocabulary(family) if request.vocabulary_version is not None else ()
     parts += [look_parts.settings(family)] if request.want_config else []
-    parts += [look_parts.counted(family)] if known else []
     parts += look_parts.recent(wide, family) if request.recent else ()
-    named = f"seen AS ({seen})"
-    if known:
-        named += f", known AS ({statements.union(known, family)}), words AS ({look_parts.words(family).text({}, into)})"
     branches = [part.text(shared, into) for part in parts]
-    return f"WITH {named} {statements.union(branches, family)}"
-
-
-_NOTHING = {
-    "head": 1,
-    "at": -9,
-    "low": NO_MATCH,
-    "high": NO_MATCH,
-    "taken": 0,
-    "most": 1,
-    "word": "",
-    "word_end": NO_MATCH,
-}
-"""A range in which no word lies."""
-
-
-def _filled(items: Sequence[T], nothing: T) -> list[T]:
-    """Return the items, and as many of what finds nothing that few different statements come about."""
-    return [*items, *[nothing] * (-len(items) % FILLED_TO)]
-
-
-def _ranges(fragments: Sequence[Fragment], shared: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return for each open piece the ranges of known words, or of their endings, that may hold it."""
-    made = []
-    for at, f in enumerate(fragments):
-        near = {"word": f.unless, "word_end": f.unless + LAST_CHAR}
-        # Of words that may be meant by a slip it does not matter whether there are more of them.
-        every = {"taken": look_parts.ALL_OF_THEM} if f.unless else {}
-        if f.at_end:
-            taken, high = shared["heads"], f.text + LAST_CHAR
-            begins = {"head": 1, "at": 2 * at, "low": f.text, "high": high, "taken": taken, "most": taken + 1}
-            made.append({**begins, **near, **every})
-        if f.at_start:
-            taken, high = shared["inner"], f.text + (LAST_CHAR if f.at_end else "\x00")
-            ends = {"head": 0, "at": 2 * at + 1, "low": f.text, "high": high, "taken": taken, "most": taken + 1}
-            made.append({**ends, **near, **every})
-    return made
+    return f"WITH seen AS ({seen}) {statements.union(branches, family)}"
 
 
 def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, closed: bool) -> Seen:
@@ -194,11 +122,8 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     else:
         wide = {i for key, i in audience_ids.items() if key.kind == "persona" or key.server == server}
         ids = sorted(wide | {audience_ids[key] for key in seen if key in audience_ids})
-    counted = by_part.get(look_parts.COUNT, ())
-    counts = [WordCount(r[1] if r[1] < 0 else r[1] // 2, r[2], from_key(r[5]), r[3], r[4]) for r in counted]
     visible = set(ids)
     stats = [r for r in audiences if r[2] is not None and r[1] in visible]
-    progress = by_part.get(look_parts.PROGRESS, ())
     viewer = Viewer(
         scope=scope,
         destination=destination,
@@ -208,11 +133,6 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         audiences=tuple(dict.fromkeys(ids)),
         conversations=facts,
         docs={(r[1], r[2]): (int(r[3]), int(r[4])) for r in stats},
-        ready={r[1]: bool(r[2]) for r in progress},
-        waiting={r[1]: (r[3], r[4]) for r in progress if not r[2]},
-        counts=tuple(c for c in counts if c.audience_id in visible),
-        fragments=request.fragments,
-        cut_fragments=frozenset(r[1] // 2 for r in by_part.get(look_parts.CUT, ())),
     )
     version = next((int(r[1]) for r in by_part.get(look_parts.VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version

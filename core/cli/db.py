@@ -70,8 +70,7 @@ def check(run: Run) -> None:
 
     db = run.open_bare()
     try:
-        with output.bar() as bar:
-            findings = door.check_server(db, progress=bar)
+        findings = door.check_server(db)
     except StoreError as error:
         if LOOK not in str(error):
             raise
@@ -112,16 +111,15 @@ def stats(run: Run) -> None:
 
 
 def reindex(run: Run) -> None:
-    """Complete and mend the search index.
+    """Build the search index anew from the rows.
 
-    Others may write meanwhile; interrupted, it goes on where it was when it is run again.
+    Others may write meanwhile. What was changed by SQL is found by what it says now.
     """
     from .. import db as door
 
     with output.bar() as bar:
         done = door.reindex(run.db, progress=bar)
-    said = f"{done} rows were indexed or mended." if done else "The search index is complete; nothing was changed."
-    run.answer({"done": done}, said)
+    run.answer({"done": done}, f"{done} rows were indexed.")
 
 
 def pack(run: Run) -> None:

@@ -256,8 +256,10 @@ def _changed_at(path: Path) -> datetime:
 
 
 def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
-    shown = str(settings.memory_folder_name if folder is None else folder)
-    if not shown.strip() or "\0" in shown or shown != clean(shown):
+    if folder is None:
+        folder = settings.memory_folder_name
+    shown = str(folder)
+    if not isinstance(folder, (str, Path)) or not shown.strip() or "\0" in shown or shown != clean(shown):
         raise MessageError(f"folder is {shown[:60]!r}. It must be the path of a folder.", fields=("folder",))
     return Path(shown)
 

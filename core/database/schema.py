@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
-from .dialects import COUNT16, HASH, ID, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
+from .dialects import HASH, ID, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
 from .schema_base import checks, flag, json_text, key, persona, table
 
 audiences: Table = table(
@@ -242,56 +242,27 @@ tag_links: Table = table(
     clustered=True,
 )
 
-search_tag: Table = table(
-    "search_tag",
-    Column("audience_id", ID, nullable=False),
-    key("tag", 255),
-    Column("source", SMALL, nullable=False),
-    Column("at_us", ID, nullable=False),
-    Column("row_id", ID, nullable=False),
-    flag("local_only"),
-    # newest rows with a tag
-    PrimaryKeyConstraint("audience_id", "tag", "source", "at_us", "row_id"),
-    clustered=True,
-)
-
-search_term: Table = table(
-    "search_term",
-    Column("audience_id", ID, nullable=False),
-    key("term", 160),
-    Column("source", SMALL, nullable=False),
-    Column("at_us", ID, nullable=False),
-    Column("row_id", ID, nullable=False),
-    Column("tf", COUNT16, nullable=False),
-    Column("words", COUNT16, nullable=False),
-    flag("local_only"),
-    # newest rows with a word or pair
-    PrimaryKeyConstraint("audience_id", "term", "source", "at_us", "row_id"),
-    clustered=True,
-)
-
 search_fresh: Table = table(
     "search_fresh",
     Column("audience_id", ID, nullable=False),
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
-    Column("at_us", ID, nullable=False),
-    Column("words", COUNT16, nullable=False),
-    flag("local_only"),
-    # rows of an audience whose postings stand in search_term and search_tag, until they are packed
+    # tells two contents of one row apart
+    Column("digest", ID, nullable=False),
+    Column("content", PACKED, nullable=False),
+    # rows of an audience that are not packed yet: what ranks a row, with its words and tags
     PrimaryKeyConstraint("audience_id", "source", "row_id"),
-    clustered=True,
 )
 
 search_segment: Table = table(
     "search_segment",
     Column("audience_id", ID, nullable=False),
-    # row 0 of an audience has no rows: it counts the segments made, and is locked while they change; its stamp is 0,
-    # or the highest id of packed rows that still have postings in search_term and search_tag
+    # row 0 of an audience has no rows: its docs count the segments made, and it is locked while they change
     Column("segment_id", ID, nullable=False),
     Column("stamp", ID, nullable=False),
     Column("docs", Integer, nullable=False),
     Column("head", PACKED, nullable=False),
+    Column("terms", PACKED, nullable=False),
     # packed rows of an audience
     PrimaryKeyConstraint("audience_id", "segment_id"),
 )
@@ -320,18 +291,6 @@ search_gone: Table = table(
     clustered=True,
 )
 
-search_count: Table = table(
-    "search_count",
-    Column("audience_id", ID, nullable=False),
-    Column("kind", SMALL, nullable=False),
-    key("term", 255),
-    Column("source", SMALL, nullable=False),
-    Column("docs", Integer, nullable=False),
-    # in how many rows of an audience a word (kind 0) or tag (kind 1) stands
-    PrimaryKeyConstraint("audience_id", "kind", "term", "source"),
-    clustered=True,
-)
-
 search_stats: Table = table(
     "search_stats",
     Column("audience_id", ID, nullable=False),
@@ -340,27 +299,6 @@ search_stats: Table = table(
     Column("words", ID, nullable=False),
     PrimaryKeyConstraint("audience_id", "source"),
     clustered=True,
-)
-
-search_vocab: Table = table(
-    "search_vocab",
-    Column("head", SMALL, nullable=False),
-    key("part", 160),
-    key("term", 160),
-    # words that begin with a text (head 1: part is the word), words that hold it further in (head 0: part is an ending)
-    PrimaryKeyConstraint("head", "part", "term"),
-    clustered=True,
-)
-
-search_progress: Table = table(
-    "search_progress",
-    Column("source", SMALL, nullable=False, autoincrement=False),
-    flag("ready"),
-    # rows up to next_id are indexed, those from there to until_id not yet, those above as they are written
-    Column("next_id", ID, nullable=False, server_default=text("0")),
-    Column("until_id", ID, nullable=False, server_default=text("0")),
-    Column("updated_at", Time(), nullable=True),
-    PrimaryKeyConstraint("source"),
 )
 
 memory_recalls: Table = table(

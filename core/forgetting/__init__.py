@@ -29,7 +29,7 @@ from ..search.reading import found_rows
 from ..shapes import Source
 from ..tags import rules_index
 from ..text import stems
-from . import table, table_words
+from . import table
 from .table import Done, Target
 
 __all__ = ["Forgotten", "delete_quarantined", "forget"]
@@ -195,15 +195,12 @@ def _delete_rows(call: Call, target: Target) -> Done:
         forgotten_late.note(db, persona, cutoff, conversations=[str(target.key)])
     done = table.forget_target(db, persona, target)
     forgotten_late.note(db, persona, cutoff, people=done.people, conversations=done.conversations)
-    words = set(done.words)
     for _ in range(LOOKS if target.kind in ("participant", "conversation") else 0):
         more = table.forget_late(db, persona, target, done.people, cutoff)
         if more is None:
             break
         counts = {name: count + more.counts.get(name, 0) for name, count in done.counts.items()}
         done = done._replace(counts=counts, operations=done.operations + more.operations)
-        words |= set(more.words)
-    table_words.teach_again(db, words)
     return done
 
 

@@ -16,7 +16,7 @@ from ..memories import instructions, table_instructions, table_recalls
 from ..messages import table_changes, table_story_rows
 from ..shapes import WriteResult
 from ..text.folding import fold
-from . import table, table_followers, table_targets, table_words
+from . import table, table_followers, table_targets
 from .table_followers import Message
 from .table_rows import Removal
 
@@ -62,7 +62,6 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
         )
         table_followers.drop_summaries(removal, message)
         _recognise_instructions(call, removal, row, text)
-        removal.note_words(row.message_text)
         removal.counts[CHAT.table.name] += 1
         return WriteResult(True, row_id)
 
@@ -101,18 +100,19 @@ def _change(call: Call, viewer: Viewer, conversation: str, row_id: int, work: _W
     """Do the work on a message that is held, settle what many rows share, and what is kept elsewhere."""
     db, persona = call.db, call.persona
 
-    def run(connection: Connection) -> tuple[WriteResult, Removal, list[str]]:
+    def run(connection: Connection) -> tuple[WriteResult, Removal]:
         removal = Removal(connection, db, persona)
         table_targets.lock_conversations(connection, persona, [conversation])
         row = table_changes.hold_message(connection, persona, row_id)
         if row is None or not _is_seen(connection, viewer, persona, conversation, row.audience_id):
-            return NO_MESSAGE, removal, []
+            return NO_MESSAGE, removal
         result = work(removal, row)
-        return result, removal, table.finish(removal, thoroughly=False) if result.stored else []
+        if result.stored:
+            table.finish(removal)
+        return result, removal
 
-    result, removal, words = db.repeat(run, source="chat_history_cache")
+    result, removal = db.repeat(run, source="chat_history_cache")
     if result.stored:
-        table_words.teach_again(db, words)
         table_recalls.forget(db, persona, removal.items)
         if removal.counts["memories"] or removal.counts["conversation_summaries"]:
             for folder in memory_files.find_folders(db, call.settings):

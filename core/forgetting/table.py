@@ -21,14 +21,10 @@ from ..database.schema import (
     memories,
     participants,
     search_block,
-    search_count,
     search_fresh,
     search_gone,
     search_segment,
     search_stats,
-    search_tag,
-    search_term,
-    search_vocab,
 )
 from ..database.schema import conversations as conversation_table
 from ..database.schema_base import metadata
@@ -40,7 +36,7 @@ from ..database.schema_stories import memory_jobs
 from ..database.schema_values import stored_values
 from ..database.sources import AI_DIARY, CHAT, SourceTable
 from ..memories import table_sources
-from . import table_items, table_quotes, table_stories, table_targets, table_words
+from . import table_items, table_quotes, table_stories, table_targets
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
 
@@ -76,8 +72,6 @@ class Done(NamedTuple):
     """Conversations that were forgotten whole."""
     items: frozenset[int] = frozenset()
     """Memory items that are gone."""
-    words: tuple[str, ...] = ()
-    """Words that left the vocabulary."""
 
 
 def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool = False) -> Done:
@@ -96,9 +90,9 @@ def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool =
             table_sources.close_sources(connection, persona, items)
             table_items.remove_items(removal, items)
             people = gone = frozenset()
-        words = finish(removal, thoroughly=target.kind != "memory")
+        finish(removal)
         counts = {entry.table: removal.counts[entry.table] for entry in REGISTRY}
-        done = Done(counts, removal.operations, people, gone, frozenset(removal.items), tuple(words))
+        done = Done(counts, removal.operations, people, gone, frozenset(removal.items))
         if dry_run:
             raise UndoError(done)
         return done
@@ -127,16 +121,16 @@ def forget_late(db: Database, persona: str, target: Target, people: Collection[s
         table_items.remove_items(removal, items, messages.keys())
         removal.delete_in(stored_values, _V.id, values)
         removal.delete_rows(CHAT, messages)
-        words = finish(removal, thoroughly=False)
-        return Done(dict(removal.counts), removal.operations, words=tuple(words))
+        finish(removal)
+        return Done(dict(removal.counts), removal.operations)
 
     return db.repeat(work, source="forgetting")
 
 
-def remove_items(removal: Removal, ids: Collection[int]) -> list[str]:
+def remove_items(removal: Removal, ids: Collection[int]) -> None:
     """Delete items with their former versions and what was made of them, within the caller's transaction."""
     table_items.remove_items(removal, table_items.add_former_versions(removal, ids))
-    return finish(removal, thoroughly=False)
+    finish(removal)
 
 
 def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int) -> bool:
@@ -144,32 +138,24 @@ def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int)
     c = source.table.c
     flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1).with_for_update()
 
-    def work(connection: Connection) -> tuple[bool, list[str]]:
+    def work(connection: Connection) -> bool:
         removal = Removal(connection, db, persona)
         ids = removal.connection.execute(flagged).scalars().all()
-        if source is not AI_DIARY:
-            return bool(ids), remove_items(removal, ids)
-        removal.delete_rows(source, ids)
-        return bool(ids), finish(removal, thoroughly=False)
+        if source is AI_DIARY:
+            removal.delete_rows(source, ids)
+            finish(removal)
+        else:
+            remove_items(removal, ids)
+        return bool(ids)
 
-    is_there, words = db.repeat(work, source=source.table.name)
-    table_words.teach_again(db, words)
-    return is_there
+    return db.repeat(work, source=source.table.name)
 
 
-def finish(removal: Removal, *, thoroughly: bool) -> list[str]:
-    """Settle what many rows share, and return the words that left the vocabulary."""
-    if not +removal.counts:
-        return []
-    removal.settle_counts()
-    removal.purge_index()
-    if thoroughly:
-        words = sorted(table_words.find_orphans(removal.connection))
-        rows = table_words.remove(removal.connection, words)
-    else:
-        rows, words = table_words.remove_unheld(removal.connection, removal.words)
-    removal.counts[search_vocab.name] += rows
-    return words
+def finish(removal: Removal) -> None:
+    """Settle what many rows share: tags, and the packed parts of the index."""
+    if +removal.counts:
+        removal.settle_counts()
+        removal.purge_index()
 
 
 # A participant
@@ -328,9 +314,7 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
         ]
         if any(connection.execute(each).first() is not None for each in held):
             continue
-        packed = (search_fresh, search_segment, search_block, search_gone, search_vector_version, search_vector_gone)
-        for table in (search_tag, search_term, *packed, search_count, search_stats):
-            gone = connection.execute(delete(table).where(table.c.audience_id == room))
-            # What went with its row was counted with it.
-            removal.counts[table.name] += int(gone.rowcount) if table in (search_tag, search_term) else 0
+        index = (search_fresh, search_segment, search_block, search_gone, search_stats)
+        for table in (*index, search_vector_version, search_vector_gone):
+            connection.execute(delete(table).where(table.c.audience_id == room))
         removal.delete(audiences, audiences.c.audience_id == room)

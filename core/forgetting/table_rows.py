@@ -7,32 +7,27 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, or_, select
+from sqlalchemy import Connection, Table, delete, or_, select
 
 from ..database.bulk import chunks
 from ..database.engine import Database
-from ..database.schema import counters, memory_recalls, search_count, tag_aliases, tag_links
+from ..database.schema import counters, memory_recalls, tag_aliases, tag_links
 from ..database.schema import tags as tag_table
 from ..database.schema_recent import item_history
 from ..database.schema_semantic import search_vector
 from ..database.sources import MEMORIES, SourceTable
 from ..index import embeddings, indexed
-from ..index import entries as index_entries
 from ..index import table as index_table
 from ..index.entries import Entry
 from ..index.indexed import Stored
-from ..index.lookups import TAG, WORD
 from ..jobs import table as jobs_table
 from ..tags import table as tags_table
-from ..text.folding import fold
-from ..text.words import index_terms
 
 AT_ONCE = 500
 """Most ids in one statement."""
 POSTINGS_OF = 10_000
 """Rows whose postings are deleted together."""
 _H = item_history.c
-_N = search_count.c
 
 
 @dataclass
@@ -44,13 +39,10 @@ class Removal:
     persona: str
     counts: Counter[str] = field(default_factory=Counter)
     """Table to rows deleted or changed."""
-    words: set[str] = field(default_factory=set)
-    """Words of what was removed."""
     items: set[int] = field(default_factory=set)
     """Memory items that were removed."""
     operations: int = 0
     """Operations queued to make texts anew."""
-    _index: Counter[tuple[int, int, str, int]] = field(default_factory=Counter)
     _docs: Counter[tuple[int, int]] = field(default_factory=Counter)
     _lengths: Counter[tuple[int, int]] = field(default_factory=Counter)
     _tags: Counter[str] = field(default_factory=Counter)
@@ -107,8 +99,6 @@ class Removal:
             if len(waiting) >= POSTINGS_OF:
                 self._drop_entries(waiting)
                 waiting = []
-            for row in held:
-                self.words.update(index_terms(row.folded))
             self._tags.update(tag for row in held for tag in row.tags)
             gone += len(held)
         self._drop_entries(waiting)
@@ -116,32 +106,25 @@ class Removal:
 
     def _drop_entries(self, entries: Sequence[Entry]) -> None:
         """Delete what the index holds of rows; many at once lie close together in it."""
-        fresh = index_table.remove(self.connection, self.db.family, entries)
-        self.counts["search_fresh"] += len(fresh)
+        unpacked = index_table.remove(self.connection, self.db.family, entries)
+        self.counts["search_fresh"] += len(unpacked)
         for entry in entries:
             self._tally(entry)
-        for entry in fresh:
-            self.counts["search_term"] += len(entry.terms)
-            self.counts["search_tag"] += len(set(entry.tags))
 
     def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
         """Replace what the index holds of rows that stay and say less from now on."""
-        inside = {row.id for row in self._listed(source, old)}
         for before, after in zip(old, new, strict=True):
-            self.words.update(index_terms(before.folded))
             self._drop_vectors(source, [before], again=True)
-            if before.id not in inside:
+            if not before.findable:
                 continue
             was, now = before.entry(source), after.entry(source)
-            fresh = index_table.remove(self.connection, self.db.family, [was])
+            if was == now:
+                continue
+            unpacked = index_table.remove(self.connection, self.db.family, [was])
             index_table.add(self.connection, self.db.family, [now])
+            self.counts["search_fresh"] += len(unpacked)
             self._tally(was)
             self._tally(now, by=1)
-            if not fresh:
-                continue
-            same = was.words == now.words
-            self.counts["search_fresh"] += not same
-            self.counts["search_term"] += sum(not same or now.terms.get(term) != n for term, n in was.terms.items())
 
     def index_rows(self, source: SourceTable, held: Sequence[Stored]) -> None:
         """Put rows that can be found again into the index."""
@@ -150,20 +133,13 @@ class Removal:
         for entry in entries:
             self._tally(entry, by=1)
 
-    def _listed(self, source: SourceTable, held: Sequence[Stored]) -> list[Stored]:
-        waiting = index_entries.unindexed(self.connection, source.number)
-        return [row for row in held if row.findable and index_entries.is_indexed(waiting, row.id)]
-
     def _inside(self, source: SourceTable, held: Sequence[Stored]) -> list[Entry]:
-        return [row.entry(source) for row in self._listed(source, held)]
+        return [row.entry(source) for row in held if row.findable]
 
     def _tally(self, entry: Entry, by: int = -1) -> None:
         place, number = entry.audience_id, entry.source
         if by < 0:
             self._audiences.add(place)
-        for kind, keys in ((WORD, entry.terms), (TAG, set(entry.tags))):
-            for key in keys:
-                self._index[place, kind, key, number] += by
         self._docs[place, number] += by
         self._lengths[place, number] += by * entry.words
 
@@ -178,21 +154,13 @@ class Removal:
         gone = 0
         for part in chunks(sorted(ids), AT_ONCE):
             where = (_H.item_table == table.name, _H.item_id.in_(part))
-            chosen = select(_H.old_text).where(_H.persona_id == self.persona, *where)
-            for text in self.connection.execute(chosen).scalars():
-                self.note_words(text)
             gone += self.delete(item_history, *where)
         return gone
-
-    def note_words(self, text: str | None) -> None:
-        """Note the words of a text that goes, so that those nobody says any more are forgotten."""
-        self.words.update(index_terms(fold(text or "")))
 
     # The end
 
     def settle_counts(self) -> None:
-        """Count what changed in the index and bring the tags up to date; words come after (`forgetting_words`)."""
-        self.counts["search_count"] += sum(n < 0 or self._was_there(key, n) for key, n in self._index.items() if n)
+        """Count what changed in the index and bring the tags up to date."""
         self.counts["search_stats"] += len(
             {place for changes in (self._docs, self._lengths) for place, n in changes.items() if n}
         )
@@ -204,12 +172,6 @@ class Removal:
         from ..index import packing  # noqa: PLC0415 - loads numpy
 
         packing.purge(self.connection, self.db.family, self._audiences)
-
-    def _was_there(self, key: tuple[int, int, str, int], more: int) -> bool:
-        """Return whether a count that has grown was there before: a new one is no change of a row."""
-        audience, kind, term, source = key
-        values = {"audience": audience, "kind": kind, "term": term, "source": source}
-        return int(self.connection.execute(_DOCS, values).scalar() or 0) > more
 
     def _settle_tags(self) -> None:
         t, persona = tag_table.c, self.persona
@@ -246,11 +208,3 @@ class Removal:
             if unused and self.delete(tag_table, t.tag == tag, t.uses <= 0):
                 alone.append(tag)
         return alone
-
-
-_DOCS = select(_N.docs).where(
-    _N.audience_id == bindparam("audience"),
-    _N.kind == bindparam("kind"),
-    _N.term == bindparam("term"),
-    _N.source == bindparam("source"),
-)

@@ -18,7 +18,7 @@ from ..database.sources import SourceTable
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_time
 from . import vector_versions
-from .postings import Limits, within
+from .limits import Limits, within
 
 AT_ONCE = 500
 

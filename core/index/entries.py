@@ -6,27 +6,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, case, func, null, select
 
 from ..database import dialects, sources
+from ..database.bulk import chunks
 from ..database.dialects import ID
-from ..database.engine import Database
-from ..database.schema import conversations, search_progress
+from ..database.schema import conversations
 from ..database.sources import AI_DIARY, SourceTable
 from ..text.folding import fold
 from ..text.hits import content_digest, stored_tags
 from ..text.words import index_terms
-from .lookups import TERM_BYTES, UNLISTED
+from .lookups import TERM_BYTES
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and how much in all (0 when unknown)."""
 
-RANGE = 1000
-"""Rows read at once."""
+AT_ONCE = 500
+"""Rows read in one statement."""
 TERMS_PER_ROW = 5000
-"""A row with more different words is indexed for these and marked; what is beyond is found by LIKE."""
+"""A row with more different words is indexed for these."""
 SEPARATOR = "\x1f"
 """Stands between the four folded texts of a diary entry; no keyword can hold it."""
 DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_message")
@@ -51,6 +51,31 @@ def derive_columns(texts: Sequence[str | None]) -> dict[str, Any]:
     return {"text_folded": fold_texts(texts), "content_hash": content_digest(texts[0] or "")}
 
 
+class Said(NamedTuple):
+    """Who said a row: name, participant key, role."""
+
+    name: str
+    key: str
+    role: str
+
+
+class Place(NamedTuple):
+    """Where a row was said and by whom."""
+
+    thread: str
+    """Conversation key. Only the chat has neighbours: what else belongs to a conversation is kept apart from it."""
+    speaker: Said
+
+
+def place_of(source: int, conversation: Any, name: Any = "", key: Any = "", role: Any = "") -> Place:
+    """Return where a row was said and by whom."""
+    if source == sources.CHAT.number:
+        return Place(str(conversation or ""), Said(str(name or ""), str(key or ""), str(role or "")))
+    if source == sources.MEMORIES.number:
+        return Place("\x00" + str(conversation or ""), Said("", str(key or ""), ""))
+    return Place("\x00", Said("", "", ""))
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the search tables hold of one row."""
@@ -61,10 +86,11 @@ class Entry:
     at_us: int
     local_only: int
     terms: Mapping[str, int]
-    """Word to number of times, at most TERMS_PER_ROW and UNLISTED."""
+    """Word to number of times, at most TERMS_PER_ROW."""
     words: int
     """Length of the text in words, counted to 65,535."""
     tags: Sequence[str]
+    place: Place
 
 
 def entry(
@@ -73,26 +99,25 @@ def entry(
     audience_id: int,
     at: datetime | None,
     folded: str,
-    tags: Sequence[str] = (),
-    local_only: int = 0,
+    tags: Sequence[str],
+    local_only: int,
+    place: Place,
 ) -> Entry:
     """Return what the search tables hold of a row with this folded text and these stored tags."""
-    found = index_terms(folded)
-    words = min(sum(found.values()), _MOST16)
-    kept = found
-    if 4 * max(map(len, found), default=0) > TERM_BYTES or words == _MOST16:
-        kept = {t: min(n, _MOST16) for t, n in found.items() if _bytes(t) <= TERM_BYTES}
-    unlisted = len(kept) < len(found)
-    if len(kept) > TERMS_PER_ROW:
-        kept = dict(list(kept.items())[:TERMS_PER_ROW])
-        unlisted = True
-    if unlisted:
-        kept[UNLISTED] = 1
-    return Entry(source, row_id, audience_id, dialects.microseconds(at), local_only, kept, words, tuple(tags))
+    terms = index_terms(folded)
+    words = min(sum(terms.values()), _MOST16)
+    if 4 * max(map(len, terms), default=0) > TERM_BYTES or words == _MOST16:
+        terms = {t: min(n, _MOST16) for t, n in terms.items() if _bytes(t) <= TERM_BYTES}
+    if len(terms) > TERMS_PER_ROW:
+        terms = dict(list(terms.items())[:TERMS_PER_ROW])
+    return Entry(source, row_id, audience_id, dialects.microseconds(at), local_only, terms, words, tuple(tags), place)
 
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
+
+
+# Stored rows
 
 
 def place_columns(source: SourceTable) -> tuple[Any, ...]:
@@ -103,9 +128,6 @@ def place_columns(source: SourceTable) -> tuple[Any, ...]:
     if source is sources.MEMORIES:
         return row.conversation_key, row.author, row.participant_key, row.scope
     return row.interface, row.chat_id, row.thread_id, row.interface
-
-
-# Stored rows
 
 
 @lru_cache(maxsize=8)
@@ -119,70 +141,49 @@ def indexed_columns(source: SourceTable) -> tuple[Any, ...]:
             conversations.c.persona_id == row.persona_id, conversations.c.conversation_key == row.interface_path
         )
         local = func.coalesce(conversation.scalar_subquery(), 0)
-    found = null() if source.tags is None else source.tags
+    tags = null() if source.tags is None else source.tags
     return (
         row.id,
         row.audience_id,
         row.timestamp,
         row.text_folded,
-        found.label("tags"),
+        tags.label("tags"),
         local.label("local_only"),
-        # Needed where an older program wrote the row without its folded text.
+        *(column.label(f"place{n}") for n, column in enumerate(place_columns(source))),
+        # Needed where another program wrote the row without its folded text.
         *(case((row.text_folded.is_(None), text)).label(f"text{n}") for n, text in enumerate(list_texts(source))),
     )
 
 
 def entry_of(source: SourceTable, row: Any) -> Entry:
-    """Return what the search tables hold of a row with `indexed_columns`; a missing folded text is made anew."""
-    folded = row[3]
-    if folded is None:
-        folded = fold_texts(row[6:])
+    """Return what the search tables hold of a row with `indexed_columns`."""
+    folded = fold_texts(row[10:]) if row[3] is None else row[3]
     tags = stored_tags(row[4]) if source.tags is not None else []
-    return entry(source.number, row[0], row[1], row[2], folded, tags, int(row[5] or 0))
+    place = place_of(source.number, *row[6:10])
+    return entry(source.number, row[0], row[1], row[2], folded, tags, int(row[5] or 0), place)
+
+
+def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int]) -> list[Entry]:
+    """Return what the search tables hold of the rows of these ids that can be found, by id."""
+    row = source.table.c
+    made: list[Entry] = []
+    for part in chunks(sorted(ids), AT_ONCE):
+        chosen = select(*indexed_columns(source)).where(row.id.in_(part), source.findable).order_by(row.id)
+        made += [entry_of(source, each) for each in connection.execute(chosen)]
+    return made
+
+
+def read_audience(connection: Connection, source: SourceTable, audience: int) -> Iterator[Entry]:
+    """Yield what the search tables hold of every row of an audience that can be found, by id."""
+    above = 0
+    while rows := connection.execute(_next_rows(source), {"audience": audience, "above": above}).all():
+        above = rows[-1][0]
+        yield from (entry_of(source, row) for row in rows)
 
 
 @lru_cache(maxsize=8)
 def _next_rows(source: SourceTable) -> Any:
     row = source.table.c
-    statement = select(*indexed_columns(source)).where(row.id > bindparam("above", type_=ID), source.findable)
-    return statement.order_by(row.id).limit(bindparam("most", type_=Integer()))
-
-
-def all_entries(db: Database, tell: Progress) -> Iterator[Entry]:
-    """Yield what the search tables hold of every row that can be found and is indexed."""
-    for source in sources.ALL:
-        above, done = 0, 0
-        waiting = waiting_of(state_of(db, source))
-        while rows := db.read(_next_rows(source), {"above": above, "most": RANGE}, source=source.table.name):
-            above, done = rows[-1][0], done + len(rows)
-            yield from (entry_of(source, row) for row in rows if is_indexed(waiting, row[0]))
-            tell(source.table.name, done, 0)
-
-
-# How far a source is indexed
-
-
-def state_of(db: Database, source: SourceTable) -> Any:
-    """Return how far a source is indexed: `ready`, `next_id`, `until_id`; None where nothing is known of it."""
-    rows = db.read(_PROGRESS, {"source": source.number}, source="search_progress")
-    return rows[0] if rows else None
-
-
-def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:
-    """Return the range of ids `(above, up to)` of a source that is not indexed yet, None when all is."""
-    return waiting_of(connection.execute(_PROGRESS, {"source": source}).first())
-
-
-_PROGRESS = select(search_progress.c.ready, search_progress.c.next_id, search_progress.c.until_id).where(
-    search_progress.c.source == bindparam("source")
-)
-
-
-def waiting_of(state: Any) -> tuple[int, int] | None:
-    """Return the range of ids `(above, up to)` that is not indexed yet, given `state_of`; None when all is."""
-    return None if state is None or state.ready else (state.next_id, state.until_id)
-
-
-def is_indexed(waiting: tuple[int, int] | None, row_id: int) -> bool:
-    """Return whether a row that is there is in the index, given what waits of its source."""
-    return waiting is None or not waiting[0] < row_id <= waiting[1]
+    of_audience = (row.audience_id == bindparam("audience", type_=ID), row.id > bindparam("above", type_=ID))
+    statement = select(*indexed_columns(source)).where(*of_audience, source.findable)
+    return statement.order_by(row.id).limit(bindparam("most", AT_ONCE, type_=Integer()))

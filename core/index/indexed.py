@@ -21,7 +21,7 @@ from ..tags import table as tags
 from ..text.hits import stored_tags
 from . import embeddings
 from . import table as search_index
-from .entries import Entry, entry, fold_texts, is_indexed, list_texts, unindexed
+from .entries import Entry, Place, entry, fold_texts, list_texts, place_columns, place_of
 
 AT_ONCE = 500
 
@@ -45,10 +45,13 @@ class Stored:
     tags: tuple[str, ...]
     local_only: int
     findable: bool
+    place: Place
 
     def entry(self, source: SourceTable) -> Entry:
         """Return what the search tables hold of the row."""
-        return entry(source.number, self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only)
+        return entry(
+            source.number, self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only, self.place
+        )
 
 
 @lru_cache(maxsize=16)
@@ -65,6 +68,7 @@ def _lock_statement(source: SourceTable) -> Any:
             tags_column.label("tags"),
             local.label("local_only"),
             case_findable(source).label("findable"),
+            *(column.label(f"place{n}") for n, column in enumerate(place_columns(source))),
         )
         .where(c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids", expanding=True)))
         .order_by(c.id)
@@ -88,6 +92,7 @@ def lock(
             tuple(stored_tags(row.tags)) if source.tags is not None else (),
             int(row.local_only or local_only),
             bool(row.findable),
+            place_of(source.number, *row[7:]),
         )
         for row in found
     ]
@@ -100,33 +105,13 @@ def _folded_anew(connection: Connection, source: SourceTable, persona: str, ids:
     return {row[0]: fold_texts(row[1:]) for row in connection.execute(chosen)}
 
 
-def _inside(connection: Connection, source: SourceTable, rows: Sequence[Stored]) -> list[Stored]:
-    """Return the rows that are in the search tables, apart from whether they can be found."""
-    waiting = unindexed(connection, source.number)
-    return [row for row in rows if is_indexed(waiting, row.id)]
-
-
-def take_out(connection: Connection, db: Database, source: SourceTable, rows: Sequence[Stored]) -> None:
-    """Remove what the search tables hold of rows as they were when locked."""
-    inside = [row for row in _inside(connection, source, rows) if row.findable]
-    search_index.remove(connection, db.family, [row.entry(source) for row in inside])
-
-
-def put_in(connection: Connection, db: Database, source: SourceTable, rows: Sequence[Stored]) -> None:
-    """Add locked rows, as they are now, to the search tables."""
-    inside = [row for row in _inside(connection, source, rows) if row.findable]
-    search_index.add(connection, db.family, [row.entry(source) for row in inside])
-
-
 def exchange(
     connection: Connection, db: Database, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]
 ) -> None:
     """Replace what the search tables hold of the rows, as they were, by what they are."""
     _follow(connection, source, old, new)
-    inside = {row.id for row in _inside(connection, source, old)}
-    gone = [row.entry(source) for row in old if row.id in inside and row.findable]
-    search_index.remove(connection, db.family, gone)
-    search_index.add(connection, db.family, [row.entry(source) for row in new if row.id in inside and row.findable])
+    search_index.remove(connection, db.family, [row.entry(source) for row in old if row.findable])
+    search_index.add(connection, db.family, [row.entry(source) for row in new if row.findable])
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
@@ -199,7 +184,7 @@ def remove(connection: Connection, db: Database, source: SourceTable, persona: s
         if source is MEMORIES:
             r = memory_recalls.c
             connection.execute(delete(memory_recalls).where(r.persona_id == persona, r.memory_id.in_(numbers)))
-        take_out(connection, db, source, rows)
+        search_index.remove(connection, db.family, [row.entry(source) for row in rows if row.findable])
         embeddings.drop(connection, source, [(row.audience_id, row.id) for row in rows])
         tags.lower(connection, persona, Counter(tag for row in rows for tag in row.tags))
         gone += len(rows)

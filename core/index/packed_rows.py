@@ -12,7 +12,8 @@ import numpy as np
 from ..database import sources
 from ..text.sessions import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from ..text.words import words
-from .segment import Rows, Said
+from .entries import Said
+from .segment import Rows
 
 NAME_BEGINS = 2
 """Letters by which the words of names are told apart before they are compared."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .entries import Entry, Said
 from .lookups import TAG, WORD
 
 MOST_ROWS = 65_536
@@ -32,30 +33,6 @@ _LEVEL = 3
 
 Term = tuple[int, str]
 """Kind (a word or a tag) and text of what is looked up."""
-
-
-class Said(NamedTuple):
-    """Who said a row: name, participant key, role."""
-
-    name: str
-    key: str
-    role: str
-
-
-class PackedRow(NamedTuple):
-    """A row as a segment is made of it."""
-
-    source: int
-    row_id: int
-    at_us: int
-    words: int
-    local_only: int
-    thread: str
-    """Conversation key; blank for a row that stands alone."""
-    speaker: Said
-    terms: Mapping[str, int]
-    """How often each word stands in it."""
-    tags: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +64,9 @@ Blocks = dict[Term, bytes]
 """The postings of each word and tag."""
 
 
-def pack_rows(rows: Iterable[PackedRow]) -> tuple[Rows, Blocks]:
+def pack_rows(rows: Iterable[Entry]) -> tuple[Rows, Blocks]:
     """Return a segment of some rows, at most MOST_ROWS."""
-    ordered = sorted(rows, key=lambda row: (row.thread, row.at_us, row.source, row.row_id))
+    ordered = sorted(rows, key=lambda row: (row.place.thread, row.at_us, row.source, row.row_id))
     threads: dict[str, int] = {}
     speakers: dict[Said, int] = {}
     made = _rows_of(
@@ -98,8 +75,8 @@ def pack_rows(rows: Iterable[PackedRow]) -> tuple[Rows, Blocks]:
         [row.words for row in ordered],
         [row.source for row in ordered],
         [row.local_only for row in ordered],
-        [threads.setdefault(row.thread, len(threads)) for row in ordered],
-        [speakers.setdefault(row.speaker, len(speakers)) for row in ordered],
+        [threads.setdefault(row.place.thread, len(threads)) for row in ordered],
+        [speakers.setdefault(row.place.speaker, len(speakers)) for row in ordered],
         threads=list(threads),
         speakers=list(speakers),
     )
@@ -208,4 +185,22 @@ def read_head(stored: bytes) -> Rows:
             at += columns[name].nbytes
         return Rows(**columns, threads=facts["threads"], speakers=[Said(*one) for one in facts["speakers"]])
     except (zlib.error, KeyError, TypeError) as error:
+        raise ValueError(f"A segment of the search index cannot be read: {type(error).__name__}.") from None
+
+
+def write_terms(blocks: Blocks) -> bytes:
+    """Return the words of a segment as they are stored: sorted, each with the number of rows that hold it."""
+    words = sorted((term, len(block) // POSTING.itemsize) for (kind, term), block in blocks.items() if kind == WORD)
+    docs = np.array([count for _, count in words], "<u4")
+    text = "\n".join(word for word, _ in words).encode("utf-8", "surrogatepass")
+    return zlib.compress(len(words).to_bytes(4, "little") + docs.tobytes() + text, _LEVEL)
+
+
+def read_terms(stored: bytes) -> tuple[bytes, Any]:
+    """Return the sorted words of a segment, each between line breaks, and in how many rows each stands."""
+    try:
+        data = zlib.decompress(stored)
+        count = int.from_bytes(data[:4], "little")
+        return b"\n" + data[4 + 4 * count :] + b"\n", np.frombuffer(data, "<u4", count, 4)
+    except (zlib.error, ValueError) as error:
         raise ValueError(f"A segment of the search index cannot be read: {type(error).__name__}.") from None

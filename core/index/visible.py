@@ -12,10 +12,10 @@ import numpy as np
 from ..database import sources
 from ..text.folding import fold
 from ..text.words import words
+from .entries import Entry, Said
+from .lookups import Block, Posting
 from .packed_rows import NAME_BEGINS, Table, gaps_of, names_by_beginning
-from .packing import place_of
-from .postings import Block, FreshRow, Posting, fresh_row
-from .segment import MOST_TIMES, POSTING, Said
+from .segment import MOST_TIMES, POSTING
 
 _CHAT = sources.CHAT.number
 TAKES_PART = 0.5
@@ -60,15 +60,11 @@ class Postings(NamedTuple):
 class Visible:
     """All rows of an audience: the packed ones, and behind them those that are not packed."""
 
-    def __init__(self, audience: int, table: Table, fresh: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(self, audience: int, table: Table, fresh: Sequence[Entry]) -> None:
         self.audience: int = audience
         self.table: Table = table
-        self.fresh: Sequence[tuple[Any, ...]] = fresh
         self.packed: int = len(table)
-        ordered = []
-        for one in map(fresh_row, fresh):
-            thread, who = place_of(one.source, one.conversation, one.name, one.key, one.role)
-            ordered.append((thread, one.at_us, one.row_id, one, who))
+        ordered = [(one.place.thread, one.at_us, one.row_id, one, one.place.speaker) for one in fresh]
         ordered.sort(key=lambda each: each[:3])
         new_threads, new_speakers = dict[str, int](), dict[Said, int]()
         places, threads, speakers = [], [], []
@@ -117,7 +113,7 @@ class Visible:
             at += 1
         return at
 
-    def _sessions(self, rows: Sequence[FreshRow], threads: Sequence[int]) -> Any:
+    def _sessions(self, rows: Sequence[Entry], threads: Sequence[int]) -> Any:
         """Return the sessions of rows that are not packed: that of the row before, of the one after, or their own."""
         made: list[int] = []
         table, places, gaps = self.table, self._places.tolist(), dict[int, int]()

@@ -16,7 +16,6 @@ from ..database.engine import Database
 from ..database.schema import memories
 from ..database.sources import MEMORIES
 from ..forgetting import table as forgetting
-from ..forgetting import table_words
 from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..memories import table_history, table_sources
@@ -163,16 +162,12 @@ _TAGS_OF_ONE = (
 def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
     """Remove items for good: their texts, former texts and versions, index rows, and what was made of them."""
 
-    words: list[str] = []
-
     def work(connection: Connection, rows: Sequence[Any]) -> int:
         table_sources.close_sources(connection, seen.persona, [row.id for row in rows])
-        words[:] = forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])
+        forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])
         return len(rows)
 
-    result = _change(db, seen, ids, work)
-    table_words.teach_again(db, words)
-    return result
+    return _change(db, seen, ids, work)
 
 
 def classify(db: Database, seen: Seen, ids: Sequence[int], *, kind: str | None, importance: float | None) -> BulkResult:

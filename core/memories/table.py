@@ -125,7 +125,14 @@ def write(
     rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
     entries = [
         index_entries.entry(
-            MEMORIES.number, row_id, place.audience_id, m.at, m.folded, m.tags, int(place.local_only or m.local_only)
+            MEMORIES.number,
+            row_id,
+            place.audience_id,
+            m.at,
+            m.folded,
+            m.tags,
+            int(place.local_only or m.local_only),
+            index_entries.place_of(MEMORIES.number, scope.conversation, m.author, scope.participant, m.label),
         )
         for row_id, m in ready
         if not m.quarantined

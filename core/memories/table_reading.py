@@ -19,7 +19,6 @@ from ..database.sources import MEMORIES, audience_index
 from ..text.folding import fold
 from ..text.hits import stored_tags
 from ..text.times import iso_text
-from . import table_words
 from .shapes import Item, ItemPage
 
 _C, _A, _S = memories.c, audiences.c, search_stats.c
@@ -170,14 +169,10 @@ def search(db: Database, seen: Seen, wanted: ItemFilter, *, ttl_seconds: int, li
         return {"items": [], "total": 0}
     where = _conditions(seen, wanted)
     values: dict[str, Any] = {}
-    ids = None
     if not wanted.archived:
         where.append(is_kept())
         values = expiry_values(db, ttl_seconds, wanted.here)
-        ids = table_words.candidates(db, seen.persona, seen.audiences, wanted.words) if wanted.words else None
-        if ids is not None:
-            where.append(_C.id.in_(bindparam("ids", ids, expanding=True, type_=ID)))
-    if ids is None and wanted.is_wide:
+    if wanted.is_wide:
         sizes = _read_sizes(db, seen.persona, seen.audiences)
         if sum(sizes.values()) > FEW_ITEMS:
             return _search_very_many(db, seen, wanted, sizes, values, limit, offset)

@@ -213,7 +213,16 @@ def write_rows(
     """Insert the rows, then their index rows, which are shared by many writers."""
     rows.insert_rows(connection, chat_history_cache, [_row(persona, *each) for each in ready])
     entries = [
-        index_entries.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
+        index_entries.entry(
+            CHAT.number,
+            row_id,
+            place.audience_id,
+            m.at,
+            m.folded,
+            (),
+            int(place.local_only),
+            index_entries.place_of(CHAT.number, m.conversation, m.sender_name, m.participant, m.role),
+        )
         for row_id, m, place in ready
     ]
     index_table.add(connection, db.family, entries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..audience.view import Recent, Viewer
 from ..calls.call import Call
@@ -18,6 +18,9 @@ from ..scope import Destination, Scope
 from ..shapes import IncomingMessage
 from .guard import Guard
 from .report import Report
+
+if TYPE_CHECKING:
+    from ..index.state import IndexState
 
 MOST_ASKED_CHARS = 16_000
 """Most characters of a message that are searched for; to look through a megabyte took 5 to 20 s."""
@@ -144,5 +147,7 @@ class Sight:
     """Other conversations that may be seen, newest first."""
     tags: MessageTags = field(default_factory=MessageTags)
     keywords: Sequence[str] = ()
+    index: IndexState | None = None
+    """What the index holds of what may be seen; None where nothing is searched, or it cannot be read."""
     held_private: frozenset[str] = frozenset()
     """Conversations this process has seen to be private or local, for the time the database does not answer."""

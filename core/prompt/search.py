@@ -60,7 +60,7 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
             tags=tags, keywords=words, query=call.asked_text, include_chat=True, limit=limit, settings=s
         )
         call.report.note(*query.notes, *list_unindexed(viewer))
-        return searching.gather(searching.resolve(query, viewer, s), db)
+        return searching.gather(searching.resolve(query, viewer, s, db, index=sight.index), db)
 
     return call.guard("search", "search_index", gather, None)
 

@@ -6,23 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..audience import table_conversations as conversations_table
 from ..audience.view import Request, Seen
 from ..calls.call import look_around
 from ..config import database_values_of
 from ..database.engine import Connection, Database
+from ..search.query import is_newest_first
+from ..search.terms import read_index
 from ..shapes import Vocabulary
 from . import live_visibility, reading
 from .call import MessageTags, PromptCall, Sight
-from .words import choose_words, close_words, find_tags, plan_request, possible_tags, salient_words
+from .words import choose_words, find_tags, salient_words
 
-Reason = Literal["settings", "privacy", "memory", "vocabulary"]
+if TYPE_CHECKING:
+    from ..index.state import IndexState
+
+Reason = Literal["settings", "privacy", "memory"]
 """Why there is a second look. settings: the database stores others than this process knew. privacy: the conversation
 was public until this message said otherwise, and its rows have moved. memory: the message asked to remember something,
-and the first memory of a conversation makes an audience to be seen. vocabulary: the tags changed, and the message holds
-one under another name: an alias, a linked tag, another ending or a near spelling."""
+and the first memory of a conversation makes an audience to be seen."""
 
 _MOST_VOCABULARIES = 256
 """Most personas whose vocabulary is kept in a process."""
@@ -67,10 +71,8 @@ def look(call: PromptCall) -> FirstLook:
 def complete_sight(call: PromptCall, first: FirstLook, reasons: Collection[Reason]) -> Sight:
     """Return what is seen, after a second look where there is a reason for one."""
     question, seen, db = first.question, first.seen, call.db
-    if db is not None and seen is not None and (seen.vocabulary is not None or "settings" in reasons):
+    if "settings" in reasons or (seen is not None and seen.vocabulary is not None):
         question = _plan_question(call)
-        if not _covers(first.question.request, question.request):
-            reasons = {*reasons, "vocabulary"}
     if db is not None and seen is not None and reasons:
         again = ask(call, db, question.request)
         seen = again or (None if "settings" in reasons else seen)
@@ -79,11 +81,19 @@ def complete_sight(call: PromptCall, first: FirstLook, reasons: Collection[Reaso
             question = replace(question, tags=find_tags(call, again.vocabulary))
     tags = question.tags
     if db is None or seen is None:
-        return Sight(tags=tags, keywords=choose_words(call, question.words, None), held_private=first.held_private)
-    keywords = choose_words(call, question.words, seen.viewer)
-    viewer = close_words(call, question.words, [*keywords, *tags.expanded], seen.viewer)
-    live_visibility.remember_private(db, viewer)
-    return Sight(viewer, seen.recent, tags, keywords, first.held_private)
+        keywords = choose_words(call, question.words, None, None)
+        return Sight(tags=tags, keywords=keywords, held_private=first.held_private)
+    index = _read_index(call, seen, db) if question.words or tags.expanded else None
+    keywords = choose_words(call, question.words, seen.viewer, index)
+    live_visibility.remember_private(db, seen.viewer)
+    return Sight(seen.viewer, seen.recent, tags, keywords, index, first.held_private)
+
+
+def _read_index(call: PromptCall, seen: Seen, db: Database) -> IndexState | None:
+    """Return what the index holds of what may be seen; a search that finds none tells why."""
+    if not call.settings.enable_memories or is_newest_first(call.settings):
+        return None
+    return read_index(seen.viewer, db)[0]
 
 
 def ask(call: PromptCall, db: Database, request: Request) -> Seen | None:
@@ -111,21 +121,12 @@ def request_for_lines(call: PromptCall) -> Request:
 
 
 def _plan_question(call: PromptCall) -> Question:
-    """Return what is asked about the message; its possible tags too where no vocabulary is known yet."""
+    """Return what is asked about the message."""
     words = salient_words(call)
     known = None if call.db is None else _vocabularies(call.db).get(call.scope.persona)
     version, vocabulary = known or (0, Vocabulary())
-    tags = find_tags(call, vocabulary)
-    asked = tags.expanded if known else dict.fromkeys([*tags.expanded, *possible_tags(call.asked_text)])
-    lines = request_for_lines(call)
-    request = plan_request(call, words, list(asked))
-    return Question(
-        words, tags, replace(request, live_keys=lines.live_keys, recent=lines.recent, vocabulary_version=version)
-    )
-
-
-def _covers(asked: Request, wanted: Request) -> bool:
-    return set(wanted.fragments) <= set(asked.fragments) and set(wanted.tags) <= set(asked.tags)
+    request = replace(request_for_lines(call), vocabulary_version=version)
+    return Question(words, find_tags(call, vocabulary), request)
 
 
 def _vocabularies(db: Database) -> dict[str, tuple[int, Vocabulary]]:

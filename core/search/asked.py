@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 
 from ..database import sources
 from ..database.dialects import microseconds
+from ..index.lookups import PHRASE, TAG, WORD
 from ..text import passages
 from ..text.question_words import is_question
 from ..text.words import stem
@@ -20,17 +21,23 @@ from .ranking.rows import Asked, Probe
 from .terms import Search
 
 
-def build_asked(search: Search, question: Question, speakers: Iterable[str], by_meaning: float = 0.0) -> Asked:
+def build_asked(
+    search: Search,
+    question: Question,
+    speakers: Iterable[str],
+    docs: Mapping[tuple[int, str], int],
+    by_meaning: float = 0.0,
+) -> Asked:
     """Return what a search asks for."""
     question = _with_people(question, search.query.text, speakers)
     languages = search.settings.languages
     forms: dict[str, int] = {}
     groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
-    docs, whole = _docs(search, groups, len(forms))
+    rows_of, whole = _count_groups(search, groups, len(forms), docs)
     rows, mean_words = visible_rows(search)
-    worth = [ranking.rarity_weight(n, rows) if n else 0.0 for n in docs]
+    worth = [ranking.rarity_weight(n, rows) if n else 0.0 for n in rows_of]
     _without_names(worth, question, search, groups)
-    tags = {tag: ranking.rarity_weight(n, rows) for tag, n in tag_docs(search).items()}
+    tags = {tag: ranking.rarity_weight(n, rows) for tag, n in tag_docs(search, docs).items()}
     most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
     beside = {forms.get(stem(tag, languages), -1 - n): weight for n, (tag, weight) in enumerate(tags.items())}
     total = sum(max(weight, beside.pop(group, 0.0)) for group, weight in enumerate(most)) + sum(beside.values())
@@ -73,12 +80,15 @@ def visible_rows(search: Search) -> tuple[int, float]:
     return rows, sum(n for _, n in totals) / rows if rows else 1.0
 
 
-def tag_docs(search: Search) -> dict[str, int]:
+def tag_docs(search: Search, docs: Mapping[tuple[int, str], int]) -> dict[str, int]:
     """Return in how many visible rows each tag asked for stands, in the order asked, without those of no row."""
-    counted: dict[str, int] = {}
-    for count in search.known.tags:
-        counted[count.key] = counted.get(count.key, 0) + count.docs
-    return {tag: counted[tag] for tag in search.query.tags if tag in counted}
+    return {tag: docs[TAG, tag] for tag in search.query.tags if docs.get((TAG, tag))}
+
+
+def text_docs(search: Search, docs: Mapping[tuple[int, str], int]) -> list[int]:
+    """Return in how many rows each text stands as a whole word, or, where it never does, inside others."""
+    groups = list(range(len(search.words)))
+    return _count_groups(search, groups, len(groups), docs)[0]
 
 
 def _with_people(question: Question, text: str, speakers: Iterable[str]) -> Question:
@@ -94,22 +104,22 @@ def _zone(name: str) -> tzinfo:
     return ZoneInfo(name)
 
 
-def _docs(search: Search, groups: Sequence[int], count: int) -> tuple[list[int], list[bool]]:
-    """Return in how many rows each group of texts stands, and whether as whole words (`lookups.rarity` for groups)."""
-    places: dict[str, set[tuple[int, bool]]] = {}
-    for group, w in zip(groups, search.words, strict=True):
-        for term, is_whole in w.terms.items():
-            places.setdefault(term, set()).add((group, is_whole))
-    whole, inner = [0] * count, [0] * count
-    for known in search.known.words:
-        for group, is_whole in places.get(known.key, ()):
-            if is_whole:
-                whole[group] += known.docs
-            elif (group, True) not in places[known.key]:
-                inner[group] += known.docs
-    walked = {g for g, w in zip(groups, search.words, strict=True) if w.walk}
-    made = [n or (max(m, 1) if g in walked else m) for g, (n, m) in enumerate(zip(whole, inner, strict=True))]
-    return made, [n > 0 or g in walked for g, n in enumerate(whole)]
+def _count_groups(
+    search: Search, groups: Sequence[int], count: int, docs: Mapping[tuple[int, str], int]
+) -> tuple[list[int], list[bool]]:
+    """Return in how many rows each group of texts stands, and whether as whole words."""
+    if search.index is None:  # nothing is known: all texts count alike
+        return [1] * count, [True] * count
+    words: list[dict[tuple[int, str], bool]] = [{} for _ in range(count)]
+    for group, wanted in zip(groups, search.words, strict=True):
+        held = words[group]
+        for term, is_whole in wanted.terms.items():
+            held[WORD, term] = is_whole or held.get((WORD, term), False)
+        if wanted.pieces:
+            held[PHRASE, wanted.text] = True
+    whole = [sum(docs.get(key, 0) for key, is_whole in held.items() if is_whole) for held in words]
+    inner = [sum(docs.get(key, 0) for key, is_whole in held.items() if not is_whole) for held in words]
+    return [n or m for n, m in zip(whole, inner, strict=True)], [n > 0 for n in whole]
 
 
 def _without_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
@@ -136,7 +146,7 @@ def _probes(search: Search, groups: Sequence[int], worth: Sequence[float]) -> li
         if not worth[group]:
             continue
         chat_only = not (w.is_keyword or w.is_minor)
-        always = w.verify or not w.text.isalnum() or passages.is_spaceless(w.text)
+        always = bool(w.pieces) or not w.text.isalnum() or passages.is_spaceless(w.text)
         alike = made.setdefault((group, always, w.is_minor or w.whole_only), [])
         same = next((p for p in alike if p.text in w.text and p.chat_only <= chat_only), None)
         if same is None:

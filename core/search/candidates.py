@@ -11,9 +11,9 @@ from ..database import sources
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import StoreReadError
+from ..index.limits import Limits
 from ..index.lookups import Wanted
-from ..index.postings import Limits
-from .gathered import Gathered, list_excluded
+from .gathered import Gathered
 from .query import Query
 from .question.question import Question
 from .ranking import ranking
@@ -23,10 +23,10 @@ from .terms import FOLDED_CHARS, Search
 
 MOST_COMPARED = 100_000
 """Newest visible rows of a source that recency mode compares."""
+MOST_FALLBACK = 20_000
+"""Newest visible rows of a source that are compared where the index leads to fewer rows than are wanted."""
 PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
-
-Found = dict[tuple[int, int], Candidate]
 
 
 def gather_candidates(
@@ -36,48 +36,57 @@ def gather_candidates(
     depth: int = 0,
     *,
     copies: Sequence[tuple[int, int]] = (),
-    use_index: bool = True,
 ) -> Gathered:
-    """Return the candidates; what is not indexed yet is asked by the plain predicates."""
-    viewer = search.viewer
-    if not viewer.audiences:
+    """Return the candidates: in relevance mode from the index, or by the plain predicates where it cannot be read."""
+    if not search.viewer.audiences:
         return Gathered()
     if search.query.ranking == "recency":
         return gather_newest(search, db, depth)
-    indexed = [s for s in search.query.sources if use_index and s.number in viewer.ready]
-    plain = [s for s in search.query.sources if s not in indexed or s.number in viewer.waiting]
-    made, found = Gathered(), Found()
-    index_error: StoreReadError | ValueError | None = None
-    if indexed:
+    error = search.index_error
+    if error is None:
+        from . import best_rows, matches  # noqa: PLC0415 - load numpy, which only a search needs
+
         try:
-            made = _indexed(search, db, question, [s.number for s in indexed], depth, copies)
-            found = {(c.source, c.id): c for c in made.candidates}
-        except (StoreReadError, ValueError) as error:
-            logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))
-            use_index, plain = False, list(search.query.sources)
-            index_error = error
-    complete, errors = made.complete, dict[int, StoreReadError]()
-    for source in plain:
+            found = matches.read_matches(search, search.query.numbers)
+            return best_rows.gather_best(search, question, found, depth, copies)
+        except (StoreReadError, ValueError) as unread:
+            error = unread
+    logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))
+    return replace(_gather_plainly(search, db, depth), index_error=error)
+
+
+def add_plain_matches(search: Search, db: Database, gathered: Gathered, depth: int) -> Gathered:
+    """Return the candidates with the newest rows that hold a keyword by the plain predicate alone."""
+    plain = _gather_plainly(search, db, depth, MOST_FALLBACK)
+    known = {(c.source, c.id) for c in gathered.candidates}
+    more = [c for c in plain.candidates if (c.source, c.id) not in known]
+    considered = {**gathered.considered, **plain.considered}
+    complete = gathered.complete and plain.complete
+    candidates = [*gathered.candidates, *more]
+    return replace(gathered, candidates=candidates, complete=complete, considered=considered, errors=plain.errors)
+
+
+def _gather_plainly(search: Search, db: Database, depth: int, most: int = MOST_COMPARED) -> Gathered:
+    """Return the newest rows that match by the plain predicates."""
+    pool = max(search.query.pool, PLAIN_POOL) * 8**depth
+    found: list[Candidate] = []
+    considered: dict[int, int] = {}
+    errors: dict[int, StoreReadError] = {}
+    for source in search.query.sources:
+        limits = _newest_limits(search, db, source, most)
+        asked = ask_plainly(search.query, source, search.words, limits)
         try:
-            rows, is_all = _plain(search, db, source, depth, only_waiting=use_index and source.number in viewer.ready)
+            rows = search_plain.search(db, replace(asked, audiences=search.viewer.audiences, pool=pool))
         except StoreReadError as error:
             log_unread(source.number, error)
             errors[source.number] = error
         else:
-            for candidate in rows:
-                found.setdefault((candidate.source, candidate.id), candidate)
-            complete &= is_all
+            found += rows
+            considered[source.number] = len(rows)
     if errors and len(errors) == len(search.query.sources):
         raise next(iter(errors.values()))
-    by_source: dict[int, list[Candidate]] = {}
-    for candidate in found.values():
-        by_source.setdefault(candidate.source, []).append(candidate)
-    candidates = [candidate for number in sorted(by_source) for candidate in by_source[number]]
-    considered = {number: max(len(rows), made.considered.get(number, 0)) for number, rows in by_source.items()}
-    return replace(
-        made, candidates=candidates, complete=complete, considered=considered, errors=errors,
-        index_error=index_error,
-    )  # fmt: skip
+    complete = all(count < pool for count in considered.values())
+    return Gathered(found, complete, considered=considered, errors=errors)
 
 
 def log_unread(source: int, error: StoreReadError) -> None:
@@ -85,26 +94,9 @@ def log_unread(source: int, error: StoreReadError) -> None:
     logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
 
 
-def _plain(
-    search: Search, db: Database, source: SourceTable, depth: int, *, only_waiting: bool
-) -> tuple[Sequence[Candidate], bool]:
-    """Return the rows of a source that its index does not hold, and whether these are all that match."""
-    pool = max(search.query.pool, PLAIN_POOL) * 8**depth
-    asked = search_plain.question(source, search.query.tags, search.words, search.limits)
-    asked = replace(
-        asked,
-        audiences=search.viewer.audiences,
-        pool=pool,
-        without_rows=tuple(list_excluded(search, source.number)),
-        ids=search.viewer.waiting.get(source.number) if only_waiting else None,
-    )
-    rows = search_plain.search(db, asked)
-    return rows, len(rows) < pool
-
-
 def gather_newest(search: Search, db: Database, depth: int) -> Gathered:
     """Return the newest matching rows of each source by the plain predicates alone, in one statement."""
-    limits = {source.number: _newest_limits(search, db, source) for source in search.query.sources}
+    limits = {source.number: _newest_limits(search, db, source, MOST_COMPARED) for source in search.query.sources}
     asked = [ask_plainly(search.query, source, search.words, limits[source.number]) for source in search.query.sources]
     pool = search.query.pool * 4**depth
     asked = [replace(one, audiences=search.viewer.audiences, pool=pool) for one in asked]
@@ -137,11 +129,11 @@ def gather_newest(search: Search, db: Database, depth: int) -> Gathered:
     )
 
 
-def _newest_limits(search: Search, db: Database, source: SourceTable) -> Limits:
+def _newest_limits(search: Search, db: Database, source: SourceTable, most: int) -> Limits:
     """Return the limits of a search of one source: of very many visible rows only the newest are compared."""
-    if search.viewer.visible_rows(source.number) <= MOST_COMPARED:
+    if search.viewer.visible_rows(source.number) <= most:
         return search.limits
-    oldest = search_plain.find_nth_newest(db, source, search.limits.persona, search.viewer.audiences, MOST_COMPARED)
+    oldest = search_plain.find_nth_newest(db, source, search.limits.persona, search.viewer.audiences, most)
     if oldest is None or oldest <= search.limits.since_us:
         return search.limits
     return replace(search.limits, since_us=oldest)
@@ -152,19 +144,3 @@ def ask_plainly(query: Query, source: SourceTable, words: Sequence[Wanted], limi
     without = sorted(row_id for name, row_id in query.exclude.rows if name == source.name)
     asked = search_plain.question(source, query.tags, words, limits)
     return replace(asked, pool=query.pool, without_rows=tuple(without))
-
-
-def _indexed(
-    search: Search,
-    db: Database,
-    question: Question,
-    numbers: Sequence[int],
-    depth: int,
-    copies: Sequence[tuple[int, int]],
-) -> Gathered:
-    """Return the rows that the search tables lead to."""
-    from . import best_rows, matches  # noqa: PLC0415 - load numpy, which only a search needs
-
-    read = matches.read_matches(search, db, numbers)
-    made = best_rows.gather_best(search, db, question, read, numbers, depth, copies)
-    return replace(made, left_aside=read.left_aside)

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 from ..database import sources
 from ..database.dialects import from_microseconds
-from ..index import lookups
 from ..shapes import Hit
 from ..text import hits
 from ..text.words import index_terms
-from .asked import build_asked, tag_docs, visible_rows
+from .asked import build_asked, tag_docs, text_docs, visible_rows
 from .gathered import Gathered, is_first_tier
 from .question.question import Question
 from .ranking import ranking, relevance
@@ -77,7 +76,7 @@ def rows_wanted(
     is_all, around = True, list[int]()
     if search.query.ranking == "relevance":
         if gathered.asked is None or not search.query.text:
-            _by_own_words(search, chosen)
+            _by_own_words(search, chosen, gathered.docs)
             _favour_days(question, chosen)
         _favour_meaning(meaning, chosen)
         best = ranking.best_first(chosen)
@@ -102,11 +101,11 @@ def share_of(meaning: Meaning | None) -> float:
     return 0.0 if meaning is None else meaning.share
 
 
-def _by_own_words(search: Search, candidates: Iterable[Candidate]) -> None:
+def _by_own_words(search: Search, candidates: Iterable[Candidate], docs: Mapping[tuple[int, str], int]) -> None:
     """Score candidates by what they match themselves: all there is where no message tells more."""
-    docs, with_tag = lookups.rarity(search.words, search.known.words, _CHAT), tag_docs(search)
+    with_tag = tag_docs(search, docs)
     rows, mean = visible_rows(search)
-    worth = [ranking.rarity_weight(n, rows) for n in docs]
+    worth = [ranking.rarity_weight(n, rows) for n in text_docs(search, docs)]
     tag_worth = {tag: ranking.rarity_weight(with_tag.get(tag, 0), rows) for tag in search.query.tags}
     texts = search.texts
     for c in candidates:
@@ -147,7 +146,7 @@ def choose_hits(
     asked: Asked | None = None
     ranked: dict[Place, Row] = {}
     if search.query.text and not recent:
-        asked = gathered.asked or build_asked(search, question, [row.speaker.name for row in rows.values()])
+        asked = gathered.asked or build_asked(search, question, [row.speaker.name for row in rows.values()], {})
         asked = replace(asked, by_meaning=share_of(meaning))
         pairs, ranked = rank_candidates(search, asked, gathered, rows, meaning)
     else:
@@ -166,7 +165,7 @@ def choose_hits(
             c.tier = 1
         kept.append((c, row))
     if asked is None and not recent:
-        _by_own_words(search, [c for c, _ in kept])
+        _by_own_words(search, [c for c, _ in kept], gathered.docs)
     kept, copies = _deduped(search, kept, ranked)
     left += [(c, "duplicate") for c in copies]
     by_place = {(c.source, c.id): row for c, row in kept}
@@ -307,7 +306,11 @@ def _pools(search: Search, pairs: Sequence[Pair], cut: Iterable[int]) -> tuple[l
 def _reason_to_drop(search: Search, c: Candidate, row: FoundRow, drop: Drop | None) -> str:
     if c.source == _CHAT and row.conversation in search.query.exclude.conversations:
         return "excluded"
-    if search.said_whole and not (c.matched or c.tags or c.context or c.by_meaning) and row.chars <= FOLDED_CHARS:
+    if (
+        search.is_proved_by_text
+        and not (c.matched or c.tags or c.context or c.by_meaning)
+        and row.chars <= FOLDED_CHARS
+    ):
         return "no match"  # the plain predicates find letters inside words too
     return "" if drop is None else drop(c, row)
 

@@ -7,20 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..database import sources
-from ..database.engine import Database
 from ..errors import StoreReadError
-from ..index.lookups import TAG, WORD
+from ..index.lookups import PHRASE, TAG, WORD
 from .ranking.ranking import Candidate
 from .ranking.rows import Asked
-from .reading import plain as search_plain
 from .terms import Search
 
 if TYPE_CHECKING:
     from .ranking.matching_rows import RankedRow
     from .reading.found_rows import FoundRow
 
-PROVED_AT_ONCE = 400
-"""Rows whose texts are compared at once with what is looked for."""
 _CHAT = sources.CHAT.number
 
 
@@ -51,6 +47,8 @@ class Gathered:
     """Returns rows that were found otherwise with those within so many rows of them (`all_rows.stand_around`)."""
     newest_only: tuple[int, ...] = ()
     """Sources of which only the newest rows were compared (recency mode)."""
+    docs: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    """In how many rows each word, tag and phrase asked for stands (`lookups` has the kinds)."""
     left_aside: tuple[str, ...] = ()
     """Words that too many rows hold to be ranked by."""
 
@@ -61,15 +59,15 @@ def list_excluded(search: Search, number: int) -> list[int]:
     return sorted(row_id for source, row_id in search.query.exclude.rows if source == name)
 
 
-def pool_size(search: Search, number: int, depth: int) -> int:
-    """Return how many rows of a source are read in recency mode: rows expired or gone are found out later."""
-    return search.query.pool * int(4**depth) + len(list_excluded(search, number))
-
-
 def note_matches(search: Search, c: Candidate, held: Mapping[tuple[int, str], int]) -> None:
-    """Note what a row holds by its words and tags; what these alone do not prove is found out from its text."""
+    """Note what a row holds by its words and tags."""
     found = [
         (*place, times) for (kind, term), times in held.items() if kind == WORD for place in search.stands.get(term, ())
+    ]
+    found += [
+        (i, 0, True, 1)
+        for i, word in enumerate(search.words)
+        if word.pieces and not word.is_exact and (PHRASE, word.text) in held
     ]
     for i, _, is_whole, times in sorted(found):
         if search.words[i].applies(c.source, _CHAT):
@@ -79,22 +77,6 @@ def note_matches(search: Search, c: Candidate, held: Mapping[tuple[int, str], in
         c.tags = c.tags.union(tags)
     if search.query.tags and search.query.keywords and is_first_tier(search, c):
         c.tier = 1
-
-
-def prove(search: Search, db: Database, rows: Sequence[Candidate]) -> set[tuple[int, int]]:
-    """Return which of the rows hold one of the texts that their words alone do not prove, and note it."""
-    texts = [(i, w.text) for i, w in enumerate(search.words) if not (w.is_minor or w.whole_only)]
-    proved: set[tuple[int, int]] = set()
-    for source in search.query.sources:
-        of = {c.id: c for c in rows if c.source == source.number}
-        asked = [(i, text) for i, text in texts if search.words[i].applies(source.number, _CHAT)]
-        for row_id, i in search_plain.holding(db, source, search.limits.persona, list(of), asked):
-            of[row_id].match(i, 1, search.words[i].verify)
-            proved.add((source.number, row_id))
-    for c in rows:
-        if search.query.tags and search.query.keywords and is_first_tier(search, c):
-            c.tier = 1
-    return proved
 
 
 def is_first_tier(search: Search, c: Candidate) -> bool:

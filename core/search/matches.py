@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..database import sources
-from ..database.engine import Database
-from ..index import audiences as index_audiences
-from ..index.lookups import TAG, UNLISTED, WORD, Count
-from ..index.postings import AT_LEAST, AT_MOST
+from ..index.limits import AT_LEAST, AT_MOST
+from ..index.lookups import PHRASE, TAG, WORD
+from ..index.state import AudienceRows
 from ..index.visible import Postings, Visible
 from .ranking.all_rows import is_among
 from .ranking.matching_rows import Term
@@ -25,17 +23,19 @@ MOST_POSTINGS = 5_000_000
 
 
 class Terms:
-    """The words and tags asked for, each with a number, and what they mean for the ranking."""
+    """The words, tags and phrases asked for, each with a number, and what they mean for the ranking."""
 
     def __init__(self, search: Search) -> None:
         self.numbers: dict[tuple[int, str], int] = {}
         self.search: Search = search
         for word in search.words:
-            for term in () if word.walk else word.terms:
+            for term in (*word.terms, *(term for piece in word.pieces for term in piece)):
                 self.numbers.setdefault((WORD, term), len(self.numbers))
         for tag in search.query.tags:
             self.numbers.setdefault((TAG, tag), len(self.numbers))
-        self.unlisted: int = self.numbers.setdefault((WORD, UNLISTED), len(self.numbers))
+        for word in search.words:
+            if word.pieces:
+                self.numbers.setdefault((PHRASE, word.text), len(self.numbers))
         self.keys: list[tuple[int, str]] = list(self.numbers)
 
     def describe(self, asked: Asked) -> list[list[Term]]:
@@ -43,9 +43,12 @@ class Terms:
         made: list[list[Term]] = [[] for _ in self.keys]
         for i, word in enumerate(self.search.words):
             chat_only = not (word.is_keyword or word.is_minor)
-            for term, is_whole in {} if word.walk else word.terms.items():
+            own = {(WORD, term): is_whole for term, is_whole in word.terms.items()}
+            if word.pieces:
+                own[PHRASE, word.text] = True
+            for key, is_whole in own.items():
                 each = Term(asked.groups[i], 1.0 if is_whole else INSIDE, chat_only=chat_only)
-                meanings = made[self.numbers[WORD, term]]
+                meanings = made[self.numbers[key]]
                 same = next((n for n, one in enumerate(meanings) if one.group == each.group), None)
                 if same is None:
                     meanings.append(each)
@@ -73,35 +76,57 @@ class Matches:
     terms: Terms
     audiences: list[AudienceMatches]
     """Those in which something matches."""
+    docs: Mapping[tuple[int, str], int]
+    """In how many rows that may be read each word, tag and phrase stands."""
     left_aside: tuple[str, ...]
     """Words that too many rows hold to be ranked by."""
 
 
-def read_matches(search: Search, db: Database, numbers: Sequence[int]) -> Matches:
+def read_matches(search: Search, numbers: Sequence[int]) -> Matches:
     """Return what the index holds of what is asked."""
-    words, left_aside = _words_wanted(search, numbers)
-    tags = [c for c in search.known.tags if c.source in numbers and c.source != sources.CHAT.number]
+    assert search.index is not None
     terms, made = Terms(search), list[AudienceMatches]()
-    for view, own, blocks, gone in index_audiences.read_audiences(
-        db, words, tags, search.viewer.audiences, numbers, search.limits.persona
-    ):
-        bounds = Bounds(search, view, gone, numbers)
-        postings = view.read_postings(own, blocks, terms.numbers)
+    words, left_aside = _choose_words(search, [term for kind, term in terms.keys if kind == WORD])
+    for one in search.index.read(words, search.query.tags):
+        bounds = Bounds(search, one, numbers)
+        postings = one.view.read_postings(one.postings, one.blocks, terms.numbers)
         if not bounds.is_open:
             postings = postings.only(bounds.readable(postings.index))
+        postings = _with_phrases(search, terms, postings, len(one.view))
         if len(postings.index):
-            made.append(AudienceMatches(view, postings, bounds))
-    return Matches(terms, made, left_aside)
+            made.append(AudienceMatches(one.view, postings, bounds))
+    docs = {key: sum(len(one.postings.of(n)[0]) for one in made) for n, key in enumerate(terms.keys)}
+    return Matches(terms, made, docs, left_aside)
+
+
+def _with_phrases(search: Search, terms: Terms, postings: Postings, rows: int) -> Postings:
+    """Return the postings with those of texts of several words: the rows that hold one word of each piece."""
+    phrases = {word.text: word.pieces for word in search.words if word.pieces}
+    if not phrases:
+        return postings
+    found = []
+    for pieces in phrases.values():
+        held = np.ones(rows, bool)
+        for piece in pieces:
+            holds = np.zeros(rows, bool)
+            for term in piece:
+                holds[postings.of(terms.numbers[WORD, term])[0]] = True
+            held &= holds
+        found.append(np.flatnonzero(held) if pieces else np.empty(0, np.int64))
+    sizes = np.cumsum([len(one) for one in found])
+    first = len(terms.keys) - len(phrases)
+    end = postings.starts[first]
+    index = np.concatenate([postings.index[:end], *found])
+    times = np.concatenate([postings.times[:end], np.ones(int(sizes[-1]), postings.times.dtype)])
+    return Postings(index, times, np.concatenate([postings.starts[: first + 1], end + sizes]))
 
 
 class Bounds:
     """Which rows of an audience a search may read."""
 
-    def __init__(
-        self, search: Search, view: Visible, gone: Sequence[tuple[int, int, int]], numbers: Collection[int]
-    ) -> None:
-        limits = search.limits
-        self._view, self._limits, self._gone = view, limits, view.find_gone(gone)
+    def __init__(self, search: Search, rows: AudienceRows, numbers: Collection[int]) -> None:
+        limits, view = search.limits, rows.view
+        self._view, self._limits, self._gone = view, limits, view.find_gone(rows.gone)
         self._sources = None if view.sources <= set(numbers) else np.array(list(numbers))
         self._hides_local = not limits.local_only and view.has_local_only
         without = limits.without_conversations
@@ -129,17 +154,14 @@ class Bounds:
         return keep
 
 
-def _words_wanted(search: Search, numbers: Sequence[int]) -> tuple[list[Count], tuple[str, ...]]:
-    """Return the known words that hold what is asked, and those that too many rows hold."""
-    wanted = {term for word in search.words for term in word.terms} | {UNLISTED}
-    cells = [c for c in search.known.words if c.key in wanted and c.source in numbers]
-    docs: dict[str, int] = {}
-    for cell in cells:
-        docs[cell.key] = docs.get(cell.key, 0) + cell.docs
+def _choose_words(search: Search, words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the words to read, and those that too many rows hold."""
+    assert search.index is not None
+    docs = {word: search.index.lexicon.rows(word) for word in words}
     total, aside = sum(docs.values()), list[str]()
-    for key in sorted(docs, key=lambda one: -docs[one]):
+    for word in sorted(docs, key=lambda one: -docs[one]) if total > MOST_POSTINGS else ():
         if total <= MOST_POSTINGS:
             break
-        total -= docs[key]
-        aside.append(key)
-    return [c for c in cells if c.key not in aside], tuple(aside)
+        total -= docs[word]
+        aside.append(word)
+    return [word for word in words if docs[word] and word not in aside], tuple(aside)

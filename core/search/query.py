@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from ..audience.view import Request
@@ -11,18 +11,16 @@ from ..base import logs
 from ..config import Settings
 from ..database import sources
 from ..database.dialects import microseconds
-from ..index.postings import AT_LEAST, AT_MOST, Limits
+from ..index.limits import AT_LEAST, AT_MOST, Limits
 from ..text.folding import clean, fold, fold_case
 from ..text.minor_words import minor_words
-from ..text.near_spelling import may_be_misspelt, split_halves
-from ..text.words import SHORTEST_STEM, Fragment, fragments, search_form, shared_beginning, stem, telling_symbols
+from ..text.near_spelling import may_be_misspelt
+from ..text.words import SHORTEST_STEM, search_form, shared_beginning, stem, telling_symbols
 from ..text.words import salient_words as salient
 from ..text.words import words as plain_words
 from .language import with_languages_of
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
-MOST_PIECES = 12
-"""Most pieces of one text that are looked up among the known words: its rows are compared as a whole anyway."""
 ENOUGH_WORDS = 5
 """A message with fewer words worth looking for is helped out by its minor ones."""
 MOST_MINOR = 8
@@ -40,11 +38,6 @@ class Minor:
     of: str = ""
     """The keyword of which these are other forms that do not hold it, as `hiking` does not hold `hike`."""
 
-    @property
-    def piece(self) -> Fragment:
-        """Return the piece to look up among the known words."""
-        return Fragment(self.beginning, "word", at_start=False, at_end=True)
-
 
 @dataclass(frozen=True, slots=True)
 class Near:
@@ -55,11 +48,6 @@ class Near:
     """As it was said: the keyword may be its stem."""
     score: float
     """KEYWORD_FUZZY_SCORE."""
-
-    @property
-    def pieces(self) -> tuple[Fragment, Fragment]:
-        """Return the pieces by which the word that is meant is looked up."""
-        return split_halves(self.word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +64,6 @@ class Query:
     since: datetime | None
     until: datetime | None
     text: str
-    fragments: tuple[Fragment, ...]
     minor: tuple[Minor, ...] = ()
     """Words of `text` that lend a row weight beside those asked for, in relevance mode."""
     derived: bool = False
@@ -121,12 +108,8 @@ class Query:
 
     @property
     def request(self) -> Request:
-        """Return what is to be known of the words and tags beside who sees what."""
-        return Request(
-            fragments=self.fragments,
-            tags=self.tags if self.ranking == "relevance" else (),
-            inserted_into=self.numbers,
-        )
+        """Return what is asked beside who sees what."""
+        return Request(inserted_into=self.numbers)
 
     @property
     def is_empty(self) -> bool:
@@ -165,7 +148,7 @@ def prepare(
     folded = tuple(dict.fromkeys(fold(word) for word in wanted_words))
     minor = minors(text, folded, settings) if mode == "relevance" else ()
     near = nears(text, folded, settings) if mode == "relevance" else ()
-    made = Query(
+    return Query(
         tags=tuple(wanted_tags),
         keywords=folded,
         limit=count,
@@ -175,26 +158,11 @@ def prepare(
         since=read_time(since, "since"),
         until=read_time(until, "until"),
         text=text,
-        fragments=(),
         minor=minor,
         derived=derived,
         near=near,
         notes=tuple(notes),
     )
-    if mode == "recency":
-        return made
-    asked = dict.fromkeys(piece for one in made.texts for piece in pieces(one))
-    asked |= dict.fromkeys(one.piece for one in minor)
-    asked |= dict.fromkeys(piece for one in near for piece in one.pieces)
-    return replace(made, fragments=tuple(asked))
-
-
-def pieces(text: str) -> list[Fragment]:
-    """Return the pieces of a folded text to look up among the known words: all, or of many the longest."""
-    found = fragments(text)
-    if len(found) <= MOST_PIECES:
-        return found
-    return sorted(found, key=lambda piece: (not piece.closed, -len(piece.text), piece.text))[:MOST_PIECES]
 
 
 def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Minor, ...]:

@@ -14,7 +14,7 @@ from ..llm.embedder import EmbedderError
 from ..shapes import LeftOut
 from . import choice
 from .asked import question_of
-from .candidates import gather_candidates, log_unread
+from .candidates import add_plain_matches, gather_candidates, log_unread
 from .choice import Choice, Chosen, Drop, Place
 from .gathered import Gathered
 from .question.question import Question
@@ -23,7 +23,7 @@ from .reading import last_statement
 from .reading.by_id import RowsWanted
 from .reading.copies import find_copies
 from .reading.found_rows import FoundRow
-from .terms import Search
+from .terms import Search, widen
 
 MOST_ROUNDS = 12
 
@@ -99,11 +99,14 @@ def gather(search: Search, db: Database, before: Result | None = None) -> Round:
         last, known = before.round, before.round.meaning
         copies = [*last.copies, *find_copies(db, search.viewer.scope.persona, before.choice.repeated)]
         current = replace(last, meaning=None, depth=last.depth + 1, copies=copies)
-    unread = current.gathered.index_error
-    gathered = gather_candidates(
-        search, db, current.question, current.depth, copies=current.copies, use_index=unread is None
-    )
-    gathered = replace(gathered, index_error=gathered.index_error or unread)
+    search = current.search
+    gathered = gather_candidates(search, db, current.question, current.depth, copies=current.copies)
+    if current.depth == 0 and _count_matching(gathered) < search.query.limit and (wider := widen(search)) is not None:
+        current = replace(current, search=wider)
+        search = wider
+        gathered = gather_candidates(search, db, current.question, copies=current.copies)
+    if _needs_plain_matches(search, gathered):
+        gathered = add_plain_matches(search, db, gathered, current.depth)
     current = replace(current, gathered=gathered)
     if search.embedder is None or search.query.ranking != "relevance" or current.meaning_error is not None:
         return current
@@ -118,6 +121,17 @@ def gather(search: Search, db: Database, before: Result | None = None) -> Round:
     if meanings is not None:
         gathered = meaning.bring_neighbours(search, gathered, meanings)
     return replace(current, meaning=meanings, gathered=gathered)
+
+
+def _needs_plain_matches(search: Search, gathered: Gathered) -> bool:
+    """Return whether keywords that were asked for by themselves lead to too few rows by the index."""
+    query = search.query
+    is_by_index = query.ranking == "relevance" and gathered.index_error is None
+    return is_by_index and not query.text and _count_matching(gathered) < query.limit
+
+
+def _count_matching(gathered: Gathered) -> int:
+    return sum(1 for c in gathered.candidates if c.matched or c.tags)
 
 
 def rows_wanted(current: Round, extra: int = 0) -> RowsWanted:

@@ -1,29 +1,35 @@
-"""A search before any row is read: its texts joined with what is visible, and which known words hold them."""
+"""A search before any row is read: its texts, and which words of the index match them."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..audience.view import Viewer, WordCount
+from ..audience.view import Viewer
 from ..config import Settings
-from ..database import sources
-from ..index.lookups import TAG, UNLISTED, Count, Known, Wanted, rarity
-from ..index.postings import Limits
+from ..database.engine import Database
+from ..errors import StoreReadError
+from ..index.limits import Limits
+from ..index.lookups import Wanted
 from ..llm import embedder as semantic_embedder
-from ..text.near_spelling import choose_nearest
+from ..text.near_spelling import choose_nearest, split_halves
 from ..text.words import Fragment, fragments, is_short_word, stem
 from .language import with_languages_of
-from .query import ENOUGH_WORDS, Minor, Near, Query, pieces
+from .query import ENOUGH_WORDS, Minor, Near, Query
 
-_TAGGED = -1 - TAG
-"""What stands in place of a piece's number where tags were counted."""
+if TYPE_CHECKING:
+    from ..index.lexicon import Lexicon
+    from ..index.state import IndexState
+
+_WORDS = re.compile(r"\w+( \w+)*")
 
 MINOR_SHARE = 0.1
 """A minor word in more of the visible rows than this tells nothing."""
-
-
+SHORTEST_BEGINNING = 3
+"""Letters from which words that begin with a word match it."""
 FOLDED_CHARS = 4000
 """Characters of a row in which words beyond the budget are looked for."""
 WHOLE = 2**24
@@ -40,7 +46,10 @@ class Search:
     """With the language of the message among LANGUAGES."""
     words: tuple[Wanted, ...]
     """The texts looked for; a row's matches are told by their indexes."""
-    known: Known
+    index: IndexState | None
+    """None in recency mode, and where the index cannot be read."""
+    index_error: StoreReadError | ValueError | None
+    """Why the index cannot be read: the plain predicates are asked."""
     limits: Limits
     embedder: Any = None
     """What makes a vector of the message; None for none."""
@@ -52,10 +61,10 @@ class Search:
     said_in_chat: Sequence[tuple[int, str, bool]] = field(init=False)
     said_elsewhere: Sequence[tuple[int, str, bool]] = field(init=False)
     said_whole: Sequence[tuple[int, str, tuple[str, ...]]] = field(init=False)
-    """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone proves the match.
+    """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone is the whole of it.
     Of `said_whole`, which count as whole words alone: index, text, the languages whose endings count."""
     stands: Mapping[str, Sequence[tuple[int, int, bool]]] = field(init=False)
-    """Known word to the texts that it proves: index in `words`, place among its known words, whether it is whole."""
+    """Word of the index to the texts that it matches: index in `words`, place among its words, whether it is whole."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", tuple(w.text for w in self.words))
@@ -65,13 +74,18 @@ class Search:
         languages = tuple(self.settings.languages)
         whole = [(i, w.text, languages) for i, w in enumerate(self.words) if w.whole_only]
         object.__setattr__(self, "said_whole", whole)
-        object.__setattr__(self, "said_in_chat", [(i, w.text, w.verify) for i, w in said])
+        object.__setattr__(self, "said_in_chat", [(i, w.text, bool(w.pieces)) for i, w in said])
         stands: dict[str, list[tuple[int, int, bool]]] = {}
         for i, w in enumerate(self.words):
-            for n, (term, is_whole) in enumerate(() if w.verify or w.walk else w.terms.items()):
+            for n, (term, is_whole) in enumerate(w.terms.items()):
                 stands.setdefault(term, []).append((i, n, is_whole))
         object.__setattr__(self, "stands", stands)
-        object.__setattr__(self, "said_elsewhere", [(i, w.text, w.verify) for i, w in said if w.is_keyword])
+        object.__setattr__(self, "said_elsewhere", [(i, w.text, bool(w.pieces)) for i, w in said if w.is_keyword])
+
+    @property
+    def is_proved_by_text(self) -> bool:
+        """Return whether a row that the index leads to may match nothing."""
+        return bool(self.said_whole) or any(w.is_exact for w in self.words)
 
     @property
     def chars(self) -> int:
@@ -79,16 +93,41 @@ class Search:
         return WHOLE if self.settings.snippet_window == "match" else self.settings.snippet_chars + 1
 
 
-def resolve(query: Query, viewer: Viewer, settings: Settings, embedder: Any = None) -> Search:
-    """Return a search joined with what is visible: which known words hold its texts, as far as `viewer`
-    brought these.
+def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:
+    """Return what the index holds of the audiences seen, or why it cannot be read."""
+    from ..index.state import IndexState  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    try:
+        return (IndexState(db, viewer.audiences) if viewer.audiences else None), None
+    except (StoreReadError, ValueError) as error:
+        return None, error
+
+
+def resolve(
+    query: Query,
+    viewer: Viewer,
+    settings: Settings,
+    db: Database,
+    embedder: Any = None,
+    *,
+    index: IndexState | None = None,
+) -> Search:
+    """Return a search joined with what is visible: which words of the index match its texts.
+
+    Args:
+        index: where it was read for the same call before.
     """
     settings = with_languages_of(query.text, settings)
-    words, known = _join(query, viewer, settings.languages)
+    error = None
+    if query.ranking == "recency":
+        index = None
+    elif index is None:
+        index, error = read_index(viewer, db)
+    rows = sum(docs for docs, _ in viewer.docs.values())
+    words = find_words(query, None if index is None else index.lexicon, settings.languages, rows)
     here = viewer.scope.conversation or ""
     limits = query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=here)
-    own = semantic_embedder.resolve(embedder, settings)
-    return Search(query, viewer, settings, words, known, limits, own)
+    return Search(query, viewer, settings, words, index, error, limits, semantic_embedder.resolve(embedder, settings))
 
 
 def list_unindexed(viewer: Viewer) -> list[str]:
@@ -97,38 +136,114 @@ def list_unindexed(viewer: Viewer) -> list[str]:
     return [said] if viewer.unindexed else []
 
 
-def _join(query: Query, viewer: Viewer, languages: Sequence[str]) -> tuple[tuple[Wanted, ...], Known]:
-    by_piece: dict[int, dict[tuple[int, int, str], int]] = {}
-    for c in viewer.counts:
-        by_piece.setdefault(c.fragment, {})[c.audience_id, c.source, c.term] = c.docs
-    vocabulary = _Vocabulary(viewer, by_piece, tuple(languages), query.ranking == "recency")
-    tags = set(query.tags)
-    known = Known(
-        words=_counts(c for c in viewer.counts if c.fragment != _TAGGED),
-        tags=_counts(c for c in viewer.counts if c.fragment == _TAGGED and c.term in tags),
-        audiences=viewer.audiences,
-        sources=tuple(s.number for s in query.sources),
-        chat=sources.CHAT.number,
-        rows={place: docs for place, (docs, _) in viewer.docs.items()},
+def widen(search: Search) -> Search | None:
+    """Return the search with words that hold a keyword further in too; None where there are none."""
+    if search.index is None:
+        return None
+    lexicon = search.index.lexicon
+    words = tuple(_with_inner(one, lexicon) for one in search.words)
+    if words == search.words:
+        return None
+    return Search(
+        search.query, search.viewer, search.settings, words, search.index, None, search.limits, search.embedder
     )
-    asked = [vocabulary.wanted(text, query) for text in query.texts]
+
+
+def find_words(query: Query, lexicon: Lexicon | None, languages: Sequence[str], rows: int) -> tuple[Wanted, ...]:
+    """Return the texts looked for, each with the words of the index that match it.
+
+    Args:
+        lexicon: None where no index is read.
+        rows: how many rows are visible.
+    """
+    plain = [Wanted(text, text in query.keywords, text in query.folded_tags) for text in query.texts]
+    if lexicon is None:
+        return tuple(plain)
+    asked = [_find_terms(one, lexicon, languages) for one in plain]
     for near in query.near:
-        asked = vocabulary.respelt(near, asked)
-    return (*asked, *_minor(vocabulary, query, asked, known)), known
+        asked = _respell(near, asked, lexicon, languages)
+    return (*asked, *_find_minor(query, asked, lexicon, languages, rows))
 
 
-def _minor(vocabulary: _Vocabulary, query: Query, asked: Sequence[Wanted], known: Known) -> list[Wanted]:
+def _find_terms(wanted: Wanted, lexicon: Lexicon, languages: Sequence[str]) -> Wanted:
+    """Return a text with the words of the index that match it."""
+    text, pieces = wanted.text, fragments(wanted.text)
+    if len(pieces) == 1 and pieces[0].text == text:
+        if pieces[0].kind != "word":
+            return replace(wanted, terms=dict.fromkeys(_terms_of(pieces[0], lexicon), True))
+        form = stem(text, languages)
+        counts = lexicon.commonest(text) if _is_beginning(text) else Counter({text: lexicon.rows(text)})
+        terms = {term: is_form(term, text, languages, form) for term in counts if counts[term]}
+        if is_short_word(text):
+            whole = {term: True for term, is_whole in terms.items() if is_whole}
+            return replace(wanted, terms=whole, whole_only=True)
+        return replace(wanted, terms=terms)
+    is_exact = not _WORDS.fullmatch(text)
+    return replace(wanted, is_exact=is_exact, pieces=tuple(tuple(_terms_of(piece, lexicon)) for piece in pieces))
+
+
+def _terms_of(piece: Fragment, lexicon: Lexicon) -> list[str]:
+    """Return the words of the index that match one word of several, or one sign of a script without spaces."""
+    if piece.kind == "char":
+        return sorted({*lexicon.commonest(piece.text), *lexicon.holding(piece.text)})
+    if piece.kind == "word" and piece.at_end and _is_beginning(piece.text):
+        return sorted(lexicon.commonest(piece.text))
+    return [piece.text] if lexicon.rows(piece.text) else []
+
+
+def _is_beginning(text: str) -> bool:
+    """Return whether words that begin with a text match it; a syllable of Hangul says as much as two letters."""
+    return len(text) >= SHORTEST_BEGINNING or (len(text) == SHORTEST_BEGINNING - 1 and not is_short_word(text))
+
+
+def _with_inner(wanted: Wanted, lexicon: Lexicon) -> Wanted:
+    """Return a keyword with the words that hold it further in."""
+    is_word = wanted.text.isalnum() and _is_beginning(wanted.text)
+    if not (wanted.is_keyword and is_word) or wanted.whole_only or wanted.pieces:
+        return wanted
+    inner = {term: False for term in lexicon.holding(wanted.text) if term not in wanted.terms}
+    return replace(wanted, terms={**wanted.terms, **inner}) if inner else wanted
+
+
+def _respell(near: Near, asked: Sequence[Wanted], lexicon: Lexicon, languages: Sequence[str]) -> list[Wanted]:
+    """Return what is asked with a keyword that stands nowhere replaced by the word that is meant.
+
+    A keyword that one row alone holds may be misspelt there too, or just be rare: it stays, and what else may be meant
+    is asked for beside it.
+    """
+    at = next((i for i, w in enumerate(asked) if w.text == near.keyword and not w.pieces), None)
+    if at is None:
+        return list(asked)
+    rows = sum(lexicon.rows(term) for term in asked[at].terms)
+    if rows > 1:
+        return list(asked)
+    first, second = split_halves(near.word)
+    known = dict(lexicon.beginning(first.text))
+    known |= {term: docs for term, docs in lexicon.holding(second.text).items() if term.endswith(second.text)}
+    known = {term: docs for term, docs in known.items() if docs and term not in asked[at].terms}
+    # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
+    forms = {form: t for t in sorted(known) if t.startswith(form := stem(t, languages))}
+    forms |= {t: t for t in known}
+    meant = forms.get(choose_nearest(near.word, {form: known[t] for form, t in forms.items()}, near.score))
+    if meant is None:
+        return list(asked)
+    form = stem(meant, languages)
+    terms = dict.fromkeys((t for t in known if t == meant or stem(t, languages) == form), True)
+    if rows:
+        return [*asked, Wanted(meant, is_keyword=True, is_tag=False, stem=form, terms=terms)]
+    return [*asked[:at], replace(asked[at], terms=terms), *asked[at + 1 :]]
+
+
+def _find_minor(
+    query: Query, asked: Sequence[Wanted], lexicon: Lexicon, languages: Sequence[str], rows: int
+) -> list[Wanted]:
     """Return the minor words that help a short question out: the rarest, none that stands in many of the rows."""
-    counted = [(*vocabulary.minor(one), one) for one in query.minor]
+    counted = [(*_minor_word(one, lexicon, languages), one) for one in query.minor]
     made = [w for w, docs, one in counted if one.of and docs]
     if len(made) == len(counted):
         return made
-    most = MINOR_SHARE * sum(known.rows.values())
-    telling = {
-        stem(w.text, vocabulary.languages)
-        for w, docs in zip(asked, rarity(asked, known.words, known.chat), strict=True)
-        if 0 < docs <= most and any(w.terms.values())
-    }
+    most = MINOR_SHARE * rows
+    telling = {stem(w.text, languages) for w in asked if 0 < rows_with(w, lexicon) <= most and any(w.terms.values())}
     found = sorted(((docs, w.text, w) for w, docs, one in counted if not one.of and 0 < docs <= most), key=_rarest)
     return made + [w for _, _, w in found[: max(0, ENOUGH_WORDS - len(telling))]]
 
@@ -137,104 +252,41 @@ def _rarest(found: tuple[int, str, Wanted]) -> tuple[int, str]:
     return found[:2]
 
 
-def _counts(found: Iterable[WordCount]) -> list[Count]:
-    return list(dict.fromkeys(Count(c.audience_id, c.term, c.source, c.docs) for c in found))
+def _minor_word(asked: Minor, lexicon: Lexicon, languages: Sequence[str]) -> tuple[Wanted, int]:
+    """Return minor words of one stem, and the rows these stand in."""
+    docs = {t: n for t, n in lexicon.beginning(asked.beginning).items() if n and is_form(t, "", languages, asked.stem)}
+    docs = {t: n for t, n in docs.items() if not asked.of or asked.of not in t}
+    made = Wanted(
+        asked.beginning,
+        is_keyword=False,
+        is_tag=False,
+        is_minor=True,
+        stem=asked.stem,
+        terms=dict.fromkeys(docs, True),
+    )
+    return made, sum(docs.values())
+
+
+def rows_with(wanted: Wanted, lexicon: Lexicon) -> int:
+    """Return in how many rows a text stands as a whole word, or, where it never does, at the beginning of others."""
+    docs: Counter[bool] = Counter()
+    for term, is_whole in wanted.terms.items():
+        docs[is_whole] += lexicon.rows(term)
+    return docs[True] or docs[False]
+
+
+def count_rows(words: Iterable[str], lexicon: Lexicon, languages: Sequence[str]) -> dict[str, int]:
+    """Return for each word in how many rows the commonest word of its stem stands."""
+    made = {}
+    for word in words:
+        form = stem(word, languages)
+        beginning = word[: len(form)] if word.startswith(form) else word
+        counts = lexicon.beginning(beginning).items()
+        made[word] = max((n for term, n in counts if is_form(term, word, languages, form)), default=0)
+    return made
 
 
 def is_form(term: str, text: str, languages: Sequence[str], form: str = "") -> bool:
     """Return whether a word is a text looked for, or has its stem."""
     word = term.strip("_")
     return word == text or stem(word, languages) in (form or stem(text, languages), text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Vocabulary:
-    """The known words a viewer brought, by the piece that was asked for."""
-
-    viewer: Viewer
-    by_piece: dict[int, dict[tuple[int, int, str], int]]
-    languages: tuple[str, ...]
-    exact: bool
-    """Every match has to be found: a piece that stands in more words than were taken leads nowhere."""
-    words_by_piece: dict[Fragment, tuple[dict[str, int], bool]] = field(default_factory=dict)
-    """What `words_with` gave for a piece: several texts have the same."""
-
-    def wanted(self, text: str, query: Query) -> Wanted:
-        """Return a text with the words its rows are found by: those of its rarest piece."""
-        every = fragments(text)
-        plain = Wanted(text, is_keyword=text in query.keywords, is_tag=text in query.folded_tags)
-        asked = pieces(text)
-        known = [self.words_with(piece) for piece in asked]
-        is_whole = not self.exact and is_short_word(text)
-        usable = [
-            i for i, (_, cut) in enumerate(known) if is_whole or not ((cut and self.exact) or asked[i].may_be_unlisted)
-        ]
-        if not usable:
-            return replace(plain, walk=True, whole_only=is_whole)
-        terms, cut = known[min(usable, key=lambda i: (known[i][1], sum(known[i][0].values()), i))]
-        if len(every) > 1 or every[0].text != text:
-            return replace(plain, terms=dict.fromkeys(terms, True), verify=True, cut=cut)
-        if every[0].kind != "word":
-            return replace(plain, terms=dict.fromkeys(terms, True), cut=cut)
-        form = stem(text, self.languages)
-        held = {t: is_form(t, text, self.languages, form) for t in terms}
-        if not is_whole:
-            return replace(plain, terms=held, cut=cut)
-        return replace(plain, terms={t: True for t, is_whole in held.items() if is_whole}, whole_only=True)
-
-    def respelt(self, near: Near, asked: Sequence[Wanted]) -> list[Wanted]:
-        """Return what is asked with a keyword that stands nowhere replaced by the known word that is meant."""
-        at = next((i for i, w in enumerate(asked) if w.text == near.keyword and not (w.walk or w.verify)), None)
-        known: dict[str, int] = {}
-        for half in near.pieces:
-            known |= self.words_with(half)[0]
-        if at is None:
-            return list(asked)
-        known = {term: docs for term, docs in known.items() if term not in asked[at].terms}
-        held = sum(docs for piece in pieces(near.keyword) for docs in self.words_with(piece)[0].values())
-        if held > 1:
-            return list(asked)
-        # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
-        forms = {form: t for t in sorted(known) if t.startswith(form := stem(t, self.languages))}
-        forms |= {t: t for t in known}
-        meant = forms.get(choose_nearest(near.word, {form: known[t] for form, t in forms.items()}, near.score))
-        if meant is None:
-            return list(asked)
-        form = stem(meant, self.languages)
-        terms = dict.fromkeys((t for t in known if t == meant or stem(t, self.languages) == form), True)
-        if held:
-            return [*asked, Wanted(meant, is_keyword=True, is_tag=False, stem=form, terms=terms)]
-        return [*asked[:at], replace(asked[at], terms=terms), *asked[at + 1 :]]
-
-    def minor(self, asked: Minor) -> tuple[Wanted, int]:
-        """Return minor words of one stem, and the rows these stand in."""
-        known, _ = self.words_with(asked.piece)
-        docs = {t: n for t, n in known.items() if is_form(t, "", self.languages, asked.stem)}
-        docs = {t: n for t, n in docs.items() if not asked.of or asked.of not in t}
-        made = Wanted(
-            asked.beginning,
-            is_keyword=False,
-            is_tag=False,
-            is_minor=True,
-            stem=asked.stem,
-            terms=dict.fromkeys(docs, True),
-        )
-        return made, sum(docs.values())
-
-    def words_with(self, piece: Fragment) -> tuple[dict[str, int], bool]:
-        """Return the visible known words that may hold a piece, with their rows, and whether some may be missing."""
-        words = self.words_by_piece.get(piece)
-        if words is None:
-            words = self.words_by_piece[piece] = self._find_words(piece)
-        return words
-
-    def _find_words(self, piece: Fragment) -> tuple[dict[str, int], bool]:
-        place = self.viewer.fragments.index(piece) if piece in self.viewer.fragments else None
-        rows = {key: docs for key, docs in self.by_piece.get(-1, {}).items() if piece.fits(key[2])}
-        if place is not None:
-            rows |= self.by_piece.get(place, {})
-        found: dict[str, int] = {}
-        for (_, _, term), docs in rows.items():
-            if term != UNLISTED:
-                found[term] = found.get(term, 0) + docs
-        return found, place is None or place in self.viewer.cut_fragments

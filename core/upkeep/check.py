@@ -14,7 +14,6 @@ from ..database import registry
 from ..database.connections import is_local
 from ..database.engine import Database
 from ..errors import StoreError
-from ..index.entries import Progress
 from . import check_rows, ddl, inspection, migration
 from .inspection import FoundTable
 
@@ -57,7 +56,7 @@ class Finding:
 NO_TABLES = Finding("note", EMPTY, "", f"run {INIT}")
 
 
-def check_server(db: Database, *, progress: Progress | None = None) -> list[Finding]:
+def check_server(db: Database) -> list[Finding]:
     """Return everything that is wrong or worth knowing, errors first; an empty list is an empty database in order."""
     if db.target.is_missing:
         return [NO_TABLES]
@@ -69,7 +68,7 @@ def check_server(db: Database, *, progress: Progress | None = None) -> list[Find
         return [*errors, NO_TABLES]
     listed += _foreign(found, versions) or _schema(db, found, max(versions or (), default=None))
     if not any(one.severity == "error" for one in listed):
-        listed += [Finding(*one) for one in check_rows.check_rows(db, progress)]
+        listed += [Finding(*one) for one in check_rows.check_rows(db)]
     return sorted(listed, key=lambda one: SEVERITIES.index(one.severity))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -13,8 +12,6 @@ from ..database.dialects import JsonText, Key, StoredText, Time
 from ..database.engine import Database
 from ..database.schema import memories
 from ..database.sources import ALL
-from ..index.check import differences
-from ..index.entries import Progress
 from . import ddl
 
 Row = tuple[Literal["error", "warning", "note"], str, str, str]
@@ -24,9 +21,9 @@ SHOWN_ROWS = 10
 REINDEX = "prompt-engine db reindex"
 
 
-def check_rows(db: Database, progress: Progress | None) -> list[Row]:
+def check_rows(db: Database) -> list[Row]:
     """Return what is wrong with rows, and how many there are of each kind."""
-    listed = [*_unreadable(db), *_waiting(db), *_index(db, progress)]
+    listed = [*_unreadable(db), *_waiting(db), *_index(db)]
     return [*listed, *_orphans(db), *_expired(db), *_kinds(db)]
 
 
@@ -108,14 +105,17 @@ def _waiting(db: Database) -> Iterator[Row]:
             yield "warning", f"{count} rows that were inserted by SQL wait to be indexed", source.table.name, REINDEX
 
 
-def _index(db: Database, progress: Progress | None) -> Iterator[Row]:
+def _index(db: Database) -> Iterator[Row]:
+    from ..index import rebuild  # noqa: PLC0415 - loads numpy
+
     try:
-        counts = Counter((one.table, one.kind) for one in differences(db, progress))
+        differences = rebuild.count_differences(db)
     except ValueError as error:
         yield "error", f"the search index cannot be read ({error})", "search_segment", REINDEX
         return
-    for (table, kind), count in sorted(counts.items()):
-        yield "error", f"{count} places of the search index are {kind}: searches may miss rows", table, REINDEX
+    for table, count in differences.items():
+        if count:
+            yield "error", f"the search index holds {count} rows too many or too few", table, REINDEX
 
 
 # What lies there

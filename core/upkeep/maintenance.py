@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import Connection, String, bindparam, exists, or_, select
+from sqlalchemy import Connection, String, bindparam, or_, select
 
 from ..base import resources
 from ..database.dialects import Time
 from ..database.engine import Database
-from ..database.schema import audiences, memories, search_fresh
+from ..database.schema import audiences, memories
 from ..database.sources import MEMORIES
 from ..index import indexed, packing
 from ..text.hints import hint_name
@@ -115,7 +115,7 @@ def run_script(
         is_prune = name == PRUNE and bound.get("apply") == 1
         for number, statement in enumerate(script.statements):
             if is_prune and number == script.first_change:
-                _take_out_packed(connection, db, bound)
+                _take_out(connection, db, bound)
             done = connection.exec_driver_sql(statement)
             if done.returns_rows:
                 counted |= {str(row[0]): int(row[1]) for row in done.fetchall()}
@@ -131,25 +131,16 @@ def run_script(
     return db.transaction(work, source=f"the maintenance script {name}")
 
 
-def _take_out_packed(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
-    """Take packed rows that are to go out of the counts of the index, which no statement of a script can."""
-    persona = str(values["persona"])
-    m, f = memories.c, search_fresh.c
+def _take_out(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
+    """Take rows that are to go out of the index, with their words, which no statement of a script can."""
+    persona, m = str(values["persona"]), memories.c
     expired, archived = (
         bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")
     )
-    is_fresh = exists().where(f.audience_id == m.audience_id, f.source == MEMORIES.number, f.row_id == m.id)
-    ids = connection.execute(
-        select(m.id).where(
-            m.persona_id == persona,
-            m.pinned == 0,
-            m.archived_at.is_(None),
-            or_(m.expires_at <= expired, m.archived_at <= archived),
-            ~is_fresh,
-        )
-    ).scalars()
-    if packed := list(ids):
-        indexed.set_hidden(connection, db, MEMORIES, persona, packed, archived_at=db.clock())
+    going = or_(m.expires_at <= expired, m.archived_at <= archived)
+    where = (m.persona_id == persona, m.pinned == 0, m.archived_at.is_(None), going)
+    if ids := list(connection.execute(select(m.id).where(*where)).scalars()):
+        indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=db.clock())
 
 
 def _read_audiences(connection: Connection, persona: str) -> list[int]:

@@ -24,8 +24,6 @@ from ..base.logs import event
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import is_missing_table
-from ..database.schema import search_progress
-from ..database.sources import ALL
 from ..errors import StoreError
 from . import ddl
 from .inspection import FoundTable, read_tables
@@ -169,8 +167,6 @@ def _create(db: Database) -> Migrated:
             connection.commit()  # a server commits each CREATE TABLE anyway, and this row must stand before them
         for statement in _creation(db.family):
             connection.exec_driver_sql(statement)
-        rows = [{"source": source.number, "ready": 1} for source in ALL]
-        connection.execute(insert_ignore(search_progress, db.family), rows)
         connection.execute(insert_ignore(ddl.schema_version, db.family), {"version_num": names[-1]})
         connection.execute(delete(ddl.schema_version).where(ddl.schema_version.c.version_num == UNFINISHED))
 

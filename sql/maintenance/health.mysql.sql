@@ -70,8 +70,4 @@ SELECT 'indexed words' AS what, COALESCE(SUM(s.words), 0) AS n
 FROM search_stats AS s
 WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona);
 
-SELECT 'sources whose index is not ready' AS what, COUNT(*) AS n
-FROM search_progress
-WHERE ready = 0;
-
 COMMIT;

@@ -18,32 +18,20 @@ FROM memory_recalls AS r
 WHERE r.persona_id = @persona
   AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.id = r.memory_id);
 
-SELECT 'indexed words of rows that are gone from memories' AS what, COUNT(*) AS n
-FROM search_term AS s
+SELECT 'index rows that are not packed, of rows that are gone from memories' AS what, COUNT(*) AS n
+FROM search_fresh AS s
 WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
   AND s.source = 0
   AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
 
-SELECT 'indexed tags of rows that are gone from memories' AS what, COUNT(*) AS n
-FROM search_tag AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
-  AND s.source = 0
-  AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
-
-SELECT 'indexed words of rows that are gone from ai_diary' AS what, COUNT(*) AS n
-FROM search_term AS s
+SELECT 'index rows that are not packed, of rows that are gone from ai_diary' AS what, COUNT(*) AS n
+FROM search_fresh AS s
 WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
   AND s.source = 1
   AND NOT EXISTS (SELECT 1 FROM ai_diary AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
 
-SELECT 'indexed tags of rows that are gone from ai_diary' AS what, COUNT(*) AS n
-FROM search_tag AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
-  AND s.source = 1
-  AND NOT EXISTS (SELECT 1 FROM ai_diary AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
-
-SELECT 'indexed words of rows that are gone from chat_history_cache' AS what, COUNT(*) AS n
-FROM search_term AS s
+SELECT 'index rows that are not packed, of rows that are gone from chat_history_cache' AS what, COUNT(*) AS n
+FROM search_fresh AS s
 WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
   AND s.source = 2
   AND NOT EXISTS (SELECT 1 FROM chat_history_cache AS m WHERE m.persona_id = @persona AND m.id = s.row_id);

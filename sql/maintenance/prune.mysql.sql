@@ -1,7 +1,7 @@
 -- Memory items that expired or were archived long ago, with their index rows.
--- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay. Nothing is changed while the search index is being built.
--- Tables: reads and changes memories, item_history, memory_recalls, tags, search_term, search_tag, search_fresh, search_gone, search_count, search_stats, search_vector, search_vector_version, search_vocab.
--- Cost: reads the search index of the persona twice, each tag of the persona against each row that goes, and the vocabulary: run it at a quiet hour.
+-- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay.
+-- Tables: reads and changes memories, item_history, memory_recalls, tags, search_fresh, search_gone, search_stats, search_vector, search_vector_version.
+-- Cost: reads each tag of the persona against each row that goes: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or mysql --default-character-set=utf8mb4 NAME < this file
 
 -- whose rows
@@ -33,90 +33,36 @@ FROM memories AS m
 WHERE m.persona_id = @persona AND m.pinned = 1
   AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before);
 
-SELECT 'search index ready' AS what, COUNT(*) AS n
-FROM search_progress
-WHERE source = 0 AND ready = 1;
-
 -- Change, where @apply is 1
+
+-- rows and words that the index counts; the words are those of rows of average length
 
 UPDATE search_stats AS s
 JOIN (
-  SELECT x.audience_id, COUNT(*) AS docs, SUM(x.words) AS words
-  FROM (
-    SELECT m.audience_id, m.id, COALESCE(MAX(t.words), 0) AS words
-    FROM memories AS m
-    LEFT JOIN search_term AS t ON t.audience_id = m.audience_id AND t.source = 0 AND t.row_id = m.id
-    WHERE m.persona_id = @persona AND m.pinned = 0
-      AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
-      AND m.archived_at IS NULL AND m.superseded_by IS NULL AND m.quarantined = 0
-    GROUP BY m.audience_id, m.id
-  ) AS x
-  GROUP BY x.audience_id
+  SELECT m.audience_id, COUNT(*) AS docs
+  FROM memories AS m
+  WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+    AND m.archived_at IS NULL AND m.superseded_by IS NULL AND m.quarantined = 0
+  GROUP BY m.audience_id
 ) AS d ON d.audience_id = s.audience_id
-SET s.docs = s.docs - d.docs, s.words = s.words - d.words
-WHERE s.source = 0
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
-
-UPDATE search_count AS s
-JOIN (
-  SELECT t.audience_id, t.term AS term, COUNT(*) AS docs
-  FROM search_term AS t
-  JOIN memories AS m ON m.id = t.row_id AND m.audience_id = t.audience_id
-  WHERE m.persona_id = @persona AND m.pinned = 0
-    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
-    AND t.source = 0
-  GROUP BY t.audience_id, t.term
-) AS d ON d.audience_id = s.audience_id AND d.term = s.term
-SET s.docs = s.docs - d.docs
-WHERE s.source = 0 AND s.kind = 0
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
-
-UPDATE search_count AS s
-JOIN (
-  SELECT t.audience_id, t.tag AS term, COUNT(*) AS docs
-  FROM search_tag AS t
-  JOIN memories AS m ON m.id = t.row_id AND m.audience_id = t.audience_id
-  WHERE m.persona_id = @persona AND m.pinned = 0
-    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
-    AND t.source = 0
-  GROUP BY t.audience_id, t.tag
-) AS d ON d.audience_id = s.audience_id AND d.term = s.term
-SET s.docs = s.docs - d.docs
-WHERE s.source = 0 AND s.kind = 1
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
-
-DELETE FROM search_count
-WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
-  AND docs <= 0 AND source = 0
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
-
-DELETE FROM search_term
-WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
-  AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
-    WHERE m.persona_id = @persona AND m.pinned = 0
-    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
-
-DELETE FROM search_tag
-WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
-  AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
-    WHERE m.persona_id = @persona AND m.pinned = 0
-    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+SET s.words = s.words - s.words * d.docs DIV s.docs, s.docs = s.docs - d.docs
+WHERE s.source = 0 AND s.docs > 0
+  AND @apply = 1;
 
 UPDATE tags
 SET uses = uses - (SELECT COUNT(*) FROM memories AS m WHERE m.persona_id = @persona AND m.pinned = 0
   AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
   AND JSON_CONTAINS(m.tags, JSON_QUOTE(CONVERT(tags.tag USING utf8mb4))))
 WHERE persona_id = @persona
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+  AND @apply = 1;
 
 DELETE FROM item_history
 WHERE persona_id = @persona
   AND item_table = 'memories' AND item_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+  AND @apply = 1;
 
 -- of packed rows: that they are gone; `prompt-engine db pack` takes them out of the packed index
 
@@ -128,14 +74,14 @@ WHERE m.persona_id = @persona AND m.pinned = 0
   AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
   AND NOT EXISTS (SELECT 1 FROM search_fresh AS f
     WHERE f.audience_id = m.audience_id AND f.source = 0 AND f.row_id = m.id)
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+  AND @apply = 1;
 
 DELETE FROM search_fresh
 WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
   AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+  AND @apply = 1;
 
 -- whoever holds vectors of the audience reads them again
 
@@ -145,31 +91,25 @@ WHERE audience_id IN (SELECT v.audience_id FROM search_vector AS v
     JOIN memories AS m ON m.audience_id = v.audience_id AND m.id = v.row_id
     WHERE v.source = 0 AND m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+  AND @apply = 1;
 
 DELETE FROM search_vector
 WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
   AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+  AND @apply = 1;
 
 DELETE FROM memory_recalls
 WHERE persona_id = @persona
   AND memory_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+  AND @apply = 1;
 
 DELETE FROM memories
 WHERE persona_id = @persona AND pinned = 0
   AND (expires_at <= @expired_before OR archived_at <= @archived_before)
-  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
-
--- words that no row of anybody holds any more
-
-DELETE FROM search_vocab
-WHERE @apply = 1 AND (SELECT COUNT(*) FROM search_progress WHERE ready = 0) = 0
-  AND term NOT IN (SELECT c.term FROM search_count AS c WHERE c.kind = 0 AND c.docs > 0);
+  AND @apply = 1;
 
 COMMIT;

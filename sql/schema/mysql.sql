@@ -222,38 +222,13 @@ CREATE TABLE IF NOT EXISTS tag_links (
     KEY ix_tag_links_related (persona_id, related_tag, tag)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS search_tag (
-    audience_id BIGINT NOT NULL,
-    tag VARBINARY(255) NOT NULL DEFAULT '',
-    source TINYINT NOT NULL,
-    at_us BIGINT NOT NULL,
-    row_id BIGINT NOT NULL,
-    local_only TINYINT NOT NULL DEFAULT 0,
-    -- newest rows with a tag (283 bytes)
-    PRIMARY KEY (audience_id, tag, source, at_us, row_id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS search_term (
-    audience_id BIGINT NOT NULL,
-    term VARBINARY(160) NOT NULL DEFAULT '',
-    source TINYINT NOT NULL,
-    at_us BIGINT NOT NULL,
-    row_id BIGINT NOT NULL,
-    tf SMALLINT UNSIGNED NOT NULL,
-    words SMALLINT UNSIGNED NOT NULL,
-    local_only TINYINT NOT NULL DEFAULT 0,
-    -- newest rows with a word or pair (188 bytes)
-    PRIMARY KEY (audience_id, term, source, at_us, row_id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS search_fresh (
     audience_id BIGINT NOT NULL,
     source TINYINT NOT NULL,
     row_id BIGINT NOT NULL,
-    at_us BIGINT NOT NULL,
-    words SMALLINT UNSIGNED NOT NULL,
-    local_only TINYINT NOT NULL DEFAULT 0,
-    -- rows of an audience whose postings stand in search_term and search_tag, until they are packed (20 bytes)
+    digest BIGINT NOT NULL,
+    content MEDIUMBLOB NOT NULL,
+    -- rows of an audience that are not packed yet: what ranks a row, with its words and tags (20 bytes)
     PRIMARY KEY (audience_id, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -263,6 +238,7 @@ CREATE TABLE IF NOT EXISTS search_segment (
     stamp BIGINT NOT NULL,
     docs INTEGER NOT NULL,
     head MEDIUMBLOB NOT NULL,
+    terms MEDIUMBLOB NOT NULL,
     -- packed rows of an audience (16 bytes)
     PRIMARY KEY (audience_id, segment_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
@@ -286,16 +262,6 @@ CREATE TABLE IF NOT EXISTS search_gone (
     PRIMARY KEY (audience_id, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS search_count (
-    audience_id BIGINT NOT NULL,
-    kind TINYINT NOT NULL,
-    term VARBINARY(255) NOT NULL DEFAULT '',
-    source TINYINT NOT NULL,
-    docs INTEGER NOT NULL,
-    -- in how many rows of an audience a word (kind 0) or tag (kind 1) stands (271 bytes)
-    PRIMARY KEY (audience_id, kind, term, source)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS search_stats (
     audience_id BIGINT NOT NULL,
     source TINYINT NOT NULL,
@@ -303,24 +269,6 @@ CREATE TABLE IF NOT EXISTS search_stats (
     words BIGINT NOT NULL,
     -- the row (12 bytes)
     PRIMARY KEY (audience_id, source)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS search_vocab (
-    head TINYINT NOT NULL,
-    part VARBINARY(160) NOT NULL DEFAULT '',
-    term VARBINARY(160) NOT NULL DEFAULT '',
-    -- words that begin with a text (head 1: part is the word), words that hold it further in (head 0: part is an ending) (324 bytes)
-    PRIMARY KEY (head, part, term)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS search_progress (
-    source TINYINT NOT NULL,
-    ready TINYINT NOT NULL DEFAULT 0,
-    next_id BIGINT NOT NULL DEFAULT 0,
-    until_id BIGINT NOT NULL DEFAULT 0,
-    updated_at DATETIME(6),
-    -- the row (4 bytes)
-    PRIMARY KEY (source)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS memory_recalls (
@@ -654,8 +602,5 @@ CREATE TABLE IF NOT EXISTS schema_version (
     -- the row (128 bytes)
     PRIMARY KEY (version_num)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
--- nothing is there, so everything is indexed
-INSERT IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
 INSERT IGNORE INTO schema_version (version_num) VALUES ('0001');

@@ -231,40 +231,15 @@ CREATE TABLE IF NOT EXISTS tag_links (
 -- the other direction (574 bytes)
 CREATE INDEX IF NOT EXISTS ix_tag_links_related ON tag_links (persona_id, related_tag, tag);
 
-CREATE TABLE IF NOT EXISTS search_tag (
-    audience_id INTEGER NOT NULL,
-    tag TEXT DEFAULT '' NOT NULL,
-    source INTEGER NOT NULL,
-    at_us INTEGER NOT NULL,
-    row_id INTEGER NOT NULL,
-    local_only INTEGER DEFAULT 0 NOT NULL,
-    -- newest rows with a tag (283 bytes)
-    PRIMARY KEY (audience_id, tag, source, at_us, row_id)
-) WITHOUT ROWID;
-
-CREATE TABLE IF NOT EXISTS search_term (
-    audience_id INTEGER NOT NULL,
-    term TEXT DEFAULT '' NOT NULL,
-    source INTEGER NOT NULL,
-    at_us INTEGER NOT NULL,
-    row_id INTEGER NOT NULL,
-    tf INTEGER NOT NULL,
-    words INTEGER NOT NULL,
-    local_only INTEGER DEFAULT 0 NOT NULL,
-    -- newest rows with a word or pair (188 bytes)
-    PRIMARY KEY (audience_id, term, source, at_us, row_id)
-) WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS search_fresh (
     audience_id INTEGER NOT NULL,
     source INTEGER NOT NULL,
     row_id INTEGER NOT NULL,
-    at_us INTEGER NOT NULL,
-    words INTEGER NOT NULL,
-    local_only INTEGER DEFAULT 0 NOT NULL,
-    -- rows of an audience whose postings stand in search_term and search_tag, until they are packed (20 bytes)
+    digest INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    -- rows of an audience that are not packed yet: what ranks a row, with its words and tags (20 bytes)
     PRIMARY KEY (audience_id, source, row_id)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE IF NOT EXISTS search_segment (
     audience_id INTEGER NOT NULL,
@@ -272,6 +247,7 @@ CREATE TABLE IF NOT EXISTS search_segment (
     stamp INTEGER NOT NULL,
     docs INTEGER NOT NULL,
     head BLOB NOT NULL,
+    terms BLOB NOT NULL,
     -- packed rows of an audience (16 bytes)
     PRIMARY KEY (audience_id, segment_id)
 );
@@ -295,16 +271,6 @@ CREATE TABLE IF NOT EXISTS search_gone (
     PRIMARY KEY (audience_id, source, row_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE IF NOT EXISTS search_count (
-    audience_id INTEGER NOT NULL,
-    kind INTEGER NOT NULL,
-    term TEXT DEFAULT '' NOT NULL,
-    source INTEGER NOT NULL,
-    docs INTEGER NOT NULL,
-    -- in how many rows of an audience a word (kind 0) or tag (kind 1) stands (271 bytes)
-    PRIMARY KEY (audience_id, kind, term, source)
-) WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS search_stats (
     audience_id INTEGER NOT NULL,
     source INTEGER NOT NULL,
@@ -313,24 +279,6 @@ CREATE TABLE IF NOT EXISTS search_stats (
     -- the row (12 bytes)
     PRIMARY KEY (audience_id, source)
 ) WITHOUT ROWID;
-
-CREATE TABLE IF NOT EXISTS search_vocab (
-    head INTEGER NOT NULL,
-    part TEXT DEFAULT '' NOT NULL,
-    term TEXT DEFAULT '' NOT NULL,
-    -- words that begin with a text (head 1: part is the word), words that hold it further in (head 0: part is an ending) (324 bytes)
-    PRIMARY KEY (head, part, term)
-) WITHOUT ROWID;
-
-CREATE TABLE IF NOT EXISTS search_progress (
-    source INTEGER NOT NULL,
-    ready INTEGER DEFAULT 0 NOT NULL,
-    next_id INTEGER DEFAULT 0 NOT NULL,
-    until_id INTEGER DEFAULT 0 NOT NULL,
-    updated_at TEXT,
-    -- the row (4 bytes)
-    PRIMARY KEY (source)
-);
 
 CREATE TABLE IF NOT EXISTS memory_recalls (
     persona_id TEXT DEFAULT 'default' NOT NULL,
@@ -670,8 +618,5 @@ CREATE TABLE IF NOT EXISTS schema_version (
     -- the row (128 bytes)
     PRIMARY KEY (version_num)
 );
-
--- nothing is there, so everything is indexed
-INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
 INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0001');

@@ -37,8 +37,8 @@ from tests.bench.figures import load, percentile, table
 from tests.bench.generator import PERSONA, place
 from tests.bench.loading import BUFFER_POOL, Bench, say
 from tests.bench.messages import Asked, messages
-from tests.index_check import verify_index
 from tests.servers import SERVERS
+from tests.store.world import verify_index
 
 SIZE = 1_000_000
 ROOT = Path(__file__).resolve().parents[2]

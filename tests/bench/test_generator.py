@@ -17,7 +17,7 @@ from tests.bench.loading import load_sqlite, remove_former
 from tests.bench.messages import messages
 from tests.bench.room import bytes_by_table
 from tests.bench.words import vocabulary, zipf_table
-from tests.index_check import verify_index
+from tests.store.world import verify_index
 
 SIZE = 200
 

@@ -16,8 +16,7 @@ from core.database import schema, schema_lifelong, schema_recent, schema_stories
 from core.database.engine import Database
 from core.lifelong import table_counters
 from tests.faults.host import PERSON, Told
-from tests.index_check import verify_index
-from tests.store.world import index_differences, rows_of
+from tests.store.world import index_differences, rows_of, verify_index
 
 TEXTS = {
     "message": (schema.chat_history_cache, "message_text"),

@@ -15,8 +15,7 @@ from core.database.engine import Database
 from tests.faults import steps
 from tests.faults.host import ROOT
 from tests.faults.steps import STORIES, Dying
-from tests.index_check import verify_index
-from tests.store.world import Clock, index_differences
+from tests.store.world import Clock, index_differences, verify_index
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
 

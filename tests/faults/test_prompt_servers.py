@@ -19,10 +19,9 @@ from core.errors import StoreReadError, StoreWriteError
 from core.prompt_engine import explain_json_prompt, set_hook
 from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import ASKED, KEYS, ROUNDS, no_canary
-from tests.index_check import verify_index
 from tests.servers import Server
 from tests.spec.stage import NOW, Stage, failed, message, said
-from tests.store.world import open_db
+from tests.store.world import open_db, verify_index
 
 FEW = ("mariadb",) if ROUNDS == 1 else ("mariadb", "mysql")
 """Servers for what is the same on either."""

@@ -45,8 +45,8 @@ def unscoped(statement: str) -> list[str]:
     (['tags'], [])
     >>> unscoped("SELECT x FROM (SELECT id AS x FROM wishes) AS w WHERE persona_id = ?")
     []
-    >>> unscoped("DELETE FROM search_term WHERE row_id = ?"), unscoped("SELECT persona_id FROM memories WHERE id = ?")
-    (['search_term'], ['memories'])
+    >>> unscoped("DELETE FROM search_fresh WHERE row_id = ?"), unscoped("SELECT persona_id FROM memories WHERE id = ?")
+    (['search_fresh'], ['memories'])
     """
     return sorted({table for table, _ in parts_for_all(statement)})
 

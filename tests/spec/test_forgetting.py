@@ -33,9 +33,8 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.transfer.exports import export_chat
 from core.upkeep import ddl
-from tests.index_check import verify_index
 from tests.spec.stage import Stage
-from tests.store.world import count, index_differences, open_db, rows_of
+from tests.store.world import count, index_differences, indexed_words, open_db, rows_of, verify_index
 
 GROUP, OTHER, DIRECT = "tg/g1", "tg/g2", "tg/ann"
 ANN = "tg/ann"
@@ -346,13 +345,8 @@ def test_f40_a_memory_with_its_former_versions(stage: Stage) -> None:
     done = checked(stage, memory=item)
     assert (done["memories"], done["item_history"], done["tags"]) == (1, 1, 1)
     assert [row.id for row in rows_of(stage.db, memories, stage.persona)] == [other]
-    known = {row.term for row in stage.db.read(select(registry_words()), source="search_vocab")}
+    known = indexed_words(stage.db)
     assert not {"7391", "8402"} & known and "rains" in known
-
-
-def registry_words() -> Any:
-    """Return the words of the vocabulary."""
-    return ddl.list_tables()["search_vocab"].c.term
 
 
 # F44
@@ -400,19 +394,8 @@ def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
         )
     }
     assert held == {"cat", "sleep"}
-    known = {row.term for row in stage.db.read(select(registry_words()), source="search_vocab")}
+    known = indexed_words(stage.db)
     assert "xylofant" not in known and {"cat", "sleeps"} <= known
-
-
-def test_f46_words_of_texts_that_were_changed_before(stage: Stage) -> None:
-    """The vocabulary keeps a word whose row was edited; forgetting its person takes it out all the same."""
-    from core.chat_history_cache import edit_chat_message
-
-    row = stage.say("zquagmire", GROUP)
-    edit_chat_message(row, "plain", db=stage.db, settings=DEFAULTS, scope=stage.scope(GROUP))
-    assert gone(stage, participant=ANN)["search_vocab"]
-    known = {each.term for each in stage.db.read(select(registry_words()), source="search_vocab")}
-    assert "zquagmire" not in known
 
 
 # F45: files
@@ -476,7 +459,7 @@ def test_f40_a_failure_leaves_everything(stage: Stage, monkeypatch: pytest.Monke
     def fails(*_: Any, **__: Any) -> Any:
         raise RuntimeError
 
-    monkeypatch.setattr("core.forgetting.table_words.remove", fails)
+    monkeypatch.setattr("core.forgetting.table_rows.Removal.purge_index", fails)
     with pytest.raises(RuntimeError):
         gone(stage, participant=ANN)
     assert everything(stage.db) == before
@@ -488,7 +471,7 @@ def test_l7_purging_items_is_forgetting_them(stage: Stage) -> None:
     lifelong.edit_item(item, "changed", operator=True, **given)
     assert lifelong.purge_items([item], operator=True, **given).count == 1
     assert not count(stage.db, memories, stage.persona) and not count(stage.db, item_history, stage.persona)
-    known = {row.term for row in stage.db.read(select(registry_words()), source="search_vocab")}
+    known = indexed_words(stage.db)
     assert not {"zqcode", "zqtag"} & known
     assert index_differences(stage.db, stage.persona) == []
 
@@ -506,16 +489,6 @@ def test_the_page_shows_what_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         exec(compile(block, "docs/forgetting.md", "exec", dont_inherit=True), names)
-
-
-def test_f46_postings_of_many_rows_go_in_the_order_they_lie_in(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From some number of rows on another statement deletes them on SQLite: the same rows go."""
-    monkeypatch.setattr("core.index.table.MANY", 2)
-    for n in range(6):
-        stage.say(f"line {n} of the same words", GROUP)
-        stage.remember(f"item {n} of the same words", ["same", f"t{n}"], participant=ANN)
-    stage.say("Bob says the same words", GROUP, "Bob")
-    assert checked(stage, participant=ANN)["search_tag"] == 12
 
 
 # What is left in the file, and what a count says

@@ -34,9 +34,8 @@ from core.synth_core_memory import search_memories
 from core.transfer import export_items
 from core.transfer.exports import export_chat
 from core.upkeep import ddl
-from tests.index_check import verify_index
 from tests.spec.stage import Stage, message
-from tests.store.world import index_differences, open_db
+from tests.store.world import index_differences, open_db, verify_index
 
 CANARY = "zqcanary"
 WHO, BOB, ROOM, OTHER = f"{CANARY}ann", "bob", f"tg/{CANARY}room", "tg/lobby"
@@ -47,8 +46,8 @@ SETTINGS = Settings(record_recalls=1)
 NOBODYS = {("config", "value")}
 """About the database, not about anybody."""
 NOT_OF_A_CONVERSATION = {"participants", "user_relationships"}
-OF_A_MEMORY = {"memories", "item_history", "tags", "tag_aliases", "tag_links", "search_tag",
-               "search_term", "search_block", "search_count", "search_vocab", "stored_values"}  # fmt: skip
+OF_A_MEMORY = {"memories", "item_history", "tags", "tag_aliases", "tag_links", "search_fresh",
+               "search_block", "stored_values"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +302,7 @@ def packed_names(p: Planting) -> str:
     return json.dumps([[*each.threads, *each.speakers] for each in rows]).casefold()
 
 
-OF_FRESH, OF_PACKED = {"search_term", "search_tag"}, {"search_block"}
+OF_FRESH, OF_PACKED = {"search_fresh"}, {"search_block"}
 
 
 @pytest.mark.parametrize("is_packed", [False, True], ids=["", "packed"])

@@ -20,11 +20,11 @@ from core.database.registry import REGISTRY
 from core.database.schema_base import metadata
 from core.errors import CoreError
 from core.prompt_engine import build_json_prompt, set_hook
-from tests.index_check import verify_index
 from tests.isolation.readers import BARE, READERS, WRITERS
 from tests.spec.hostile import CANARY, HOSTILE
 from tests.spec.stage import HERE, Stage, message
 from tests.spec.test_injection import FLAGS, held, plant
+from tests.store.world import verify_index
 
 pytestmark = pytest.mark.engines("sqlite", "mariadb", extras=True)
 

@@ -18,9 +18,9 @@ from core.errors import MessageError
 from core.privacy import set_conversation_local_only, set_conversation_privacy
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from tests.index_check import verify_index
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.spec.test_injection import FLAGS, plant
+from tests.store.world import verify_index
 
 pytestmark = pytest.mark.engines("sqlite", "mariadb", extras=True)
 

@@ -152,10 +152,10 @@ def test_g26_what_was_said_is_in_no_log_above_debug(tmp_path: Path, caplog: pyte
     caplog.set_level(logging.INFO)
     made = open_db(f"sqlite:///{tmp_path / 'story.db'}")
     scenario.play(made)
-    for table in ("search_term", "search_vocab", "memories", "chat_history_cache", "ai_diary", "memory_jobs"):
+    for table in ("search_fresh", "search_segment", "memories", "chat_history_cache", "ai_diary", "memory_jobs"):
         made.transaction(lambda c, t=table: c.exec_driver_sql(f"ALTER TABLE {t} RENAME TO gone_{t}"), source="test")
     errors = []
-    more: dict[str, Any] = {"db": made, "scope": Scope("p", conversation="tg/1")}
+    more: dict[str, Any] = {"db": made, "scope": Scope(scenario.PERSONA, conversation="tg/1")}
     for call in (
         lambda: chat_history_cache.save_chat_message("tg/1", "zebrafish said this", sender_id="zebrafish", **more),
         lambda: db.insert_memory("zebrafish memory", "zebrafish", "zebrafish", ["zebrafish"], **more),

@@ -5,8 +5,11 @@ of them in audience 7.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 from core.database.engine import Database
+from core.index.entries import Entry, entry, place_of
+from core.index.packing import pack_entries
 
 ROWS, FEWER = 100_000, 20_000
 LARGE = {"chat_history_cache", "memories"}
@@ -18,15 +21,14 @@ _ALONE = (
         "audiences (audience_id, persona_id, kind, server_id, ref) VALUES (1, 'p1', 'persona', '', ''), "
         "(4, 'p1', 'server', '', ''), (7, 'p1', 'server', 's1', '')"
     ),
-    (
-        "search_count (audience_id, kind, term, source, docs) VALUES (7, 0, 'w1723', 0, 9), (7, 0, 'w1234', 0, 9), "
-        "(7, 1, 't5', 0, 9), (7, 1, 't101', 0, 9)"
-    ),
-    "search_vocab (head, part, term) VALUES (0, '234', 'w1234')",
-    "search_term (audience_id, term, source, at_us, row_id, tf, words) VALUES (7, 'w1723', 0, 7, 7, 1, 9)",
-    "search_tag (audience_id, tag, source, at_us, row_id) VALUES (7, 't5', 0, 7, 7)",
 )
 """What the scope of the tests finds when it searches."""
+
+
+def _entries() -> Iterator[Entry]:
+    """Yield rows that the scope of the tests finds by the index."""
+    for n, word in enumerate(("w1723", "w1234", "x"), 200_000):
+        yield entry(0, n, 7, None, word, ["t5", "t101"], 0, place_of(0, None))
 
 
 def fill(db: Database) -> None:
@@ -45,6 +47,9 @@ def fill(db: Database) -> None:
     moment, place = at("n * 600"), text("'tg/'", "n % 700")
     who, digest = text("'tg/u'", "n % 3000"), text("'h'", "n % 40000")
     digest = f"CAST({digest} AS BLOB)" if lite else f"LPAD({digest}, 32, '-')"
+    content = '\'[0,9,0,"",["","",""],{"w1":1},[]]\''
+    if lite:
+        content = f"CAST({content} AS BLOB)"
     rows: dict[str, dict[str, str]] = {
         "conversations": {
             "id": "n", "persona_id": persona, "audience_id": audience, "conversation_key": text("'tg/'", "n"),
@@ -73,20 +78,16 @@ def fill(db: Database) -> None:
         "tag_links": {
             "persona_id": persona, "tag": text("'t'", "n % 400"), "related_tag": text("'r'", "n"), "weight": "1",
         },
-        "search_term": {
-            "audience_id": audience, "term": text("'w'", "n % 5000"), "source": "n % 3", "at_us": "n", "row_id": "n",
-            "tf": "1", "words": "9",
-        },
         "search_fresh": {
-            "audience_id": audience, "source": "n % 3", "row_id": "n", "at_us": "n", "words": "9",
+            "audience_id": audience, "source": "n % 3", "row_id": "n", "digest": "n",
+            "content": content,
         },
-        "search_tag": {
-            "audience_id": audience, "tag": text("'t'", "n % 400"), "source": "n % 2", "at_us": "n", "row_id": "n",
+        "search_segment": {
+            "audience_id": "n + 1000", "segment_id": "1", "stamp": "n", "docs": "128", "head": "'a'", "terms": "'a'",
         },
-        "search_count": {
-            "audience_id": audience, "kind": "n % 2", "term": text("'w'", "n"), "source": "n % 3", "docs": "4",
+        "search_block": {
+            "audience_id": audience, "segment_id": "9", "kind": "n % 2", "term": text("'w'", "n"), "postings": "'aaa'",
         },
-        "search_vocab": {"head": "1", "part": text("'w'", "n"), "term": text("'w'", "n")},
         "memory_recalls": {"persona_id": persona, "memory_id": "n", "recalled": "1"},
         "tags": {"persona_id": persona, "tag": text("'t'", "n"), "uses": "1"},
     }  # fmt: skip
@@ -112,5 +113,9 @@ def fill(db: Database) -> None:
         for row in _ALONE:
             cursor.execute(f"INSERT INTO {row}")
         connection.commit()
+        connection.commit()
+    db.transaction(lambda c: pack_entries(c, db.family, 7, list(_entries())), source="tests")
+    with contextlib.closing(db.engines()[1].raw_connection()) as connection:
+        cursor = connection.cursor()
         cursor.execute("ANALYZE" if lite else f"ANALYZE TABLE {', '.join(rows)}")
         connection.commit()

@@ -18,8 +18,7 @@ from core.memories import capture as remembering
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import free_memory_search, search_memories
-from tests.index_check import verify_index
-from tests.store.world import NOW, index_differences, open_db
+from tests.store.world import NOW, index_differences, open_db, verify_index
 
 PERSONA, OTHER = "p'er\\son", "P'er\\son"
 S1, C9, DIRECT = "tg/g1", "tg/c9", "tg/ann"

@@ -18,7 +18,7 @@ from core import search as searching
 from core.ai_diary import table as diary
 from core.audience import table_conversations as conversations
 from core.audience import view_statement as looking
-from core.audience.view import Request, Viewer
+from core.audience.view import Viewer
 from core.calls.call import Call
 from core.config import Settings
 from core.database.dialects import microseconds
@@ -137,7 +137,7 @@ def viewer_of(db: Database, scope: Scope, query: searching.Query, settings: Sett
     return looking.look(
         db,
         scope,
-        Request(fragments=query.fragments, tags=query.tags),
+        query.request,
         destination=scope.destination or "remote",
         private_stays_private=settings.private_stays_private,
     ).viewer
@@ -146,8 +146,10 @@ def viewer_of(db: Database, scope: Scope, query: searching.Query, settings: Sett
 def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **arguments: Any) -> list[Any]:
     """Search by the plain predicates alone."""
     query = searching.prepare(**arguments, settings=settings)
-    viewer = replace(viewer_of(db, scope, query, settings), ready={})
-    return [one.hit for one in searching.run(searching.resolve(query, viewer, settings), db).chosen]
+    viewer = viewer_of(db, scope, query, settings)
+    search = searching.resolve(query, viewer, settings, db)
+    unread = replace(search, index=None, index_error=ValueError("not read"))
+    return [one.hit for one in searching.run(unread, db).chosen]
 
 
 # The oracle

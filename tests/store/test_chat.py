@@ -376,7 +376,7 @@ def test_f59_ids_keep_rising_when_the_clock_jumps_back(db: Database, scope: Scop
 
 def test_g26_no_text_leaves_in_logs_or_errors(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
     db = open_db("sqlite://")
-    db.transaction(lambda c: c.exec_driver_sql("DROP TABLE search_term"), source="test")
+    db.transaction(lambda c: c.exec_driver_sql("DROP TABLE search_fresh"), source="test")
     with caplog.at_level(logging.INFO), pytest.raises(StoreWriteError) as caught:
         save(db, scope, "tg/1", "the canary xylofant")
     assert "xylofant" not in str(caught.value) + caplog.text

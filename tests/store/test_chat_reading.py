@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
 
 from core.chat_history_cache import (
     clear_chat_history,
@@ -20,10 +19,10 @@ from core.chat_history_cache import (
 )
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import chat_history_cache, search_progress, search_term
+from core.database.schema import chat_history_cache
 from core.errors import MessageError
 from core.scope import Scope
-from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, index_differences, indexed_rows, rows_of
 
 DEFAULTS = Settings()
 
@@ -133,8 +132,8 @@ def test_f2_another_persona_sees_nothing(db: Database, scope: Scope) -> None:
 def test_p45_an_edited_message_is_found_by_its_new_words(db: Database, scope: Scope) -> None:
     result = save(db, scope, "tg/1", "my cat sleeps", message_id="m1")
     assert edit_chat_message(result.id, "my dog sleeps", db=db, settings=DEFAULTS, scope=scope) == (True, result.id, "")
-    terms = {r.term for r in db.read(select(search_term).where(search_term.c.row_id == result.id), source="t")}
-    assert terms == {"my", "dog", "sleeps"}
+    mine = {r.audience_id for r in rows_of(db, chat_history_cache, scope.persona)}
+    assert {word for one in indexed_rows(db, mine).values() for word in one.terms} == {"my", "dog", "sleeps"}
     row = rows_of(db, chat_history_cache, scope.persona)[0]
     assert (row.message_text, row.text_folded, row.edited_at) == ("my dog sleeps", "my dog sleeps", NOW)
     again = edit_chat_message("m1", "my dog sleeps", interface_path="tg/1", db=db, settings=DEFAULTS, scope=scope)
@@ -160,20 +159,3 @@ def test_p45_nobody_edits_what_they_do_not_see(db: Database, scope: Scope) -> No
     with pytest.raises(MessageError, match="row id"):
         edit_chat_message("m1", "x", db=db, settings=DEFAULTS, scope=scope)
     assert rows_of(db, chat_history_cache, scope.persona)[0].message_text == "a secret"
-
-
-def test_d16_rows_that_are_not_indexed_yet_are_left_to_the_backfill(db: Database) -> None:
-    """An edit or delete in the range that is still to be indexed touches no index row."""
-    own = open_db("sqlite://")
-    scope = own_scope()
-    old = [save(own, scope, "tg/1", f"old {n}") for n in range(3)]
-    own.transaction(lambda c: c.exec_driver_sql("DELETE FROM search_term"), source="test")
-    own.transaction(lambda c: c.exec_driver_sql("DELETE FROM search_count"), source="test")
-    waiting = update(search_progress).where(search_progress.c.source == 2)
-    own.transaction(lambda c: c.execute(waiting.values(ready=0, next_id=0, until_id=old[-1].id)), source="test")
-    edit_chat_message(old[0].id, "changed", db=own, settings=DEFAULTS, scope=scope)
-    delete_chat_message(old[1].id, db=own, settings=DEFAULTS, scope=scope)
-    new = save(own, scope, "tg/1", "new words")
-    indexed = {r.row_id for r in own.read(select(search_term), source="test")}
-    assert indexed == {new.id}
-    own.close()

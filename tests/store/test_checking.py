@@ -183,7 +183,7 @@ def test_f74_differences_of_the_index_are_counted(db: Database) -> None:
     """Searches would miss these rows, or find them by words they do not hold."""
     insert_memory("Ann likes green tea", "ann", "chat", ["tea"], db=db)
     assert findings(db) == []
-    run(db, "DELETE FROM search_term")
+    run(db, "DELETE FROM search_fresh")
     found = findings(db)
     assert found and {one.severity for one in found} == {"error"}
     assert {one.remedy for one in found} == {"prompt-engine db reindex"}
@@ -237,7 +237,7 @@ def test_d36_stats_count_every_table(db: Database) -> None:
     db.transaction(lambda c: c.execute(insert(schema.memories), rows), source="test")
     counted = check.count_rows(db)
     assert list(counted) == [entry.table for entry in registry.REGISTRY]
-    assert {name: n for name, n in counted.items() if n} == {"memories": 3, "search_progress": 3, "schema_version": 1}
+    assert {name: n for name, n in counted.items() if n} == {"memories": 3, "schema_version": 1}
     run(db, "DROP TABLE tags")
     assert "tags" not in check.count_rows(db)
 

@@ -20,7 +20,7 @@ from core.ai_diary import (
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import ai_diary, conversations, search_term, tags
+from core.database.schema import ai_diary, conversations, search_fresh, tags
 from core.errors import MessageError
 from core.privacy import list_quarantined, release, set_privacy
 from core.scope import Scope
@@ -231,7 +231,7 @@ def test_f36_a_flagged_entry_waits_for_release(db: Database, scope: Scope) -> No
     flagged = add(db, scope, "a day", "ignore rules", context_tags=["cat"], screen=screen)
     assert seen == ["diary: a day\nignore rules"] and recent(db, scope) == []
     assert get_entries_by_tags("cat", db=db, settings=DEFAULTS, scope=scope) == []
-    assert db.read(select(search_term).where(search_term.c.row_id == flagged.id), source="test") == []
+    assert db.read(select(search_fresh).where(search_fresh.c.row_id == flagged.id), source="test") == []
     listed = list_quarantined(db=db, settings=DEFAULTS, scope=scope)
     assert [(i["source"], i["id"], i["snippet"]) for i in listed] == [("ai_diary", flagged.id, "a day")]
     assert release("ai_diary", flagged.id, db=db, settings=DEFAULTS, scope=scope)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from core.audience import inserted_rows
 from core.database.engine import Database
@@ -16,14 +16,13 @@ from core.database.schema import (
     chat_history_cache,
     conversations,
     memories,
-    search_progress,
     tags,
 )  # fmt: skip
 from core.db import check_server, reindex
 from core.scope import Scope
 from core.synth_core_memory import explain_search
-from tests.index_check import verify_index
 from tests.store.search_world import NOW, entered, find, memory, open_quick, said
+from tests.store.world import verify_index
 
 pytestmark = pytest.mark.dialects
 
@@ -45,7 +44,6 @@ def db(module_db: Database) -> Database:
     def work(connection: Any) -> None:
         for table in (*TEXTS, audiences, conversations, tags):
             connection.execute(delete(table))
-        connection.execute(update(search_progress).values(ready=1, next_id=0, until_id=0))
 
     module_db.transaction(work, source="tests")
     module_db.caches.clear()
@@ -105,8 +103,7 @@ def test_d40_reindex_takes_them_in(db: Database) -> None:
     for n in range(3):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"theirs about tea {n}")
     run_sql(db, "INSERT INTO memories (persona_id, content, tags) VALUES ('other', 'tea elsewhere', '[]')")
-    assert reindex(db) == 4
-    assert reindex(db) == 0
+    assert reindex(db) == 5
     assert verify_index(db) == []
     assert len(find(db, Scope(), keywords=["tea"], limit=10)) == 4
     assert len(find(db, Scope("other"), keywords=["tea"], limit=10)) == 1
@@ -148,7 +145,7 @@ def test_d40_more_rows_than_one_search_indexes_are_reported_and_wait(
     assert [note for note in told["notes"] if "5 rows that were inserted by SQL" in note and "db reindex" in note]
     assert [one.where for one in check_server(db) if "wait to be indexed" in one.what] == ["memories"]
     assert len(find(db, Scope(), keywords=["otter"], limit=10)) == 6
-    assert reindex(db) == 2
+    assert reindex(db) == 8
     hits, told = explain_search(keywords=["otter"], db=db, limit=10)
     assert (len(hits), told["notes"]) == (8, [])
     assert verify_index(db) == []

@@ -11,7 +11,6 @@ from core.config import Settings
 from core.database.engine import Database
 from core.lifelong import search_items
 from core.memories import table_reading as items
-from core.memories import table_words as item_words
 from core.scope import Scope
 from tests.store.search_world import ago, remember
 from tests.store.world import own_scope
@@ -53,7 +52,6 @@ def test_l5_a_page_of_very_many_is_that_of_few(
     db: Database, scope: Scope, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest of each audience put in order together are the newest of all."""
-    monkeypatch.setattr(item_words, "MOST_IDS", 0)  # the words are no help
     few = page(db, scope, **asked)
     monkeypatch.setattr(items, "FEW_ITEMS", 10)
     monkeypatch.setattr(items, "ALONE", 3)

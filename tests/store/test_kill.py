@@ -17,9 +17,8 @@ from core.database import schema
 from core.database.engine import Database
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from tests.index_check import verify_index
 from tests.servers import Server
-from tests.store.world import NOW, Clock, count, index_differences, open_db, rows_of
+from tests.store.world import NOW, Clock, count, index_differences, open_db, rows_of, verify_index
 
 PERSONA = "killed"
 WRITER = """

@@ -15,18 +15,20 @@ from typing import Any
 import pymysql
 import pytest
 from pymysql.constants import CLIENT
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select
 
 from core.base import resources
 from core.database import schema, schema_recent, schema_semantic
 from core.database.engine import Database
+from core.database.sources import MEMORIES
 from core.index import packing, vector_versions
-from core.index import repair as search_repair
+from core.index import table as index_table
+from core.index.entries import read_entries
 from core.tags import table as tags
 from core.text.folding import fold
 from core.text.hits import content_digest
 from core.upkeep import check, ddl, maintenance
-from tests.store.world import of_today
+from tests.store.world import indexed_rows, of_today, verify_index
 
 pytestmark = pytest.mark.dialects
 
@@ -52,15 +54,13 @@ def remember(db: Database, number: int, text: str, *words: str, persona: str = "
         "tags": list(words),
     } | more
 
-    waiting = update(schema.search_progress).where(schema.search_progress.c.source == 0)
-
     def work(connection: Any) -> None:
         connection.execute(insert(schema.memories), row)
-        connection.execute(waiting.values(ready=0, next_id=number - 1, until_id=number))
         tags.raise_uses(connection, db, persona, dict.fromkeys(words, 1))
 
+        index_table.add(connection, db.family, read_entries(connection, MEMORIES, [number]))
+
     db.transaction(work, source="test")
-    search_repair.backfill(db)
 
 
 def audiences(db: Database) -> None:
@@ -83,12 +83,11 @@ def totals(db: Database) -> dict[int, int]:
 
 
 def lengths(db: Database) -> dict[int, int]:
-    """Return the words of each audience as the postings of its rows say."""
-    t = schema.search_term.c
-    rows = {(row[0], row[1]): int(row[2]) for row in db.read(select(t.audience_id, t.row_id, t.words), source="test")}
+    """Return the words of each audience as the rows in the index say."""
+    mine = list(totals(db))
     found: dict[int, int] = {}
-    for (audience, _), words in rows.items():
-        found[audience] = found.get(audience, 0) + words
+    for (audience, _, _), one in indexed_rows(db, mine).items():
+        found[audience] = found.get(audience, 0) + one.words
     return found
 
 
@@ -119,7 +118,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     db.transaction(lambda c: c.execute(insert(schema_semantic.search_vector_version), versions), source="test")
     values = {"expired_before": NOW, "archived_before": NOW}
     before = check.count_rows(db)
-    counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1, "search index ready": 1}
+    counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1}
     looked = maintenance.run_script(db, "prune", values=values)
     assert (looked.counted, set(looked.changed.values())) == (counted, {0})
     assert (check.count_rows(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
@@ -135,7 +134,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     assert ids(db) == [3, 4, 5, 6]
     assert uses(db) == {"cat": 3, "pet": 0, "dog": 1}
     assert totals(db) == lengths(db)
-    assert [one for one in search_repair.differences(db) if one.kind != "word"] == []
+    assert verify_index(db) == []
     assert set(maintenance.run_script(db, "prune", values=values, apply=True).changed.values()) <= {0, 3}
 
 
@@ -156,11 +155,11 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
             packing.pack_fresh(connection, db.family, 7)
 
     db.transaction(plant, source="test")
-    assert {"item_history", "memories", "search_vector", "search_vocab"} <= set(holders(db, "zqcanary"))
+    assert {"item_history", "memories", "search_vector"} <= set(holders(db, "zqcanary"))
     maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True)
     assert holders(db, "zqcanary") == []
-    assert "search_vocab" in holders(db, "zqwren")
-    assert [one for one in search_repair.differences(db) if one.kind != "word"] == []
+    assert "search_fresh" in holders(db, "zqwren")
+    assert verify_index(db) == []
 
 
 def holders(db: Database, text: str) -> list[str]:
@@ -189,16 +188,6 @@ def test_d42_pythons_own_client_runs_the_file_as_it_stands(db: Database, name: s
     assert ids(db) == ([] if name == "prune" else [1])
 
 
-def test_d33_prune_waits_for_the_index(db: Database) -> None:
-    """While it is built nobody knows which rows it holds."""
-    audiences(db)
-    remember(db, 1, "my cat", expires_at=NOW)
-    waiting = update(schema.search_progress).where(schema.search_progress.c.source == 0).values(ready=0)
-    db.transaction(lambda c: c.execute(waiting), source="test")
-    done = maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True)
-    assert (done.counted["search index ready"], done.changed["memories"], ids(db)) == (0, 0, [1])
-
-
 def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
     """The newest stays, a pinned one stays, another persona's are not looked at."""
     audiences(db)
@@ -220,7 +209,7 @@ def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
     expired = db.read(select(m.id, m.expires_at).where(m.expires_at.is_not(None)), source="memories")
     assert list(map(tuple, expired)) == [(1, NOW)]
     assert maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True).changed["memories"] == 1
-    assert [one for one in search_repair.differences(db) if one.kind != "word"] == []
+    assert verify_index(db) == []
 
 
 def test_d33_orphans_are_counted_and_recalls_deleted(db: Database) -> None:
@@ -232,13 +221,17 @@ def test_d33_orphans_are_counted_and_recalls_deleted(db: Database) -> None:
     for row in recalls:
         db.transaction(lambda c, row=row: c.execute(insert(schema.memory_recalls), row), source="test")
     gone = schema.memories.delete().where(schema.memories.c.id == 1)
-    assert maintenance.run_script(db, "orphans").counted["indexed words of rows that are gone from memories"] == 0
+    assert (
+        maintenance.run_script(db, "orphans").counted[
+            "index rows that are not packed, of rows that are gone from memories"
+        ]
+        == 0
+    )
     db.transaction(lambda c: c.execute(gone), source="test")
     found = maintenance.run_script(db, "orphans")
     assert {what: n for what, n in found.counted.items() if n} == {
         "recalls of memory items that are gone": 2,
-        "indexed words of rows that are gone from memories": 2,
-        "indexed tags of rows that are gone from memories": 1,
+        "index rows that are not packed, of rows that are gone from memories": 1,
     }
     assert found.changed == {"memory_recalls": 0}
     assert maintenance.run_script(db, "orphans", apply=True).changed == {"memory_recalls": 2}

@@ -14,7 +14,6 @@ import pytest
 from sqlalchemy import func, select
 
 from core import search as searching
-from core.audience.view import Request
 from core.base.vectors import pack_vector
 from core.calls.call import look_around, open_call
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
@@ -111,8 +110,8 @@ def compared(db: Database, scope: Scope, text: str, cache_mb: int) -> tuple[dict
     settings = SETTINGS.replace(semantic_cache_mb=cache_mb)
     call = open_call(db, settings, scope)
     query = searching.prepare(query=text, include_chat=True, settings=settings)
-    viewer = look_around(call, Request(fragments=query.fragments, tags=query.tags)).viewer
-    search = searching.resolve(query, viewer, settings, Directions())
+    viewer = look_around(call, query.request).viewer
+    search = searching.resolve(query, viewer, settings, db, Directions())
     found, added = meaning.compare_rows(search, db, [])
     assert found is not None
     places = list(stored(db, scope))

@@ -110,17 +110,11 @@ def stored(db: Database) -> dict[str, list[Any]]:
     return {t.name: sorted(map(repr, db.read(select(t), source=t.name))) for t in ddl.list_tables().values()}
 
 
-def test_d16_the_index_of_a_new_database_is_complete(made: Database) -> None:
-    """Otherwise every search would look for rows that are not indexed."""
-    rows = made.read(select(schema.search_progress.c.source, schema.search_progress.c.ready), source="search_progress")
-    assert sorted(map(tuple, rows)) == [(0, 1), (1, 1), (2, 1)]
-
-
 def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fresh_url: str) -> None:
     """Column by column, index by index: two ways to a database, one database."""
     for revision in migration.list_revisions():
         migration.run_revision(db, revision)
-    by_revisions, progress = shape(db), stored(db)["search_progress"]
+    by_revisions = shape(db)
     run(db, *(f"DROP TABLE {ddl.quote(name, db.family)}" for name in by_revisions))
     assert shape(db) == {}
     migration.migrate(db)
@@ -128,7 +122,6 @@ def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fr
     assert set(by_revisions) == set(by_schema) == set(ddl.list_tables())
     for name, table in by_schema.items():
         assert by_revisions[name] == table, name
-    assert stored(db)["search_progress"] == progress
 
 
 def test_d32_the_database_is_what_the_metadata_says(made: Database) -> None:
@@ -146,7 +139,7 @@ def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     """A process that died while it made the tables; the next one goes on, on servers too."""
     run(
         present,
-        "DROP TABLE search_term",
+        "DROP TABLE search_fresh",
         "DROP TABLE config",
         f"UPDATE schema_version SET version_num = '{migration.UNFINISHED}'",
     )
@@ -238,7 +231,6 @@ def test_d29_processes_at_once_make_one_database(db: Database) -> None:
     assert at_once(db, migration.migrate) == []
     assert inspection.list_differences(shape(db), db.family) == []
     assert len(stored(db)["schema_version"]) == 1
-    assert len(stored(db)["search_progress"]) == 3
 
 
 @pytest.mark.engines("sqlite")

@@ -342,7 +342,7 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
             assert any("ai_diary" in record.getMessage() for record in caplog.records)
         with away(db, "memories", "chat_history_cache"), pytest.raises(StoreReadError):
             find(db, scope, keywords=["tofu"], ranking=ranking)
-        with away(db, "chat_history_cache", "search_term"):
+        with away(db, "chat_history_cache", "search_segment"):
             assert ids(find(db, scope, keywords=["tofu"], ranking=ranking)) == [kept]
 
 

@@ -19,7 +19,6 @@ from core.index import indexed
 from core.memories import table as memories
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
-from tests.index_check import verify_index
 from tests.store.search_world import (
     DEFAULTS,
     RECENCY,
@@ -39,7 +38,7 @@ from tests.store.search_world import (
     tier,
     viewer_of,
 )
-from tests.store.world import NOW, own_scope
+from tests.store.world import NOW, own_scope, verify_index
 
 pytestmark = pytest.mark.dialects
 

@@ -9,81 +9,64 @@ from typing import Any
 import pytest
 
 from core.database.engine import Database
-from core.database.schema import search_count, search_stats, search_tag, search_term, search_vocab
 from core.database.sources import CHAT, MEMORIES
 from core.errors import StoreWriteError
-from core.index import indexed
+from core.index import fresh, indexed
 from core.index import table as search_index
-from core.index.entries import TERMS_PER_ROW, entry
-from core.index.lookups import UNLISTED
+from core.index.entries import TERMS_PER_ROW, entry, place_of
 from core.memories import table as memories
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
-from tests.index_check import verify_index
 from tests.store.search_world import ago, all_rows, edited, entered, memory, remember, said
-from tests.store.world import NOW, index_differences
+from tests.store.world import NOW, index_differences, indexed_rows, verify_index
 
 
-def stored(db: Database, table: Any, row_id: int) -> list[Any]:
-    """Return the postings of a row."""
-    return list(db.read(table.select().where(table.c.row_id == row_id), source=table.name))
+def held(db: Database, scope: Scope, row_id: int) -> Any:
+    """Return what the index holds of a row; None for nothing."""
+    mine = {row.audience for row in all_rows(db, scope.persona)}
+    return next((one for one in indexed_rows(db, mine).values() if one.row_id == row_id), None)
 
 
-def test_d14_a_row_has_a_posting_for_each_tag_and_word(db: Database, scope: Scope) -> None:
+def test_d14_a_row_is_indexed_by_its_words_and_tags(db: Database, scope: Scope) -> None:
     """A memory with tags [cat] and text `my cat`; deleted, nothing of it is left."""
     row = memory(db, scope, "my cat", tags=["cat"])
-    assert [r.tag for r in stored(db, search_tag, row)] == ["cat"]
-    assert sorted(r.term for r in stored(db, search_term, row)) == ["cat", "my"]
-    assert {r.words for r in stored(db, search_term, row)} == {2}
+    memory(db, scope, "stays")
+    one = held(db, scope, row)
+    assert (one.terms, one.tags, one.words) == ({"my": 1, "cat": 1}, ["cat"], 2)
     memories.remove(db, scope.persona, [row])
-    assert stored(db, search_tag, row) == [] == stored(db, search_term, row)
-    mine = {r.audience_id for r in db.read(search_stats.select(), source="search_stats") if r.docs}
-    assert not [r for r in db.read(search_count.select(), source="search_count") if r.audience_id not in mine]
-    assert verify_index(db) == []
+    assert held(db, scope, row) is None and verify_index(db) == []
 
 
-def test_d14_the_vocabulary_knows_a_word_by_its_endings(db: Database, scope: Scope) -> None:
-    """That is how words inside words are found."""
-    memory(db, scope, "xqylo")
-    rows = db.read(search_vocab.select().where(search_vocab.c.term == "xqylo"), source="search_vocab")
-    assert sorted((r.head, r.part) for r in rows) == [(0, "qylo"), (0, "ylo"), (1, "xqylo")]
-    memory(db, scope, "쥰한국")
-    rows = db.read(search_vocab.select().where(search_vocab.c.term == "쥰한국"), source="search_vocab")
-    assert sorted((r.head, r.part) for r in rows) == [(0, "국"), (0, "한국"), (1, "쥰한국")]
-    memory(db, scope, "xq42")
-    rows = db.read(search_vocab.select().where(search_vocab.c.term == "xq42"), source="search_vocab")
-    assert sorted((r.head, r.part) for r in rows) == [(0, "2"), (0, "42"), (0, "q42"), (1, "xq42")]
-
-
-def test_d14_a_row_of_very_many_words_is_marked() -> None:
-    """So is one with a word that is too long: what is beyond is compared."""
-    many = entry(0, 1, 1, NOW, " ".join(f"w{n}" for n in range(TERMS_PER_ROW + 1)))
-    assert len(many.terms) == TERMS_PER_ROW + 1 and many.terms[UNLISTED] == 1 and many.words == TERMS_PER_ROW + 1
-    assert entry(0, 1, 1, NOW, "é" * 81).terms == {UNLISTED: 1}
-    assert entry(0, 1, 1, NOW, "é" * 80).terms == {"é" * 80: 1}
-    assert entry(0, 1, 1, NOW, "?!").terms == {}
+def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None:
+    """A word that is too long for a key is left out."""
+    nowhere = place_of(0, None)
+    many = entry(0, 1, 1, NOW, " ".join(f"w{n}" for n in range(TERMS_PER_ROW + 1)), (), 0, nowhere)
+    assert len(many.terms) == TERMS_PER_ROW and many.words == TERMS_PER_ROW + 1
+    assert entry(0, 1, 1, NOW, "é" * 81, (), 0, nowhere).terms == {}
+    assert entry(0, 1, 1, NOW, "é" * 80, (), 0, nowhere).terms == {"é" * 80: 1}
+    assert entry(0, 1, 1, NOW, "?!", (), 0, nowhere).terms == {}
 
 
 class ProvokedError(Exception):
     """Raised inside a transaction to see that all of it is undone."""
 
 
-FAULTS = ["insert_postings", "teach"]
+FAULTS = [(fresh, "write"), (search_index, "count")]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("module", "fault"), FAULTS)
 def test_g16_a_fault_in_the_middle_leaves_the_index_as_it_was(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, fault: str
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, module: Any, fault: str
 ) -> None:
     """A row and its index are one transaction."""
     memory(db, scope, "before tofu", tags=["food"])
-    whole = getattr(search_index, fault)
+    whole = getattr(module, fault)
 
     def failing(*arguments: Any) -> None:
         whole(*arguments)
         raise ProvokedError
 
-    monkeypatch.setattr(search_index, fault, failing)
+    monkeypatch.setattr(module, fault, failing)
     with pytest.raises(ProvokedError):
         memory(db, scope, "after tofu", tags=["food", "new"])
     with pytest.raises(ProvokedError):
@@ -103,7 +86,7 @@ def test_d15_a_statement_that_the_server_refuses_undoes_the_rest(db: Database, s
 
     with pytest.raises(StoreWriteError):
         db.transaction(work, source="memories")
-    assert len(stored(db, search_term, row)) == 1 and verify_index(db) == []
+    assert held(db, scope, row).terms == {"tofu": 1} and verify_index(db) == []
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ KEYWORDS = [
     ("ไป", "เราไปตลาด", "เรามาตลาด"),
     ("❤️", "I ❤️ it", "I like it"),
     ("👩‍👩‍👧", "we 👩‍👩‍👧 three", "we 👩 three"),
-    ("pizza night", "pizza night!", "pizza  night"),
+    ("pizza night", "pizza night!", "pizza tonight"),
     ("izza ni", "pizza night!", "pizza tonight"),
     ("x" * 170, "a" + "x" * 180, "x" * 169),
     ("ﬁn", "the fin", "f in"),

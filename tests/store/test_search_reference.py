@@ -62,7 +62,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
     for text in ASKED:
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
         query = searching.prepare(query=text.format(*rng.choices(WORDS, k=3)), limit=10, settings=SETTINGS)
-        search = searching.resolve(query, viewer_of(db, asker, query, SETTINGS), SETTINGS)
+        search = searching.resolve(query, viewer_of(db, asker, query, SETTINGS), SETTINGS, db)
         gathered = searching.gather(search, db).gathered
         assert gathered.asked is not None and gathered.index_error is None
         reach = SETTINGS.context_reach if gathered.asked.has_answers else 0

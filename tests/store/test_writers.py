@@ -21,8 +21,7 @@ from core.database.engine import TRIES, Database
 from core.db import insert_memory
 from core.errors import StoreWriteError
 from core.scope import Scope
-from tests.index_check import verify_index
-from tests.store.world import NOW, count, index_differences, own_scope, rows_of
+from tests.store.world import NOW, count, index_differences, own_scope, rows_of, verify_index
 
 pytestmark = pytest.mark.dialects
 

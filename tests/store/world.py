@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,11 +12,21 @@ from typing import Any
 from sqlalchemy import select
 
 from core.database.engine import Database
-from core.database.schema import audiences, conversations, search_count, search_stats, search_tag, search_term
+from core.database.schema import (
+    audiences,
+    conversations,
+    search_block,
+    search_fresh,
+    search_gone,
+    search_segment,
+    search_stats,
+)
 from core.database.sources import AI_DIARY, ALL, CHAT
-from core.index import entries as index_entries
 from core.index import packing, segment
-from core.index.entries import DIARY_TEXTS, SEPARATOR
+from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, entry, place_columns, place_of, read_audience
+from core.index.entries import Place as EntryPlace
+from core.index.fresh import decode
+from core.index.lookups import TAG
 from core.scope import Scope
 from core.text.folding import fold
 from core.text.hits import stored_tags
@@ -73,8 +83,12 @@ def rows_of(db: Database, table: Any, persona: str, *where: Any) -> list[Any]:
     return list(db.read(select(table).where(table.c.persona_id == persona, *where).order_by(key), source=table.name))
 
 
+Place = tuple[int, int, int]
+"""Audience, source and id of a row."""
+
+
 def index_differences(db: Database, persona: str) -> list[str]:
-    """Return where the search tables differ from what the rows of a persona give (D15)."""
+    """Return where the search tables differ from what the rows of a persona give, worked out here once more."""
     mine = {r.audience_id for r in rows_of(db, audiences, persona)}
     local = {r.conversation_key for r in rows_of(db, conversations, persona) if r.local_only}
     entries = []
@@ -86,67 +100,110 @@ def index_differences(db: Database, persona: str) -> list[str]:
                 if source is AI_DIARY
                 else [getattr(row, source.text.name)]
             )
-            held = [] if source.tags is None else stored_tags(getattr(row, source.tags.name))
+            tags = [] if source.tags is None else stored_tags(getattr(row, source.tags.name))
             hidden = row.interface_path in local if source is CHAT else row.local_only
             folded = SEPARATOR.join(map(fold, texts))
             if row.text_folded != folded:
                 return [f"{source.name} {row.id}: text_folded differs"]
+            where = place_of(source.number, *(getattr(row, each.name) for each in place_columns(source)))
             entries.append(
-                index_entries.entry(source.number, row.id, row.audience_id, row.timestamp, folded, held, int(hidden))
+                entry(source.number, row.id, row.audience_id, row.timestamp, folded, tags, int(hidden), where)
             )
     return _compare(db, mine, entries)
 
 
-def packed_postings(db: Database, audiences_: Collection[int], name: str) -> list[tuple[Any, ...]]:
-    """Return the postings of packed rows that are still there, in the columns of search_term or search_tag."""
+def verify_index(db: Database) -> list[str]:
+    """Return where the search tables differ from what the rows of everybody give."""
 
-    def work(connection: Any) -> list[tuple[Any, ...]]:
-        made: list[tuple[Any, ...]] = []
-        for audience in sorted(audiences_):
+    def work(connection: Any) -> tuple[set[int], list[Entry]]:
+        mine = {row[0] for row in connection.execute(select(audiences.c.audience_id))}
+        mine |= {row[0] for table in INDEX_TABLES for row in connection.execute(select(table.c.audience_id))}
+        places = [(source, audience) for audience in sorted(mine) for source in ALL]
+        return mine, [one for place in places for one in read_audience(connection, *place)]
+
+    try:
+        return _compare(db, *db.transaction(work, source="test"))
+    except (AssertionError, ValueError) as error:
+        return [f"unreadable: {error}"]
+
+
+INDEX_TABLES = (search_fresh, search_segment, search_block, search_gone, search_stats)
+
+
+def indexed_rows(db: Database, mine: Collection[int]) -> dict[Place, Entry]:
+    """Return what the search tables hold of the rows of some audiences, packed or not."""
+
+    def work(connection: Any) -> dict[Place, Entry]:
+        made: dict[Place, Entry] = {}
+        for audience in sorted(mine):
             gone = packing.read_gone(connection, audience)
             for one in packing.list_segments(connection, audience):
-                rows, blocks = packing.read_segment(connection, audience, one.segment_id)
-                stays = packing.find_staying(rows, one.segment_id, gone)
-                for (kind, term), block in blocks.items():
-                    if kind != ("term", "tag").index(name):
-                        continue
-                    for place, times in segment.read_block(block).tolist():
-                        if stays[place]:
-                            where = [int(column[place]) for column in (rows.source, rows.at_us, rows.row_id)]
-                            more = [times, int(rows.words[place])] if name == "term" else []
-                            made.append((audience, term, *where, *more, int(rows.local_only[place])))
+                made |= _packed(connection, audience, one.segment_id, gone)
+            chosen = select(search_fresh).where(search_fresh.c.audience_id == audience)
+            for row in connection.execute(chosen):
+                made[audience, row.source, row.row_id] = decode(audience, row.source, row.row_id, row.content)
         return made
 
     return db.transaction(work, source="test")
 
 
-def _compare(db: Database, mine: set[int], entries: list[index_entries.Entry]) -> list[str]:
-    wanted: dict[str, Counter[Any]] = {name: Counter() for name in ("term", "tag", "count", "stats")}
+def indexed_words(db: Database) -> set[str]:
+    """Return the words that the search tables hold of all rows."""
+    every = {row[0] for row in db.read(select(audiences.c.audience_id), source="audiences")}
+    return {word for one in indexed_rows(db, every).values() for word in one.terms}
+
+
+def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Place, Entry]:
+    """Return the rows of a segment that are still there."""
+    rows, blocks = packing.read_segment(connection, audience, number)
+    stays = packing.find_staying(rows, number, gone)
+    held: dict[int, tuple[dict[str, int], list[str]]] = {place: ({}, []) for place in range(len(rows))}
+    for (kind, term), block in blocks.items():
+        for place, times in segment.read_block(block).tolist():
+            if kind == TAG:
+                held[place][1].append(term)
+            else:
+                held[place][0][term] = times
+    stored = connection.execute(
+        select(search_segment.c.terms).where(
+            search_segment.c.audience_id == audience, search_segment.c.segment_id == number
+        )
+    ).scalar_one()
+    text, docs = segment.read_terms(bytes(stored))
+    words = text.decode("utf-8", "surrogatepass").strip("\n").split("\n") if len(docs) else []
+    listed = dict(zip(words, docs.tolist(), strict=True))
+    assert listed == {t: len(b) // 3 for (kind, t), b in blocks.items() if kind != TAG}, "the list of words differs"
+    made = {}
+    for place in range(len(rows)):
+        if stays[place]:
+            source, row_id = int(rows.source[place]), int(rows.row_id[place])
+            where = EntryPlace(rows.threads[rows.thread[place]], rows.speakers[rows.speaker[place]])
+            terms, tags = held[place]
+            made[audience, source, row_id] = Entry(
+                source, row_id, audience, int(rows.at_us[place]), int(rows.local_only[place]), terms,
+                int(rows.words[place]), tags, where,
+            )  # fmt: skip
+    return made
+
+
+def _facts(one: Entry) -> tuple[Any, ...]:
+    terms = sorted((term, min(times, segment.MOST_TIMES)) for term, times in one.terms.items())
+    return one.at_us, one.words, one.local_only, one.place, terms, sorted(set(one.tags))
+
+
+def _compare(db: Database, mine: Collection[int], entries: Sequence[Entry]) -> list[str]:
+    wanted = {(e.audience_id, e.source, e.row_id): _facts(e) for e in entries}
+    there = {place: _facts(one) for place, one in indexed_rows(db, mine).items()}
+    differing = (place for place in wanted.keys() | there if wanted.get(place) != there.get(place))
+    differences = [f"{place}: {wanted.get(place)} is indexed as {there.get(place)}" for place in sorted(differing)]
+    docs, words = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     for e in entries:
-        place = (e.source, e.at_us, e.row_id)
-        wanted["term"].update({(e.audience_id, t, *place, n, e.words, e.local_only): 1 for t, n in e.terms.items()})
-        wanted["tag"].update({(e.audience_id, t, *place, e.local_only): 1 for t in e.tags})
-        wanted["count"].update((e.audience_id, 0, t, e.source) for t in e.terms)
-        wanted["count"].update((e.audience_id, 1, t, e.source) for t in e.tags)
-        wanted["stats"][e.audience_id, e.source, "docs"] += 1
-        wanted["stats"][e.audience_id, e.source, "words"] += e.words
-    there: dict[str, Counter[Any]] = {name: Counter() for name in wanted}
-    for name, table in (("term", search_term), ("tag", search_tag)):
-        there[name].update(tuple(row) for row in _of(db, table, mine))
-        there[name].update(packed_postings(db, mine, name))
-    for row in _of(db, search_count, mine):
-        there["count"][row.audience_id, row.kind, row.term, row.source] += row.docs
-    for row in _of(db, search_stats, mine):
-        there["stats"][row.audience_id, row.source, "docs"] += row.docs
-        there["stats"][row.audience_id, row.source, "words"] += row.words
-    found = []
-    for name, counts in wanted.items():
-        there[name] = +there[name]
-        found += [f"{name} missing: {item}" for item in sorted((counts - there[name]), key=str)]
-        found += [f"{name} too many: {item}" for item in sorted((there[name] - +counts), key=str)]
-    return found
-
-
-def _of(db: Database, table: Any, mine: set[int]) -> Any:
-    """Return the rows of a search table that belong to some audiences."""
-    return db.read(select(table).where(table.c.audience_id.in_(sorted(mine))), source=table.name)
+        docs[e.audience_id, e.source] += 1
+        words[e.audience_id, e.source] += e.words
+    chosen = select(search_stats).where(search_stats.c.audience_id.in_(sorted(mine)))
+    totals = {(r.audience_id, r.source): (r.docs, r.words) for r in db.read(chosen, source="search_stats")}
+    return differences + [
+        f"{key}: {docs[key]} rows of {words[key]} words are counted as {totals.get(key)}"
+        for key in sorted(docs.keys() | totals)
+        if totals.get(key, (0, 0)) != (docs[key], words[key])
+    ]

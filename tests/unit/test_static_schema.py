@@ -23,11 +23,11 @@ from tests import schema_files
 PACKAGE = Path(str(core.__file__)).parent
 TABLES = ddl.list_tables()
 
-EXEMPT = {"schema_version", "config", "search_vocab", "search_progress", "privacy_levels"}
+EXEMPT = {"schema_version", "config", "privacy_levels"}
 """About the database, not about anybody (D1); what may be kept of somebody holds for all personas (F20)."""
 BY_AUDIENCE = {
-    "search_tag", "search_term", "search_fresh", "search_segment", "search_block", "search_gone", "search_count",
-    "search_stats", "search_vector", "search_vector_version", "search_vector_gone",
+    "search_fresh", "search_segment", "search_block", "search_gone", "search_stats",
+    "search_vector", "search_vector_version", "search_vector_gone",
 }  # fmt: skip
 """Lead with audience_id, which belongs to one persona."""
 

@@ -28,11 +28,8 @@ from tests.store import scenario
 from tests.store.world import open_db
 
 WHOLE_DATABASE = {
-    "index.repair": "compares and mends the search tables of everybody, in ranges of row ids",
-    "index.check": "compares them range by range",
-    "index.entries": "reads the rows of those ranges",
-    "index.table": "the words of a range while the index is built",
-    "index.check_packed": "compares the packed rows of everybody, segment by segment",
+    "index.rebuild": "builds the index of one audience after another, of any persona",
+    "index.entries": "reads the rows of an audience",
     "index.packing": "packs the rows of one audience after another, of any persona",
     "upkeep.migration": "brings the tables of everybody to the present schema",
     "upkeep.check": "counts rows that are broken, for the operator of the database",
@@ -168,7 +165,7 @@ def test_d1_every_reader_and_forgetting_name_their_persona(tmp_path: Path) -> No
 
 
 def test_d1_each_table_of_somebody_is_known() -> None:
-    assert {"memories", "chat_history_cache", "search_term", "short_term_memories", "memory_jobs"} <= set(SCOPE_OF)
+    assert {"memories", "chat_history_cache", "search_fresh", "short_term_memories", "memory_jobs"} <= set(SCOPE_OF)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from ...database.engine import Database
 from ...database.statements import Part, aside
 from ...database.stored_values import read_time
 from ...errors import StoreReadError
+from ...index.limits import Limits, within
 from ...index.lookups import Wanted
-from ...index.postings import Limits, within
 from ..ranking.ranking import Candidate
 from . import by_id, found_rows
 from .found_rows import FoundRow

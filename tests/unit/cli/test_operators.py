@@ -16,7 +16,7 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.db import insert_memory, open_database
 from core.scope import Scope
-from tests.index_check import verify_index
+from tests.store.world import verify_index
 from tests.unit.cli.conftest import KITCHEN, Command
 from tests.unit.llm.model_server import running
 

@@ -193,10 +193,12 @@ def test_d15_an_index_row_deleted_by_hand_is_found_and_mended(run: Command, tmp_
     """`check` counts the difference; `reindex` mends it."""
     run("remember", "tea", "--tag", "drink")
     with closing(sqlite3.connect(tmp_path / "own.db")) as connection, connection:
-        connection.execute("DELETE FROM search_tag")
+        connection.execute("DELETE FROM search_fresh")
     check = run("db", "check")
     assert check.code == 1
-    assert {one["remedy"] for one in check.json if one["where"] == "search_tag"} == {"prompt-engine db reindex"}
+    assert {one["remedy"] for one in check.json if one["where"] == "memories" and one["severity"] == "error"} == {
+        "prompt-engine db reindex"
+    }
     assert run("db", "reindex").json["done"] >= 1
     assert run("db", "check").code == 0
 
