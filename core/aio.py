@@ -25,7 +25,6 @@ from typing import Any, ParamSpec, TypeVar
 from . import (
     ai_diary,
     chat_history_cache,
-    config,
     conversations,
     db,
     forgetting,
@@ -251,7 +250,6 @@ export_chat = _awaitable(exports.export_chat)
 
 import_file = _awaitable(imports.import_file)
 
-set_value = _awaitable(config.set_value)
 
 check_server = _awaitable(db.check_server)
 configure = _awaitable(db.configure)

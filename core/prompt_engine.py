@@ -311,7 +311,7 @@ def to_messages(
     if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
         from .calls import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
 
-        known = defaults.known_settings(settings, None)
+        known = defaults.settings_for(settings)
         role = known.scene_recap_role if known.sources["SCENE_RECAP_ROLE"] != "default" else "user"
         injection = {"position": known.scene_recap_position, "depth": known.scene_recap_depth, "role": role}
     return messages.to_messages(prompt, dialect, style, injection=injection)

@@ -127,7 +127,7 @@ def explain_search(
     (1, ['cat'], ['tofu'])
     """
     check_handle(db)
-    known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
+    known = settings if isinstance(settings, Settings) else defaults.settings_for(settings)
     query = searching.prepare(**arguments, settings=known)
     if query.is_empty:
         return [], {"hits": [], "sources": {}, "notes": list(query.notes)}

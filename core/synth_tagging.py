@@ -134,11 +134,11 @@ def expand_tags(
     check_handle(db)
     if not rules.expand(rules.tag_items(tags), None, 1):
         return []
-    settings = settings_for(settings, None)
+    settings = settings_for(settings)
     if vocabulary is None:
         try:
             handle_ = handle(db)
-            vocabulary = table.current(handle_, scope_for(scope, settings_for(settings, handle_)).persona)
+            vocabulary = table.current(handle_, scope_for(scope, settings_for(settings)).persona)
         except StoreError as error:
             logs.warning("tag_links_not_read", source=error.source, number=error.number)
     return rules.expand(rules.tag_items(tags), vocabulary)
@@ -171,7 +171,7 @@ def add_tag(
     ['green tea']
     """
     db = handle(db)
-    return table.add(db, scope_for(scope, settings_for(settings, db)).persona, tag)
+    return table.add(db, scope_for(scope, settings_for(settings)).persona, tag)
 
 
 def add_alias(
@@ -201,7 +201,7 @@ def add_alias(
     (True, ['chai'])
     """
     db = handle(db)
-    return table.add_alias(db, scope_for(scope, settings_for(settings, db)).persona, alias, tag)
+    return table.add_alias(db, scope_for(scope, settings_for(settings)).persona, alias, tag)
 
 
 def link_tags(
@@ -233,7 +233,7 @@ def link_tags(
     (True, {'rome': 2.0})
     """
     db = handle(db)
-    return table.link(db, scope_for(scope, settings_for(settings, db)).persona, a, b, weight)
+    return table.link(db, scope_for(scope, settings_for(settings)).persona, a, b, weight)
 
 
 def list_tags(
@@ -257,7 +257,7 @@ def list_tags(
     (True, [{'tag': 'tea', 'uses': 0, 'aliases': [], 'links': {}}])
     """
     db = handle(db)
-    known = table.load(db, scope_for(scope, settings_for(settings, db)).persona)
+    known = table.load(db, scope_for(scope, settings_for(settings)).persona)
     aliases: dict[str, list[str]] = {}
     for alias, tag in sorted(known.aliases.items()):
         aliases.setdefault(tag, []).append(alias)

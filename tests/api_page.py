@@ -55,7 +55,7 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.forgetting": ("Forgotten", "delete_quarantined"),
     "prompt_engine.tokens": None,
     "prompt_engine.transcripts": None,
-    "prompt_engine.config": ("check", "load", "set_value", "show"),
+    "prompt_engine.config": ("check", "load", "set_in_file", "show"),
     "prompt_engine.transfer": None,
     "prompt_engine.transfer.imports": ("import_file",),
     "prompt_engine.transfer.exports": ("export_chat",),

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
 from ..calls.call import GivenSettings
-from ..calls.defaults import check_model, known_settings
+from ..calls.defaults import check_model, settings_for
 from ..config.admin_token import admin_token
 from ..database.engine import Database
 from ..errors import ConfigError
@@ -84,7 +84,7 @@ def create_app(
         settings=settings,
         model=model,
         prefix=prefix,
-        token=_read_token(settings, db),
+        token=_read_token(settings),
         allowed_hosts=frozenset(each.lower() for each in allowed_hosts),
     )
     # 2. the application, and what every request passes first
@@ -124,8 +124,8 @@ GROUPS: tuple[Any, ...] = (transfer, lifecycle, memory, relationship, queue, upk
 """Modules with a router each, in the order of their paths: `/memory/{id}` stands behind its neighbours."""
 
 
-def _read_token(settings: GivenSettings, db: Database | None) -> str:
-    token = known_settings(settings, db).admin_token
+def _read_token(settings: GivenSettings) -> str:
+    token = settings_for(settings).admin_token
     if problem := admin_token(token):
         raise ConfigError(problem, flag="ADMIN_TOKEN")
     return token

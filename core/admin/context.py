@@ -31,8 +31,8 @@ class AdminContext:
     """Names in the Host header that are answered, in lower case, beside loopback and ADMIN_HOST; `*` for all."""
 
     def values(self) -> Settings:
-        """Return the settings as they are now, those of the table `config` too."""
-        return defaults.settings_for(self.settings, defaults.handle(self.db))
+        """Return the settings as they are now."""
+        return defaults.settings_for(self.settings)
 
     def now(self) -> datetime:
         """Return the time, without opening a database."""
@@ -41,7 +41,7 @@ class AdminContext:
     def open_call(self, persona: str) -> Call:
         """Return what doors are passed for a persona: an equality, never a pattern."""
         db = defaults.handle(self.db)
-        return Call(db, defaults.settings_for(self.settings, db), Scope(persona))
+        return Call(db, defaults.settings_for(self.settings), Scope(persona))
 
 
 @dataclass(frozen=True, slots=True)

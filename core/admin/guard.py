@@ -33,7 +33,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..base import logs
-from ..calls.defaults import known_settings
+from ..calls.defaults import settings_for
 from ..errors import CoreError
 from ..tokens import find_token
 from ..tokens.rules import read_token_id
@@ -167,7 +167,7 @@ class AdminGuard(Guard):
     async def refuse(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the refusal of a foreign host or site, of too much, and of who has shown no token."""
         path = path_below(scope, self._context.prefix)
-        listening_on = known_settings(self._context.settings, self._context.db).admin_host
+        listening_on = settings_for(self._context.settings).admin_host
         if refused := refuse_host(headers, listening_on, self._context.allowed_hosts):
             return refused
         if scope["method"] not in READING and hosts.judge_origin(headers, scope["scheme"]) == "foreign":

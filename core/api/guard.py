@@ -65,7 +65,7 @@ class FaceContext:
 
     def values(self) -> Settings:
         """Return the settings as they are now, without asking the database."""
-        return defaults.known_settings(self.settings, self.db)
+        return defaults.settings_for(self.settings)
 
 
 class FaceGuard(Guard):

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..admin import errors
 from ..admin.app import create_app
 from ..calls.call import GivenSettings
-from ..calls.defaults import known_settings
+from ..calls.defaults import settings_for
 from ..database.engine import Database
 from .guard import FaceContext, FaceGuard, speak_dialect
 from .health import Health
@@ -90,7 +90,7 @@ def create_server(
         faces.append((V1, FaceGuard(made, context, is_proxy=True)))
         lifespans.append(made.lifespan)
     faces += [(each.path, FaceGuard(each.app, context)) for each in mounted]
-    origins = known_settings(settings, db).allowed_origins
+    origins = settings_for(settings).allowed_origins
     if origins:
         faces = [(path, _allow_origins(app, origins)) for path, app in faces]
     if admin:

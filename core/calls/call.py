@@ -45,7 +45,7 @@ def open_call(
 ) -> Call:
     """Return the call of a door that was passed these; what is None is the process's own."""
     known_db = defaults.handle(db)
-    known = defaults.settings_for(settings, known_db)
+    known = defaults.settings_for(settings)
     return Call(known_db, known, resolve_scope(known_db, defaults.scope_for(scope, known)))
 
 

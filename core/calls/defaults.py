@@ -11,11 +11,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..audience.rules import said_privacy, split_key
-from ..base import logs
-from ..config import Settings, database_values_of, resolve
-from ..database import config_table
+from ..config import Settings, resolve
 from ..database.engine import Database
-from ..errors import StoreError
 from ..scope import Scope, _current, current_scope
 from ..shapes import IncomingMessage, now_utc
 
@@ -185,22 +182,9 @@ def check_handle(db: Any) -> Any:
     return db
 
 
-def settings_for(settings: Settings | Mapping[str, object] | None = None, db: Any = None) -> Settings:
-    """Return the settings of one call: those passed, else those of `configure`, over environment, table and file."""
-    settings = _process.settings if settings is None else settings
-    if isinstance(settings, Settings):
-        return settings
-    if db is None:
-        known = database_values_of(_process.db).values if _process.db is not None else None
-        return resolve(settings, known)
-    kept = database_values_of(check_handle(db))
-    if kept.is_stale():
-        try:
-            kept.fill(config_table.read_values(db))
-        except StoreError as error:
-            kept.fill(kept.values)  # so that a broken database is not asked again by every call
-            logs.warning("config_not_read", source=error.source, number=error.number)
-    return resolve(settings, kept.values)
+def settings_for(settings: Settings | Mapping[str, object] | None = None) -> Settings:
+    """Return the settings of one call: those passed, else those of `configure`, over environment and file."""
+    return resolve(_process.settings if settings is None else settings)
 
 
 def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> Scope:
@@ -214,15 +198,6 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
     """Return the clock of the handle passed, else of the process's database, else the operating system's."""
     db = _process.db if db is None else check_handle(db)
     return db.clock if db is not None else now_utc
-
-
-def known_settings(settings: Settings | Mapping[str, object] | None, db: Any) -> Settings:
-    """Return the settings of one call without asking a database: what its table said when it was last read counts."""
-    settings = _process.settings if settings is None else settings
-    if isinstance(settings, Settings):
-        return settings
-    known = db if isinstance(db, Database) else _process.db
-    return resolve(settings, database_values_of(known).values if known is not None else None)
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,10 +13,11 @@ import typer
 
 from .. import config
 from ..base import logs
+from ..calls import defaults
 from ..config import Problem, Settings
 from ..config import docs as config_docs
 from ..config.levels import known_flag
-from ..errors import ConfigError, StoreError
+from ..errors import ConfigError
 from . import output
 from .presets import PRESETS, preset_yaml
 from .run import Run, refusals
@@ -37,7 +39,7 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that a
 def list_(run: Run, flags: FlagsArgument = None, changed: ChangedOption = False) -> None:
     """List each flag, its value and its source.
 
-    A source is argument, environment, database, file or default. The database is read where there is one; none is made.
+    A source is argument, environment, file or default.
     """
     names = {_flag_name(name) for name in flags or ()}
     rows = [
@@ -59,29 +61,8 @@ def _flag_name(name: str) -> str:
 
 
 def _load_settings(run: Run) -> Settings:
-    """Return the settings in force, those of the database with them."""
-    named = {"DATABASE_URL": run.url} if run.url is not None else None
-    return config.load(named, database_values=_read_database_values(run))
-
-
-def _read_database_values(run: Run) -> Mapping[str, str]:
-    """Return what the table `config` holds, of the database named or of the embedded file; neither is made for it.
-
-    One that cannot be read is told on stderr.
-    """
-    from ..calls import defaults
-    from ..database import config_table, failures
-
-    try:
-        db = defaults.open_bare(run.url)
-        if db.target.in_memory or db.target.is_missing:
-            return {}
-        run.use(db)
-        return config_table.read_values(db)
-    except StoreError as error:
-        if not failures.is_missing_table(error):
-            output.note(f"The values in the database do not count here: {error}", style="yellow")
-        return {}
+    """Return the settings in force."""
+    return config.load({"DATABASE_URL": run.url} if run.url is not None else None)
 
 
 def check(run: Run) -> None:
@@ -89,45 +70,35 @@ def check(run: Run) -> None:
 
     The exit code is 1 if anything is.
     """
-    stored: Mapping[str, str] = {}
-    unusable: list[Problem] = []
+    problems = config.check()
     try:
         with _without_log():
-            stored = _read_database_values(run)
+            known = _load_settings(run)
+            if run.url is not None:
+                defaults.open_bare(run.url)
     except ConfigError as error:
-        unusable = [Problem(error.flag, str(error), error.source, error.line)]
-    problems = config.check(database_values=stored)
-    problems += [one for one in unusable if one.text not in {known.text for known in problems}]
-    problems += _find_token_problems(stored)
-    problems += _find_address_problems(stored)
-    problems += [one for one in _find_embedder_problems(stored) if one.flag not in {known.flag for known in problems}]
+        if str(error) not in {one.text for one in problems}:
+            problems.append(Problem(error.flag, str(error), error.source, error.line))
+    else:
+        problems += _find_token_problems(known) + _find_address_problems(known)
+        problems += [one for one in _find_embedder_problems(known) if one.flag not in {each.flag for each in problems}]
     run.answer([asdict(problem) for problem in problems], lambda: _print_problems(problems))
     if problems:
         raise typer.Exit(1)
 
 
-def _find_token_problems(stored: Mapping[str, str]) -> list[Problem]:
+def _find_token_problems(known: Settings) -> list[Problem]:
     """Return what keeps `serve` from starting with the ADMIN_TOKEN that is set; nothing where none is."""
     from ..config.admin_token import LEAST_TOKEN, admin_token
 
-    try:
-        with _without_log():
-            known = config.load(database_values=stored)
-    except ConfigError:
-        return []  # told already
     said = admin_token(known.admin_token) if known.admin_token else ""
     (row,) = (row for row in config.show(known) if row.flag == "ADMIN_TOKEN")
     allowed = f"at least {LEAST_TOKEN} characters"
     return [Problem("ADMIN_TOKEN", said, row.source, value=row.value, allowed=allowed)] if said else []
 
 
-def _find_address_problems(stored: Mapping[str, str]) -> list[Problem]:
+def _find_address_problems(known: Settings) -> list[Problem]:
     """Return what is wrong with the addresses of models: one without http:// or https:// leads nowhere."""
-    try:
-        with _without_log():
-            known = config.load(database_values=stored)
-    except ConfigError:
-        return []  # told already
     found = []
     for row in config.show(known):
         if row.flag.endswith("_URL") and row.flag != "DATABASE_URL" and row.value:
@@ -139,15 +110,10 @@ def _find_address_problems(stored: Mapping[str, str]) -> list[Problem]:
     return found
 
 
-def _find_embedder_problems(stored: Mapping[str, str]) -> list[Problem]:
+def _find_embedder_problems(known: Settings) -> list[Problem]:
     """Return what keeps the embedder of EMBEDDER from being asked: no address, no folder, none of a model."""
     from ..llm import embedder as embedders
 
-    try:
-        with _without_log():
-            known = config.load(database_values=stored)
-    except ConfigError:
-        return []  # told already
     embedder = embedders.resolve(None, known)
     if embedder is None:
         return []
@@ -160,22 +126,22 @@ def _find_embedder_problems(stored: Mapping[str, str]) -> list[Problem]:
 
 
 def set_(run: Run, name: NameArgument, value: ValueArgument) -> None:
-    """Set a flag in the database, for every process.
+    """Set a flag in config.yaml: its line is changed, or added.
 
-    Others see it within five seconds. A variable of the environment goes before it. A secret is not stored: give it
-    by a variable.
+    The file is that of --config or CONFIG_FILE, else the one in the working directory. It acts on the next call. A
+    variable of the environment goes before it. A secret is not written: give it by a variable.
     """
     flag = _flag_name(name)
+    file = os.environ.get("CONFIG_FILE") or "config.yaml"
     with refusals():
-        done = config.set_value(flag, value, run.db)
+        changed = config.set_in_file(flag, value, file)
     (row,) = (row for row in config.show(_load_settings(run)) if row.flag == flag)
-    facts = {"flag": flag, "stored": done.stored, "value": row.value, "source": row.source}
     said = (
         f"{flag} is {row.value} now."
-        if row.source == "database"
-        else (f"Stored, but {flag} is {row.value} here: the {row.source} goes before the database.")
+        if row.source == "file"
+        else f"Written, but {flag} is {row.value} here: the {row.source} goes before the file."
     )
-    run.answer(facts, said)
+    run.answer({"flag": flag, "file": file, "changed": changed, "value": row.value, "source": row.source}, said)
 
 
 def preset(run: Run, name: PresetArgument, folder: FolderArgument = Path(), force: ForceOption = False) -> None:

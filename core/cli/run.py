@@ -127,7 +127,7 @@ class Run:
         """The settings as they are now, those of the database too."""
         from ..calls import defaults
 
-        return defaults.settings_for(None, self.db)
+        return defaults.settings_for(None)
 
     def scope(
         self,

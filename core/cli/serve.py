@@ -95,7 +95,7 @@ def serve(
     # 1. what is served, and where
     given: dict[str, object] = {"admin_host": host, "admin_port": port}
     asked = {name.upper(): value for name, value in given.items() if value is not None}
-    settings = _read_settings(run, asked)
+    settings = _read_settings(asked)
     with_admin = bool(settings.admin_token) or not (proxy or mcp) if admin is None else admin
     if processes > 1:
         _check_processes(run, processes, admin=with_admin)
@@ -143,10 +143,10 @@ def address(settings: Settings) -> tuple[str, int]:
     return settings.admin_host, settings.admin_port
 
 
-def _read_settings(run: Run, asked: dict[str, Any]) -> Settings:
+def _read_settings(asked: dict[str, Any]) -> Settings:
     from ..calls.defaults import settings_for
 
-    return settings_for(asked or None, run.db)
+    return settings_for(asked or None)
 
 
 def _make_application(

@@ -1,14 +1,13 @@
 """Configuration: what each flag's value is, where it came from, and what is wrong.
 
-A value is taken from the highest level that has one: argument, environment, database table `config`, file, default. It
-is looked up at every call, and the same frozen `Settings` come back as long as nothing changed: no module reads a flag
-while it is imported, and a door passes its settings down.
+A value is taken from the highest level that has one: argument, environment, file, default. It is looked up at every
+call, and the same frozen `Settings` come back as long as nothing changed: no module reads a flag while it is imported,
+and a door passes its settings down.
 
 | Called by | For |
 |---|---|
 | every other door | `resolve`, once a call |
-| the database door | `DatabaseValues`, `database_values_of` |
-| the command line, the admin page | `check`, `show`, `set_value` |
+| the command line | `check`, `show`, `set_in_file` |
 | the writer of the documentation | `FLAGS` |
 """
 
@@ -17,41 +16,31 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from ..errors import ConfigError
-from ..shapes import WriteResult
-from .bad_values import BadValueError
+from .editing import set_in_file
 from .file import ConfigFile, find_and_read, find_file, read_entries
 from .flag_base import ValueSource
 from .flags import FLAGS, Settings
 from .levels import (
     CONFIG_FILE,
-    SECRET_FILES,
-    DatabaseValues,
     Level,
     Problem,
     argument_level,
-    database_level,
     environment_level,
     file_level,
-    known_flag,
     read_environment,
-    stale_after_seconds,
     warn_of_problems,
 )
 
 __all__ = [
-    "FLAGS", "DatabaseValues", "Problem", "Row", "Settings", "check", "database_values_of", "load",
-    "resolve", "set_value", "show", "stale_after_seconds", "with_stored",
+    "FLAGS", "Problem", "Row", "Settings", "check", "load", "resolve", "set_in_file", "show",
 ]  # fmt: skip
 
 _MAX_KEPT = 64
-_HIGHER = ("argument", "environment")
-_Key = tuple[ConfigFile, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
+_Key = tuple[ConfigFile, tuple[tuple[str, str], ...]]
 
 _kept: dict[_Key, Settings] = {}
-_database_values: WeakKeyDictionary[Any, DatabaseValues] = WeakKeyDictionary()
 
 
 class Row(NamedTuple):
@@ -69,18 +58,16 @@ class Row(NamedTuple):
 def load(
     overrides: Mapping[str, object] | None = None,
     *,
-    database_values: Mapping[str, str] | None = None,
     path: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
     """Return the value of every flag, each from the highest level that has one.
 
     A bad value gives the flag's default, whatever the levels below it say, and one warning. The same object comes back
-    while variables, file and rows are the same.
+    while variables and file are the same.
 
     Args:
         overrides: flag to value, the level of arguments; in upper, lower or camel case; None for none.
-        database_values: flag to text, the rows of the table `config`; None for none.
         path: the file; None is CONFIG_FILE, else ./config.yaml, else the shipped one.
         environ: the variables; None is those of the process.
 
@@ -97,24 +84,16 @@ def load(
     variables = read_environment(environ)
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     file = find_and_read(named, FLAGS)
-    rows = tuple(database_values.items()) if database_values else ()
-    key = (file, variables, rows)
+    key = (file, variables)
     settings = _kept.get(key)
     if settings is None:
-        levels = [file_level(file), database_level(rows), environment_level(variables)]
+        levels = [file_level(file), environment_level(variables)]
         settings = _joined(Settings(), levels)
         if not any(level.refused for level in levels):  # a folder that is missing now may be there at the next call
             if len(_kept) >= _MAX_KEPT:
                 _kept.clear()
             _kept[key] = settings
     return _joined(settings, [argument_level(overrides)]) if overrides else settings
-
-
-def with_stored(settings: Settings, values: Mapping[str, str]) -> Settings:
-    """Return settings with what the table `config` says now, where nothing higher says otherwise."""
-    level = database_level(values.items())
-    lower = {name: value for name, value in level.values.items() if settings.sources[name] not in _HIGHER}
-    return settings.under(lower, dict.fromkeys(lower, "database"))
 
 
 def _joined(base: Settings, levels: list[Level]) -> Settings:
@@ -130,103 +109,22 @@ def _joined(base: Settings, levels: list[Level]) -> Settings:
     return base.under(values, sources)
 
 
-def resolve(
-    settings: Settings | Mapping[str, object] | None = None, database_values: Mapping[str, str] | None = None
-) -> Settings:
+def resolve(settings: Settings | Mapping[str, object] | None = None) -> Settings:
     """Return the settings a door works with: those passed whole, else those of `load` under the mapping passed."""
-    if isinstance(settings, Settings):
-        return settings
-    if settings is not None and not isinstance(settings, Mapping):
-        raise ConfigError(
-            f"settings is of type {type(settings).__name__}. Pass core.config.Settings or a mapping of flag to value."
-        )
-    return load(settings, database_values=database_values)
-
-
-def database_values_of(db: object) -> DatabaseValues:
-    """Return the values kept of this database handle; one object for each handle, as long as the handle lives."""
-    held = _database_values.get(db)
-    return held if held is not None else _database_values.setdefault(db, DatabaseValues())
-
-
-def set_value(name: str, value: object, db: Any = None) -> WriteResult:
-    """Write a flag's value to the table `config`; it acts on the next call here, elsewhere within 5 seconds.
-
-    Where it decides what is hidden or included of stories, a refresh of every open one is queued for a worker.
-
-    Args:
-        name: the flag, in upper, lower or camel case.
-        value: of the flag's type, or the text that stands for it.
-        db: database handle; None is the process default.
-
-    Returns:
-        `(True, None, "")`, or `(False, None, "unchanged")` where the table says the same already.
-
-    Raises:
-        ConfigError: no such flag, fixed by the environment, a secret, a bad value.
-        StoreWriteError: nothing was written.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.config import set_value
-    >>> db = open_database("sqlite://")
-    >>> set_value("CONTEXT_VERBOSITY", 4, db)[0], set_value("contextVerbosity", "4", db)[2]
-    (True, 'unchanged')
-    """
-    declared = known_flag(name)
-    variables = (declared.name, *(held for held, secret in SECRET_FILES.items() if secret == declared.name))
-    fixed = [variable for variable in variables if variable in os.environ]
-    if fixed:
-        raise ConfigError(
-            f"{declared.name} is fixed by the environment variable {fixed[0]}. Change or remove the variable instead.",
-            flag=declared.name,
-            source=fixed[0],
-        )
-    if declared.secret:
-        raise ConfigError(
-            f"{declared.name} is a secret, which is not stored. Set the variable {declared.name}, or "
-            f"{declared.name}_FILE to the path of a file that holds it.",
-            flag=declared.name,
-        )
-    kind = declared.kind
-    try:
-        text = kind.write_text(kind.read_text(value) if isinstance(value, str) else kind.read(value))
-    except BadValueError as bad:
-        raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
-    return _written(declared.name, text, db)
-
-
-def _written(name: str, text: str, db: Any) -> WriteResult:
-    from ..database import config_table  # noqa: PLC0415 - reading a flag must not load the database
-    from ..messages import table_refreshing  # noqa: PLC0415 - see above
-
-    if db is None:
-        from ..db import current_database  # noqa: PLC0415 - see above
-
-        db = current_database()
-    kept = database_values_of(db)
-    rows = config_table.read_values(db)
-    kept.fill(rows)
-    if rows.get(name) == text:
-        return WriteResult(False, None, "unchanged")
-    also = table_refreshing.queue_refreshes if FLAGS[name].refreshes else None
-    config_table.write_value(db, name, text, also=also)
-    kept.put(name, text)
-    return WriteResult(True, None, "")
+    return settings if isinstance(settings, Settings) else load(settings)
 
 
 def check(
     path: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
-    database_values: Mapping[str, str] | None = None,
 ) -> list[Problem]:
-    """Return everything that is wrong with the configuration, file first, then table, then variables; [] for nothing.
+    """Return everything that is wrong with the configuration, file first, then variables; [] for nothing.
 
     It raises nothing: what cannot be read is a problem too.
 
     Args:
         path: the file; None as for `load`.
         environ: the variables; None is those of the process.
-        database_values: the rows of the table `config`; None for none.
 
     Returns:
         Flag, sentence, source and line each.
@@ -238,7 +136,6 @@ def check(
     variables = read_environment(environ, errors)
     return [
         *_file_problems(os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)),
-        *database_level((database_values or {}).items()).problems,
         *map(_as_problem, errors),
         *environment_level(variables).problems,
     ]

@@ -51,13 +51,11 @@ The highest level that has a value wins:
 |---|---|---|
 | 1. argument | `build_json_prompt(message, settings={"CONTEXT_VERBOSITY": 4})` | one call |
 | 2. environment | `CONTEXT_VERBOSITY=4` | one process, containers |
-| 3. database | `config.set_value("CONTEXT_VERBOSITY", 4)` | all processes, while they run |
-| 4. file | `CONTEXT_VERBOSITY: 4` in `config.yaml` | one installation |
-| 5. default | the tables below | |
+| 3. file | `CONTEXT_VERBOSITY: 4` in `config.yaml`, by hand or by `prompt-engine config set` | one installation |
+| 4. default | the tables below | |
 
-With 7 in the file, 4 in the database and 2 in the environment the value is 2; without the variable it is 4.
-Values are looked up at every call: a change acts on the next call of the same process, and a change in the database
-acts in other processes within five seconds.
+With 4 in the file and 2 in the environment the value is 2; without the variable it is 4. Values are looked up at every
+call: a change acts on the next call, of every process that reads the file.
 
 The file is the one named by the variable `CONFIG_FILE`, else `config.yaml` in the working directory, else the one that
 comes with the package, in which every line is a comment. Besides `CONTEXT_VERBOSITY` it may say `context_verbosity` or
@@ -65,9 +63,9 @@ comes with the package, in which every line is a comment. Besides `CONTEXT_VERBO
 
 ## What may be written
 
-- Types are exact. `4` is a number, `"4"` is a text, `yes` is a switch. A switch is `1` or `0` (or `true`, `false`).
-- In the environment and in the database a value is a text that stands for it: `4`, `true`, `relevance`; a list is
-  `en, de` or `["en", "de"]`; lists by group are JSON.
+- A value is written as YAML has it, or as a text that stands for it, which is all that a variable can hold: `4`,
+  `true`, `relevance`. A switch is `1` or `0` (or `true`, `false`), a list is `en, de` or `["en", "de"]`; lists by group
+  are JSON.
 - A bad value gives the default of that flag, whatever lower levels say, and one warning in the log that names flag,
   value, source and what is allowed. A key that is no flag is named in a warning with the nearest flag.
 - A file that is not YAML, says a key twice or is a folder raises `ConfigError` with the line.

@@ -40,10 +40,6 @@ class ConfigFile:
     entries: tuple[Entry, ...] = ()
 
 
-_ALIASES = {"AUTONOMOUS_AGENT_ENABLED_TOOL_IDS": "ENABLED_TOOL_IDS"}
-_GROUP = "SYSTEM_CONFIG"
-"""Key under which some programs keep their settings; what stands there counts as if it stood at the top."""
-
 _kept: dict[str, ConfigFile] = {}
 NO_FILE = ConfigFile()
 
@@ -58,8 +54,7 @@ def _shipped() -> str:
 
 def flag_name(key: str) -> str:
     """Return a key in the spelling of flags, mechanically: `contextVerbosity` and `context_verbosity` alike."""
-    name = _HUMPS.sub("_", key).upper() if key.isascii() else key
-    return _ALIASES.get(name, name)
+    return _HUMPS.sub("_", key).upper() if key.isascii() else key
 
 
 def find_file(named: str | None) -> tuple[str, bytes] | None:
@@ -143,7 +138,7 @@ def read_entries(
         if node.id != "mapping":
             raise _refused(name, node.start_mark.line + 1, "is no mapping. Write lines like CONTEXT_VERBOSITY: 10")
         seen: dict[str, tuple[str, int]] = {}
-        for key_node, value_node in _flattened(node):
+        for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if key_node.id != "scalar":
                 raise _refused(name, line, "has a key that is no text. Write lines like CONTEXT_VERBOSITY: 10")
@@ -157,13 +152,6 @@ def read_entries(
             yield Entry(key, line, _constructed(loader, value_node) if flag_name(key) in flags else None)
     finally:
         loader.dispose()
-
-
-def _flattened(root: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the nodes of keys and values at the top, those of the one known group in its place."""
-    for key_node, value_node in root.value:
-        is_group = key_node.id == "scalar" and flag_name(str(key_node.value)) == _GROUP and value_node.id == "mapping"
-        yield from value_node.value if is_group else [(key_node, value_node)]
 
 
 def _tell(error: ConfigError, found: list[ConfigError] | None) -> None:

@@ -11,12 +11,11 @@ from ..errors import ConfigError
 from .bad_values import BadValueError, shown
 from .flag_types import DOTS, Choice, Frozen, Kind, Number, Switch, Whole
 
-ValueSource = Literal["default", "file", "database", "environment", "argument"]
+ValueSource = Literal["default", "file", "environment", "argument"]
 """Where a value came from, lowest first."""
 
 _REMEDY = {
     "file": "Change it, or remove the line",
-    "database": "Set it again, or delete the row",
     "environment": "Change the variable, or remove it",
     "argument": "Pass another value, or none",
 }
@@ -37,8 +36,10 @@ class Flag:
     """What the default does, where the value alone does not say it."""
     secret: bool = False
     """Comes from the environment or a file it names; shown as dots and never written."""
-    refreshes: bool = False
-    """Decides what is hidden or included of stories: a change of it is worked out anew."""
+
+    def read(self, value: object) -> Any:
+        """Return the value as it is kept, from the value itself or from the text that stands for it."""
+        return self.kind.read_text(value) if isinstance(value, str) else self.kind.read(value)
 
     def shown(self, value: Any) -> str:
         """Return the value as people write it; dots for a secret that is set."""
@@ -78,7 +79,6 @@ def flag(
     kind: Kind | None = None,
     default_means: str = "",
     secret: bool = False,
-    refreshes: bool = False,
 ) -> Any:
     """Declare one flag as a field of `Settings`."""
     if kind is None:
@@ -90,7 +90,7 @@ def flag(
             raise TypeError("A number is declared with low and high.")
         else:
             kind = Whole(int(low), int(high), unit) if isinstance(default, int) else Number(low, high, unit, also)
-    return field(default=default, metadata={"flag": (default, kind, group, help, default_means, secret, refreshes)})
+    return field(default=default, metadata={"flag": (default, kind, group, help, default_means, secret)})
 
 
 class FlagValues:
@@ -128,7 +128,7 @@ class FlagValues:
     def _read(cls, name: str, value: object) -> Any:
         declared = cls.declared()[name]
         try:
-            return declared.kind.read(value)
+            return declared.read(value)
         except BadValueError as bad:
             raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
 

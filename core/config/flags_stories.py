@@ -34,15 +34,9 @@ class StoryFlags(FlagValues):
     running_scene_recap_auto_generate: bool = flag(
         True, "Bring the running recap up to date after each scene recap.", group="Stories"
     )
-    include_user_messages: bool = flag(
-        True, "Make and show recaps of what people said.", group="Stories", refreshes=True
-    )
-    include_system_messages: bool = flag(
-        True, "Make and show recaps of system messages.", group="Stories", refreshes=True
-    )
-    include_narrator_messages: bool = flag(
-        True, "Make and show recaps of the narrator's messages.", group="Stories", refreshes=True
-    )
+    include_user_messages: bool = flag(True, "Make and show recaps of what people said.", group="Stories")
+    include_system_messages: bool = flag(True, "Make and show recaps of system messages.", group="Stories")
+    include_narrator_messages: bool = flag(True, "Make and show recaps of the narrator's messages.", group="Stories")
     message_length_threshold: int = flag(
         0,
         "A message with fewer tokens gets no recap.",
@@ -50,7 +44,6 @@ class StoryFlags(FlagValues):
         low=0,
         high=100_000,
         group="Stories",
-        refreshes=True,
     )
     message_recap_context_limit: int = flag(
         10,
@@ -58,14 +51,12 @@ class StoryFlags(FlagValues):
         low=0,
         high=10_000_000,
         group="Stories",
-        refreshes=True,
     )
     message_recap_context_type: RecapLimit = flag(
         "percent",
         "What MESSAGE_RECAP_CONTEXT_LIMIT counts.",
         choices=get_args(RecapLimit),
         group="Stories",
-        refreshes=True,
     )
     running_recap_context_limit: int = flag(
         15, "Room for the running recap in percent of CONTEXT_TOKENS.", unit="percent", low=0, high=100, group="Stories"
@@ -77,7 +68,6 @@ class StoryFlags(FlagValues):
         low=256,
         high=10_000_000,
         group="Stories",
-        refreshes=True,
     )
     auto_hide_scene_count: int = flag(
         1,
@@ -86,7 +76,6 @@ class StoryFlags(FlagValues):
         low=-1,
         high=1000,
         group="Stories",
-        refreshes=True,
     )
     scene_min_length: int = flag(
         10, "Fewest messages of a scene that is found.", unit="messages", low=1, high=1000, group="Stories"
@@ -114,9 +103,7 @@ class StoryFlags(FlagValues):
     scene_recap_scan: bool = flag(
         False, "Tell the host that the running recap is to be scanned for its own triggers.", group="Stories"
     )
-    token_correction: float = flag(
-        1.0, "Factor on counted tokens, rounded up.", low=0.5, high=3, group="Stories", refreshes=True
-    )
+    token_correction: float = flag(1.0, "Factor on counted tokens, rounded up.", low=0.5, high=3, group="Stories")
 
     llm_base_url: str = flag(
         "",

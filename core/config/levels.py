@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,14 +14,11 @@ from ..text.hints import find_nearest
 from .bad_values import BadValueError, shown
 from .file import ConfigFile, flag_name
 from .flag_base import Flag, ValueSource
-from .flag_types import DOTS, Frozen
+from .flag_types import DOTS
 from .flags import FLAGS
 
 CONFIG_FILE = "CONFIG_FILE"
 """Variable that names the configuration file."""
-
-stale_after_seconds = 5
-"""Age at which the values of the table `config` are read again."""
 
 SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if declared.secret}
 """Variable to the secret that is read from the file it names."""
@@ -45,7 +40,7 @@ class Problem:
     text: str
     """What is wrong, where, what is allowed and what to do."""
     source: str
-    """Path, variable, table or argument."""
+    """Path, variable or argument."""
     line: int | None = None
     """Line of the file."""
     value: str = ""
@@ -67,12 +62,12 @@ class Level:
         self.refused: set[str] = set()
         self.problems: list[Problem] = []
 
-    def read(self, declared: Flag, read: Callable[[Any], Any], value: object, where: str, line: int | None) -> None:
-        """Take one value, by the kind's `read` or `read_text`."""
+    def read(self, declared: Flag, value: object, where: str, line: int | None = None) -> None:
+        """Take one value."""
         try:
             if isinstance(value, BadValueError):
                 raise value
-            self.values[declared.name] = read(value)
+            self.values[declared.name] = declared.read(value)
         except BadValueError as bad:
             unreadable = "unreadable" if value is bad else value
             error = declared.refusal(unreadable, self.source, where, line=line, hint=bad.hint)
@@ -128,21 +123,7 @@ def environment_level(texts: Iterable[tuple[str, str]]) -> Level:
     level = Level("environment")
     for name, text in texts:
         if name in FLAGS:
-            level.read(FLAGS[name], FLAGS[name].kind.read_text, text, f"environment variable {name}", None)
-    return level
-
-
-def database_level(texts: Iterable[tuple[str, str]]) -> Level:
-    """Return what the rows of the table `config` say. Rows that are no flag belong to others; a secret is refused."""
-    level = Level("database")
-    for name, text in texts:
-        if name not in FLAGS or not isinstance(text, str):  # NULL is no value
-            continue
-        if FLAGS[name].secret:
-            told = f"{name} stands in the table config, where no secret belongs. Delete the row; set the variable."
-            level.problems.append(Problem(name, told, "table config", value=DOTS))
-        else:
-            level.read(FLAGS[name], FLAGS[name].kind.read_text, text, "table config", None)
+            level.read(FLAGS[name], text, f"environment variable {name}")
     return level
 
 
@@ -152,7 +133,7 @@ def file_level(file: ConfigFile) -> Level:
     for entry in file.entries:
         name = flag_name(entry.key)
         if name in FLAGS:
-            level.read(FLAGS[name], FLAGS[name].kind.read, entry.value, file.name, entry.line)
+            level.read(FLAGS[name], entry.value, file.name, entry.line)
             continue
         near = find_nearest(name, FLAGS)
         advice = f" The nearest known one is {near}." if near else ""
@@ -166,7 +147,7 @@ def argument_level(overrides: Mapping[str, object]) -> Level:
     level = Level("argument")
     for key, value in overrides.items():
         declared = known_flag(key)
-        level.read(declared, declared.kind.read, value, "argument", None)
+        level.read(declared, value, "argument")
     return level
 
 
@@ -200,43 +181,3 @@ def warn_of_problems(problems: Iterable[Problem]) -> None:
                 "config_not_used", key=shown(problem.flag), source=problem.source, line=problem.line,
                 nearest=problem.nearest,
             )  # fmt: skip
-
-
-class DatabaseValues:
-    """The rows of one database's table `config`, as they were last read, and when that was."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._values: Mapping[str, str] = Frozen()
-        self._read_at: float | None = None
-        self._written: dict[str, tuple[str, float]] = {}
-
-    @property
-    def values(self) -> Mapping[str, str]:
-        """Flag to text. The same object as long as nothing changed."""
-        return self._values
-
-    def is_stale(self) -> bool:
-        """Return whether the rows must be read again: never read, or `stale_after_seconds` old."""
-        return self._read_at is None or self._clock() - self._read_at >= stale_after_seconds
-
-    def fill(self, values: Mapping[str, str]) -> None:
-        """Keep what was read just now. Also called with what is held after a failure, so as not to try each time."""
-        with self._lock:
-            now = self._clock()
-            self._written = {
-                name: (text, at) for name, (text, at) in self._written.items() if now - at < stale_after_seconds
-            }
-            self._keep({**values, **{name: text for name, (text, _) in self._written.items()}})
-            self._read_at = now
-
-    def put(self, name: str, text: str) -> None:
-        """Keep a value this process has written."""
-        with self._lock:
-            self._written[name] = (text, self._clock())
-            self._keep({**self._values, name: text})
-
-    def _keep(self, values: dict[str, str]) -> None:
-        if values != self._values:
-            self._values = Frozen(values)

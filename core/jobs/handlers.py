@@ -22,7 +22,6 @@ _handlers: dict[str, str | Handler] = {
     "SCENE_DETECTION": f"{_PACKAGE}.stories.handlers:scene_detection",
     "SCENE_RECAP": f"{_PACKAGE}.stories.handlers:scene_recap",
     "RUNNING_SCENE_RECAP": f"{_PACKAGE}.stories.handlers:running_scene_recap",
-    "REFRESH": f"{_PACKAGE}.stories.handlers:refresh_story",
     "CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.handlers:summary",
     "CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:consolidate",
     "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:deepen",

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, cast
 from ..shapes import OperationPriority, OperationState
 
 TYPES: tuple[str, ...] = (
-    "RECAP", "SCENE_DETECTION", "SCENE_RECAP", "RUNNING_SCENE_RECAP", "REFRESH", "CONVERSATION_SUMMARY",
+    "RECAP", "SCENE_DETECTION", "SCENE_RECAP", "RUNNING_SCENE_RECAP", "CONVERSATION_SUMMARY",
     "CONSOLIDATION", "DEEP_CONSOLIDATION", "EMBED",
 )  # fmt: skip
 """The types this package itself queues; hosts may register more (`jobs.register_handler`)."""

@@ -92,7 +92,7 @@ class Worker:
         begun = 0
         while not self._stopped.is_set():
             try:
-                embedding.queue_due(self._db, settings_for(self._settings, self._db), self._only)
+                embedding.queue_due(self._db, settings_for(self._settings), self._only)
                 done = self._round()
                 begun += done
                 prune_now_and_then(self._db, self._only)
@@ -110,7 +110,7 @@ class Worker:
 
     def _round(self) -> int:
         """Do operations of each persona in turn for a second or so, and return how many."""
-        llm.resolve(self._model, settings_for(self._settings, self._db))  # told at once, not when something is queued
+        llm.resolve(self._model, settings_for(self._settings))  # told at once, not when something is queued
         waiting = list(self._only) or table_claiming.read_personas(self._db)
         until = time.monotonic() + POLL_SECONDS
         begun = 0
@@ -168,7 +168,7 @@ def run_next(
     told: Callable[[OperationRun], None] | None = None,
 ) -> OperationRun | None:
     """Do the next operation of a persona and return what became of it; None when none may begin now."""
-    known = settings_for(settings, db)
+    known = settings_for(settings)
     known_model = llm.resolve(model, known)
     claimed = claimer.next(persona, handlers.list_types(known), lease_seconds=LEASE_SECONDS, max_tries=MAX_TRIES)
     if claimed is None:

@@ -69,7 +69,7 @@ class Scheduler:
         inserted_rows.take_in_all(self._db)
         done: list[CycleResult] = []
         for persona in self._only or table_counters.read_personas(self._db):
-            settings = settings_for(self._settings, self._db)
+            settings = settings_for(self._settings)
             if table_counters.begin_interval(self._db, persona, settings.memory_consolidation_interval_sec):
                 done += self._run(settings, Scope(persona), INTERVAL)
             for key in self._full(settings, persona):

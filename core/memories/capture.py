@@ -32,7 +32,7 @@ def should_remember(
     user_text: str | None,
     response_text: str | None,
     *,
-    db: Database | None = None,
+    db: Database | None = None,  # noqa: ARG001 - every door takes it
     settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> bool:
@@ -58,7 +58,7 @@ def should_remember(
     for name, value in (("user_text", user_text), ("response_text", response_text)):
         if value is not None and not isinstance(value, str):
             raise MessageError.of_type(name, value, "a text or None")
-    settings = settings_for(settings, db)
+    settings = settings_for(settings)
     known = [each for text in (user_text, response_text) if text for each in phrases_for(text, settings)]
     return remember.should_remember(user_text, response_text, known)
 

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 from ..base import logs
 from ..calls.call import GivenSettings, find_key, open_call
-from ..calls.defaults import clock, known_settings
+from ..calls.defaults import clock, settings_for
 from ..calls.defaults import scope_of as scope_of_message
 from ..calls.screening import set_screen
 from ..context.incoming import read_message
@@ -74,7 +74,7 @@ def scope_of(
     >>> scope.conversation, scope.participant
     ('tg/42', 'tg/7')
     """
-    known = known_settings(settings, db)
+    known = settings_for(settings)
     read = read_message(message, context_memory=context_memory, interface_name=interface_name, now=clock(db)())
     return scope_of_message(read, scope, known)
 

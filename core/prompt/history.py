@@ -77,7 +77,7 @@ class HistoryEngine:
             ['[10/03/26:1159] Ann: "Hello."']
             >>> db.close()
         """
-        known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
+        known = settings if isinstance(settings, Settings) else defaults.settings_for(settings)
         clock = defaults.clock(db)
         read = (
             message

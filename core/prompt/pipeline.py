@@ -74,7 +74,7 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
             call.report.note("text alone is over the limit; nothing was searched or read for it")
             built = _Built(order_context({}), "", Recalled())
         else:
-            call, seeing = _look(request, call)
+            call, seeing = _look(call)
             built = _build_context(call, seeing)
     # 3. the prompt's structure
     actions, expects_actions = _ask_actions(call)
@@ -106,7 +106,7 @@ def _start(request: PromptRequest) -> PromptCall:
         defaults.check_handle(request.db)
     if request.destination not in (None, "remote", "local"):
         raise ValueError(f"destination is {str(request.destination)[:40]!r}. It must be 'remote' or 'local'.")
-    settings = defaults.known_settings(request.settings, request.db)
+    settings = defaults.settings_for(request.settings)
     now = request.db.clock if isinstance(request.db, Database) else defaults.clock()
     message = read_message(
         request.message, context_memory=request.context_memory, interface_name=request.interface_name, now=now()
@@ -146,17 +146,13 @@ def _make_call(request: PromptRequest, settings: Settings, message: IncomingMess
 # 2. Who sees what
 
 
-def _look(request: PromptRequest, call: PromptCall) -> tuple[PromptCall, Sight]:
+def _look(call: PromptCall) -> tuple[PromptCall, Sight]:
     """Take the first round trip, and save what the message itself asks to remember."""
     first = call.guard("scope", "database", lambda: sight.look(call), None)
     if first is None:
         _save_asked(call)
         return call, Sight()
     reasons: set[sight.Reason] = set()
-    if first.has_new_settings and not isinstance(request.settings, Settings):
-        settings = defaults.known_settings(request.settings, request.db)
-        call = _make_call(request, settings, call.message, call.live)
-        reasons.add("settings")
     if sight.register_private(call, first):
         reasons.add("privacy")
     if _save_asked(call):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from ..audience import table_conversations as conversations_table
 from ..audience.view import Request, Seen
 from ..calls.call import look_around
-from ..config import database_values_of
 from ..database.engine import Connection, Database
 from ..search.query import is_newest_first
 from ..search.terms import read_index
@@ -49,8 +48,6 @@ class FirstLook:
     seen: Seen | None
     """None when nothing stored can be read."""
     held_private: frozenset[str]
-    has_new_settings: bool
-    """The database stores other settings than this process knew."""
 
 
 def look(call: PromptCall) -> FirstLook:
@@ -59,13 +56,12 @@ def look(call: PromptCall) -> FirstLook:
     question = _plan_question(call)
     if call.db is None:
         call.guard.lose_stored("look")
-        return FirstLook(question, None, held, has_new_settings=False)
-    request = replace(question.request, want_config=database_values_of(call.db).is_stale())
-    seen = ask(call, call.db, request)
+        return FirstLook(question, None, held)
+    seen = ask(call, call.db, question.request)
     if seen is None:
-        return FirstLook(question, None, held, has_new_settings=False)
+        return FirstLook(question, None, held)
     _keep_vocabulary(call.db, call.scope.persona, seen)
-    return FirstLook(question, seen, held, _keep_settings(call.db, seen))
+    return FirstLook(question, seen, held)
 
 
 def complete_sight(call: PromptCall, first: FirstLook, reasons: Collection[Reason]) -> Sight:
@@ -99,7 +95,7 @@ def _read_index(call: PromptCall, seen: Seen, db: Database) -> IndexState | None
 def ask(call: PromptCall, db: Database, request: Request) -> Seen | None:
     """Return what the scope sees; None when that cannot be told."""
     bare = Request(live_keys=request.live_keys, recent=request.recent, bare=True)
-    without = replace(request, vocabulary_version=None, want_config=False)
+    without = replace(request, vocabulary_version=None)
     for step in dict.fromkeys((request, without, bare)):
         seen = call.guard(
             "look",
@@ -142,18 +138,6 @@ def _keep_vocabulary(db: Database, persona: str, seen: Seen) -> None:
     if len(kept) >= _MOST_VOCABULARIES and persona not in kept:
         kept.pop(next(iter(kept)))
     kept[persona] = (0, Vocabulary()) if seen.vocabulary is None else (seen.vocabulary_version, seen.vocabulary)
-
-
-def _keep_settings(db: Database, seen: Seen) -> bool:
-    """Keep the settings read along, and return whether they are others than before."""
-    kept = database_values_of(db)
-    if seen.config is None:
-        if kept.is_stale():
-            kept.fill(kept.values)  # so that a table that cannot be read is not asked for by every call
-        return False
-    before = kept.values
-    kept.fill(seen.config)
-    return kept.values is not before
 
 
 def register_private(call: PromptCall, first: FirstLook) -> bool:

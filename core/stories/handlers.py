@@ -1,8 +1,8 @@
 """The handlers of story operations, by the names under which `jobs.handlers` knows them."""
 
-from .recaps.handlers import recap, refresh_story
+from .recaps.handlers import recap
 from .running.handlers import running_scene_recap
 from .scenes.detection import scene_detection
 from .scenes.recaps import scene_recap
 
-__all__ = ["recap", "refresh_story", "running_scene_recap", "scene_detection", "scene_recap"]
+__all__ = ["recap", "running_scene_recap", "scene_detection", "scene_recap"]

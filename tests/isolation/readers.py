@@ -307,7 +307,7 @@ BARE = {
     "core.api": "check_token create_server read_scope",
     "core.semantic": "count_vectors",
     "core.values": "texts_in",
-    "core.config": "check load set_value show",
+    "core.config": "check load set_in_file show",
     "core.conversations": "parse_tool_call",
     "core.db": "check_server configure current_database default_database migrate open_database reindex "
     "pack_index "

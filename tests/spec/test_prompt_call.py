@@ -341,30 +341,6 @@ def test_p18_what_is_no_json_is_made_so_and_noted(stage: Stage) -> None:
     json.dumps(prompt, allow_nan=False)
 
 
-def test_g17_settings_stored_in_the_database_act_on_the_first_prompt(stage: Stage, monkeypatch: Any) -> None:
-    from core.config import set_value
-    from tests.store.world import open_db
-
-    monkeypatch.delenv("CONTEXT_VERBOSITY", raising=False)
-    for n in range(5):
-        stage.say(f"line {n}", minutes=20 - n)
-    assert stage.db is not None
-    set_value("CONTEXT_VERBOSITY", 2, db=stage.db)
-    try:
-        fresh = open_db(stage.db.target.url.render_as_string(hide_password=False))
-        asked = {"db": fresh, "scope": stage.scope()}
-        with fresh.traced() as statements:
-            prompt = build_json_prompt(message("hi"), **asked)
-        assert len(prompt["context"]["history_current_chat"]) == 2
-        assert len(statements) <= 4
-        with fresh.traced() as statements:
-            build_json_prompt(message("hi"), **asked)
-        assert len(statements) <= 3
-        fresh.close()
-    finally:
-        set_value("CONTEXT_VERBOSITY", 10, db=stage.db)
-
-
 def test_g14_a_date_is_used_as_it_is_given(stage: Stage) -> None:
     prompt, report = stage.explain("hi", date="soon")
     assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from core.calls import defaults
-from core.calls.defaults import EMBEDDED_FILE, configure, handle, scope_for, settings_for
+from core.calls.defaults import EMBEDDED_FILE, configure, handle, scope_for
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.config import Settings, database_values_of
-from core.database import config_table
+from core.config import Settings
 from core.scope import Scope, use_scope
-from tests.store.world import open_db
 
 
 @pytest.fixture(autouse=True)
@@ -62,35 +59,3 @@ def test_g4_the_scope_passed_then_used_then_the_persona_of_the_flag() -> None:
     with use_scope(Scope()):
         assert scope_for(None, settings) == Scope(), "a scope in use counts, also the plain one"
     assert scope_for() == Scope()
-
-
-def test_g17_values_of_the_table_are_read_at_most_every_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    db = open_db("sqlite://")
-    assert settings_for(None, db).chat_history == 10
-    config_table.write_value(db, "CHAT_HISTORY", "4")
-    assert settings_for(None, db).chat_history == 10, "read a moment ago"
-    database_values_of(db)._read_at = -1e9
-    with db.traced() as statements:
-        assert settings_for(None, db).chat_history == 4 and settings_for(None, db).chat_history == 4
-    assert len(statements) == 1
-    monkeypatch.setenv("CHAT_HISTORY", "2")
-    assert settings_for(None, db).chat_history == 2 and settings_for({"CHAT_HISTORY": 7}, db).chat_history == 7
-    db.close()
-
-
-def test_g17_a_table_that_cannot_be_read_is_not_asked_again(caplog: pytest.LogCaptureFixture) -> None:
-    db = open_db("sqlite://")
-    db.transaction(lambda c: c.exec_driver_sql("DROP TABLE config"), source="test")
-    for _ in range(3):
-        assert settings_for(None, db).chat_history == 10
-    assert caplog.text.count("config_not_read") == 1
-    db.close()
-
-
-def test_d28_config_holds_texts(tmp_path: Path) -> None:
-    db: Any = open_db("sqlite://")
-    config_table.write_value(db, "CONTEXT_VERBOSITY", "4")
-    config_table.write_value(db, "CONTEXT_VERBOSITY", "5")
-    assert config_table.read_values(db) == {"CONTEXT_VERBOSITY": "5"}
-    assert settings_for(None, db).context_verbosity == 5
-    db.close()

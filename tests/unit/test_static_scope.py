@@ -36,7 +36,6 @@ WHOLE_DATABASE = {
     "upkeep.inspection": "reads which tables there are",
     "upkeep.maintenance": "scripts an operator runs by hand",
     "jobs.table_claiming": "a worker takes the next operation of any persona, and then acts in its scope",
-    "messages.table_refreshing": "a changed setting acts on the stories of every persona",
     "index.embeddings_writing": "fills in what is missing, of any persona, in ranges of row ids",
     "tokens.table": "whoever shows a token says by it whose they are",
     "upkeep.leases": "holds what a worker has claimed, by its id and claim",

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from ...admin import errors
 from ...base import logs
-from ...calls.defaults import known_settings
+from ...calls.defaults import settings_for
 from ...config import Settings
 from ...errors import ScopeError
 from ...tokens import narrow_scope
@@ -62,7 +62,7 @@ class Proxy:
 
     def __init__(self, context: FaceContext) -> None:
         self._context = context
-        self._upstream = Upstream(known_settings(context.settings, context.db))
+        self._upstream = Upstream(settings_for(context.settings))
         self._memory = TurnMemory(context)
         self._passed: Counter[str] = Counter()
         self._noticed: set[tuple[str, str]] = set()

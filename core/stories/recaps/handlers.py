@@ -1,4 +1,4 @@
-"""What does the operations RECAP, the recap of one message by a model or as an extract, and REFRESH."""
+"""What does an operation RECAP, the recap of one message by a model or as an extract."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from ...audience import table_conversations
 from ...calls import screening
-from ...config import with_stored
-from ...database import config_table, readers
+from ...database import readers
 from ...database.engine import Connection
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
@@ -77,21 +76,6 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
             connection, tools.db.family, persona, conversation, row_id, columns, kept_data, now=tools.db.clock()
         )
         refresh.refresh_within(connection, tools.db, persona, conversation, tools.settings)
-
-    return effect
-
-
-def refresh_story(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what works out anew, by the settings as they are stored now, what is hidden and included."""
-    persona, conversation = operation.persona, operation.conversation
-    if conversation is None:
-        return None
-    settings = with_stored(tools.settings, config_table.read_values(tools.db))
-
-    def effect(connection: Connection) -> None:
-        place = table_lines.find_place(readers.on(connection), persona, conversation)
-        if place is not None and not place.stories_off:
-            refresh.refresh_within(connection, tools.db, persona, conversation, settings)
 
     return effect
 

@@ -230,7 +230,7 @@ def _text_tokens(call: StoryCall, row: Line, by: Counting) -> int:
 
 def get_short_token_limit(
     *,
-    db: Database | None = None,
+    db: Database | None = None,  # noqa: ARG001 - every door takes it
     settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> int:
@@ -246,7 +246,7 @@ def get_short_token_limit(
     >>> get_short_token_limit(settings={"CONTEXT_TOKENS": 8000, "MESSAGE_RECAP_CONTEXT_LIMIT": 10})
     800
     """
-    return read_limit(settings_for(settings, db))
+    return read_limit(settings_for(settings))
 
 
 def update_message_inclusion_flags(

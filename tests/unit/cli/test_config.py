@@ -9,15 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.config import docs as config_docs
-from core.config import set_value
-from core.db import open_database
 from tests.unit.cli.conftest import ROOT, Command
-
-
-def _stored(url: str, name: str, value: object) -> None:
-    db = open_database(url)
-    set_value(name, value, db)
-    db.close()
 
 
 def test_config_write_never_replaces_what_somebody_wrote(run: Command, tmp_path: Path) -> None:
@@ -59,33 +51,6 @@ def test_the_docs_of_a_checkout_leave_a_config_that_sets_anything(tmp_path: Path
     assert (tmp_path / "config.yaml").read_text() == "CONTEXT_VERBOSITY: 4\n"
 
 
-@pytest.mark.parametrize("named", ["--database", "DATABASE_URL", "config.yaml", "embedded"])
-def test_g17_config_show_reads_the_database(
-    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
-) -> None:
-    """Whoever wonders why a prompt is small must see the value that holds."""
-    url = f"sqlite:///{tmp_path / 'prompt-engine.sqlite3' if named == 'embedded' else tmp_path / 'theirs.db'}"
-    _stored(url, "DIARY_HISTORY_DAYS", 1)
-    monkeypatch.delenv("DATABASE_URL")
-    if named == "DATABASE_URL":
-        monkeypatch.setenv("DATABASE_URL", url)
-    elif named == "config.yaml":
-        (tmp_path / "config.yaml").write_text(f"DATABASE_URL: {url}\n")
-    ran = run("config", "list", "DIARY_HISTORY_DAYS", *(["--database", url] if named == "--database" else []))
-    assert [(row["value"], row["source"]) for row in ran.json] == [("1", "database")]
-    assert ran.err == ""
-
-
-def test_g17_config_check_reads_the_database(run: Command, tmp_path: Path) -> None:
-    """A bad value there is as bad as one in the file, and told once."""
-    url = f"sqlite:///{tmp_path / 'own.db'}"
-    _stored(url, "DIARY_HISTORY_DAYS", 1)
-    assert run("config", "check").json == []
-    (tmp_path / "config.yaml").write_text("THOUGHTS_LIMT: 3\n")
-    ran = run("config", "check", "--database", "oracle://h/x", "--text")
-    assert (ran.code, len(ran.out.splitlines()), ran.err) == (1, 2, "")
-
-
 def test_l34_config_check_refuses_a_token_that_serve_refuses(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Told before the start, and never quoted; without one there is no admin server, and nothing wrong."""
     assert run("config", "check").json == []
@@ -110,16 +75,6 @@ def test_config_show_makes_no_database(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_config_show_goes_on_without_the_database(run: Command, tmp_path: Path) -> None:
-    """What cannot be read is said beside the answer, not in its place."""
-    (tmp_path / "own.db").write_text("not a database, but longer than its first page's mark")
-    ran = run("config", "list", "DIARY_HISTORY_DAYS")
-    assert (ran.code, ran.json[0]["value"], ran.json[0]["source"]) == (0, "2", "default")
-    assert "do not count here" in ran.err
-    ran = run("config", "list", "DIARY_HISTORY_DAYS", "--database", "mysql://ann:s3cret@127.0.0.1:1/x")
-    assert (ran.code, "could not be reached" in ran.err, "s3cret" in ran.err) == (0, True, False)
-
-
 def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_path: Path) -> None:
     """Each mistake once, with the line that made it and what to do."""
     for lines, flag, said in (
@@ -133,3 +88,26 @@ def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_p
         assert said in ran.json[0]["text"]
     (tmp_path / "config.yaml").write_text("EMBEDDER: http://127.0.0.1:9/v1\n")
     assert run("config", "check").json == []
+
+
+def test_g17_config_set_edits_the_line_in_the_file(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of years keeps its comments and its other lines; what a variable fixes is told."""
+    file = tmp_path / "config.yaml"
+    assert run("config", "set", "contextVerbosity", "4").json["changed"]
+    assert file.read_text() == "CONTEXT_VERBOSITY: 4\n"
+    file.write_text("# mine\n#TIMEZONE: UTC\nCONTEXT_VERBOSITY: 4  # few\nLANGUAGES:\n  - en\n")
+    ran = run("config", "set", "CONTEXT_VERBOSITY", "7").json
+    assert (ran["value"], ran["source"]) == ("7", "file")
+    assert run("config", "set", "TIMEZONE", "Europe/Rome").code == 0
+    assert file.read_text() == '# mine\nTIMEZONE: "Europe/Rome"\nCONTEXT_VERBOSITY: 7\nLANGUAGES:\n  - en\n'
+    for name, value, said in (
+        ("LANGUAGES", "de", "takes several lines"), ("CONTEXT_VERBOSITY", "ten", "0 to 50"),
+        ("ADMIN_TOKEN", "x", "secret"),
+    ):  # fmt: skip
+        ran = run("config", "set", name, value)
+        assert (ran.code, said in ran.err) == (1, True), (name, ran.err)
+    assert "CONTEXT_VERBOSITY: 7" in file.read_text() and [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+    monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
+    assert run("config", "set", "CONTEXT_VERBOSITY", "9").json["source"] == "environment"

@@ -8,7 +8,6 @@ import time
 import timeit
 from dataclasses import FrozenInstanceError
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -75,31 +74,26 @@ def test_g19_secrets_print_as_dots_everywhere() -> None:
 def test_show_lists_every_flag_with_value_and_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENABLE_MEMORIES", "false")
     yaml_file("SNIPPET_CHARS: 80\nLANGUAGES: [en, de]\n")
-    rows = {row.flag: row for row in show(load({"DIARY_HISTORY_DAYS": 1}, database_values={"CHAT_HISTORY": "20"}))}
+    rows = {row.flag: row for row in show(load({"DIARY_HISTORY_DAYS": 1}))}
     assert list(rows) == list(FLAGS)
-    picked = [
-        rows[name][1:4]
-        for name in ("ENABLE_MEMORIES", "SNIPPET_CHARS", "LANGUAGES", "DIARY_HISTORY_DAYS", "CHAT_HISTORY")
-    ]
+    picked = [rows[name][1:4] for name in ("ENABLE_MEMORIES", "SNIPPET_CHARS", "LANGUAGES", "DIARY_HISTORY_DAYS")]
     assert picked == [
         ("0", "environment", "1"), ("80", "file", "400"), ('["en", "de"]', "file", '["en"]'), ("1", "argument", "2"),
-        ("20", "database", "10"),
     ]  # fmt: skip
     assert rows["DATABASE_URL"].value == "" and rows["DATABASE_URL"].default == "the embedded SQLite file"
 
 
 def test_g17_the_highest_level_wins_and_a_removed_one_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     yaml_file("CONTEXT_VERBOSITY: 7")
-    rows = {"CONTEXT_VERBOSITY": "4"}
     monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
-    levels = [load({"CONTEXT_VERBOSITY": 1}, database_values=rows), load(database_values=rows)]
+    levels = [load({"CONTEXT_VERBOSITY": 1}), load()]
     monkeypatch.delenv("CONTEXT_VERBOSITY")
-    levels += [load(database_values=rows), load()]
+    levels += [load()]
     yaml_file("")
     levels += [load()]
-    assert [settings.context_verbosity for settings in levels] == [1, 2, 4, 7, 10]
+    assert [settings.context_verbosity for settings in levels] == [1, 2, 7, 10]
     assert [settings.sources["CONTEXT_VERBOSITY"] for settings in levels] == [
-        "argument", "environment", "database", "file", "default",
+        "argument", "environment", "file", "default",
     ]  # fmt: skip
 
 
@@ -140,11 +134,8 @@ def test_g4_resolve_takes_settings_whole_a_mapping_as_arguments_and_nothing_as_l
 ) -> None:
     monkeypatch.setenv("DIARY_HISTORY_DAYS", "1")
     whole = Settings(context_verbosity=4)
-    assert resolve(whole, {"CONTEXT_VERBOSITY": "9"}) is whole
+    assert resolve(whole) is whole
     assert resolve({"CONTEXT_VERBOSITY": 4}).differing() == {"CONTEXT_VERBOSITY": 4, "DIARY_HISTORY_DAYS": 1}
-    assert resolve(None, {"CONTEXT_VERBOSITY": "9"}).context_verbosity == 9
-    with pytest.raises(ConfigError, match="of type list"):
-        resolve(["CONTEXT_VERBOSITY"])  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="nearest known one is CONTEXT_VERBOSITY"):
         resolve({"CONTEXT_VERBOSTY": 4})
     with pytest.raises(ConfigError, match="4 is no flag"):
@@ -152,10 +143,10 @@ def test_g4_resolve_takes_settings_whole_a_mapping_as_arguments_and_nothing_as_l
 
 
 def test_g12_nothing_passed_is_changed() -> None:
-    overrides, rows, environ = {"LANGUAGES": ["en"]}, {"CHAT_HISTORY": "4"}, {"DIARY_HISTORY_DAYS": "x"}
-    before = copy.deepcopy((overrides, rows, environ))
-    load(overrides, database_values=rows, environ=environ)
-    assert (overrides, rows, environ) == before
+    overrides, environ = {"LANGUAGES": ["en"]}, {"DIARY_HISTORY_DAYS": "x"}
+    before = copy.deepcopy((overrides, environ))
+    load(overrides, environ=environ)
+    assert (overrides, environ) == before
 
 
 def test_g4_database_url_comes_from_the_variable_its_file_or_config_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,19 +166,6 @@ def test_g4_database_url_comes_from_the_variable_its_file_or_config_yaml(monkeyp
     assert [problem.source for problem in check()] == ["DATABASE_URL_FILE"]
 
 
-def test_a_secret_in_the_table_is_not_used_and_not_shown(warnings: list[str]) -> None:
-    rows = {"DATABASE_URL": "mysql://u:canary7391@h/d"}
-    assert load(database_values=rows).database_url == ""
-    assert len(warnings) == 1 and "canary" not in warnings[0]
-    [problem] = check(database_values=rows)
-    assert "Delete the row" in problem.text and "canary" not in repr(problem)
-
-
-def test_rows_of_other_programs_in_the_table_are_left_alone(warnings: list[str]) -> None:
-    rows: dict[str, Any] = {"their_key": "1", "CHAT_HISTORY": None}
-    assert load(database_values=rows) == Settings() and len(warnings) == 0
-
-
 @pytest.mark.parametrize(
     ("text", "shown"), [("ten", "'ten'"), ("-4", "-4"), ("51", "51"), ("yes", "True"), ("4.5", "4.5"), ("", "None")]
 )
@@ -204,16 +182,13 @@ def test_g18_a_bad_value_in_the_file_gives_the_default_and_one_warning(
 def test_g18_a_bad_value_gives_the_default_whatever_lower_levels_say(warnings: list[str]) -> None:
     yaml_file("CONTEXT_VERBOSITY: 7")
     assert load(environ={"CONTEXT_VERBOSITY": "ten"}).context_verbosity == 10
-    assert load(database_values={"CONTEXT_VERBOSITY": "ten"}).context_verbosity == 10
     settings = load({"CONTEXT_VERBOSITY": "ten"}, environ={"CONTEXT_VERBOSITY": "3"})
     assert (settings.context_verbosity, settings.sources["CONTEXT_VERBOSITY"]) == (10, "default")
-    assert len(warnings) == 3
+    assert len(warnings) == 2
     assert [
         source in line
-        for source, line in zip(
-            ("environment variable CONTEXT_VERBOSITY", "table config", "'argument'"), warnings, strict=True
-        )
-    ] == [True] * 3
+        for source, line in zip(("environment variable CONTEXT_VERBOSITY", "'argument'"), warnings, strict=True)
+    ] == [True] * 2
 
 
 def test_g18_a_good_value_above_a_bad_one_is_taken_and_the_bad_one_still_told(warnings: list[str]) -> None:
@@ -230,12 +205,10 @@ def test_g18_every_other_bad_value_has_its_own_warning(warnings: list[str]) -> N
 
 def test_g18_check_lists_everything_at_once() -> None:
     yaml_file("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\nnothing_like_it: 1\nTAGS_LIMIT: 3\nTAGS_LIMIT: 4\n")
-    problems = check(
-        environ={"TIMEZONE": "Mars", "DATABASE_URL_FILE": "nowhere"}, database_values={"DIARY_HISTORY_DAYS": "x"}
-    )
+    problems = check(environ={"TIMEZONE": "Mars", "DATABASE_URL_FILE": "nowhere"})
     assert [(problem.flag, problem.line) for problem in problems] == [
         ("CONTEXT_VERBOSITY", 1), ("CONTEXT_VERBOSTY", 2), ("nothing_like_it", 3), ("", 5),
-        ("DIARY_HISTORY_DAYS", None), ("DATABASE_URL", None), ("TIMEZONE", None),
+        ("DATABASE_URL", None), ("TIMEZONE", None),
     ]  # fmt: skip
     assert str(problems[0]) == (
         "CONTEXT_VERBOSITY is 'ten' (config.yaml, line 1). It must be a whole number of items, 0 to 50. "
@@ -259,11 +232,10 @@ def test_f72_an_unknown_key_is_told_once_with_the_nearest_flag_and_the_rest_is_u
 
 def test_settings_are_the_same_object_while_nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     yaml_file("CONTEXT_VERBOSITY: 7")
-    first = load(database_values={"DIARY_HISTORY_DAYS": "1"})
-    assert load(database_values={"DIARY_HISTORY_DAYS": "1"}) is first
-    assert load(database_values={"DIARY_HISTORY_DAYS": "2"}) is not first
+    first = load()
+    assert load() is first
     monkeypatch.setenv("DIARY_HISTORY_DAYS", "1")
-    assert load(database_values={"DIARY_HISTORY_DAYS": "1"}) is not first
+    assert load() is not first
     monkeypatch.setenv("SOMETHING_ELSE", "1")
     assert load() is load()
 
@@ -273,3 +245,13 @@ def test_a_load_costs_next_to_nothing() -> None:
     yaml_file("CONTEXT_VERBOSITY: 7\nLANGUAGES: [en, de]\n")
     load()
     assert min(timeit.repeat(load, timer=time.process_time, number=100, repeat=5)) / 100 < 0.000_2
+
+
+def test_g17_an_argument_takes_the_text_that_a_variable_takes() -> None:
+    """Who moves a setting from the environment into code writes the same."""
+    told = {"LANGUAGES": "de,en", "CONTEXT_VERBOSITY": "4", "PROMPT_LITE_MODE": "on", "HISTORY_LINES": ""}
+    by_argument, by_variable = load(told, environ={}), load(environ=told)
+    assert by_argument == by_variable
+    assert (by_argument.languages, by_argument.context_verbosity) == (("de", "en"), 4)
+    yaml_file("LANGUAGES: de,en\n")
+    assert load(environ={}).languages == Settings(languages="de,en").languages == ("de", "en")  # type: ignore[arg-type]

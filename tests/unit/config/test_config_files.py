@@ -136,22 +136,6 @@ def test_g20_the_spelling_of_the_seeds_works_in_the_file() -> None:
         assert load(path=yaml_file(text)).context_verbosity == 3
 
 
-def test_g20_names_of_other_programs_are_taken() -> None:
-    group = "system_config:\n  deep_consolidation_every_n_streams: 7\n  tagsLimit: 2\n"
-    told = f"autonomousAgentEnabledToolIds: [memory]\n{group}"
-    settings = load(path=yaml_file(told))
-    assert settings.enabled_tool_ids == ("memory",)
-    assert (settings.deep_consolidation_every_n_streams, settings.tags_limit) == (7, 2)
-    assert [problem.text for problem in check(yaml_file(told))] == []
-
-
-def test_g20_what_is_wrong_within_a_group_is_told_with_its_line() -> None:
-    (unknown,) = check(yaml_file("system_config:\n  tagsLimt: 2\n"))
-    assert (unknown.line, unknown.nearest) == (2, "TAGS_LIMIT")
-    with pytest.raises(ConfigError, match="line 3, says 'tags_limit', which line 1"):
-        load(path=yaml_file("TAGS_LIMIT: 2\nsystem_config:\n  tags_limit: 3\n"))
-
-
 def test_an_unreadable_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     path = Path(yaml_file("A: 1"))
     path.chmod(0)

@@ -207,7 +207,7 @@ def test_timezone_refuses_what_is_no_zone(zone: Any) -> None:
 def test_lists_are_texts_only_unique_and_frozen() -> None:
     assert Settings(languages=["en", "de", "en"]).languages == ("en", "de")  # type: ignore[arg-type]
     assert Settings(enabled_tool_ids=()).enabled_tool_ids == ()
-    for bad in ("en", ["xx"], ["EN"], [1], [None], [["en"]], {"en": 1}, None):
+    for bad in ("xx", ["xx"], ["EN"], [1], [None], [["en"]], {"en": 1}, None):
         with pytest.raises(ConfigError):
             Settings(languages=bad)  # type: ignore[arg-type]
     for bad in ([""], ["  "], ["a\x00"], ["\ud800"]):

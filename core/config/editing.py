@@ -1,0 +1,96 @@
+"""Changes one line of config.yaml, for `prompt-engine config set`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from .bad_values import BadValueError
+from .file import flag_name, read_entries
+from .flag_base import Flag, plain
+from .flags import FLAGS
+from .levels import known_flag
+
+
+def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:
+    """Write a flag's value to a configuration file, which is made where there is none. It acts on the next call.
+
+    The flag's line is replaced, or the commented one that `config write` made; else a line is added at the end.
+
+    Args:
+        name: the flag, in upper, lower or camel case.
+        value: of the flag's type, or the text that stands for it.
+        path: the file.
+
+    Returns:
+        Whether the file was changed; False where it says the same already.
+
+    Raises:
+        ConfigError: no such flag, a secret, a bad value, a file that cannot be read or written, or a value there that
+            takes several lines.
+
+    >>> from prompt_engine.config import set_in_file
+    >>> file = getfixture("tmp_path") / "config.yaml"
+    >>> set_in_file("CONTEXT_VERBOSITY", 4, file), file.read_text(encoding="utf-8")
+    (True, 'CONTEXT_VERBOSITY: 4\\n')
+    """
+    declared = known_flag(name)
+    if declared.secret:
+        raise ConfigError(
+            f"{declared.name} is a secret. Set the variable {declared.name}, or {declared.name}_FILE to the path of a "
+            "file that holds it.",
+            flag=declared.name,
+        )
+    try:
+        wanted = declared.read(value)
+    except BadValueError as bad:
+        raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
+    file = Path(path)
+    try:
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+    except (OSError, ValueError):
+        raise ConfigError(f"{str(file)!r} cannot be read as text. Name another file.", source=str(file)) from None
+    after = _replaced(before, declared, f"{declared.name}: {json.dumps(plain(wanted), ensure_ascii=False)}\n")
+    if _said(file, after, declared) != [wanted]:
+        raise ConfigError(
+            f"{declared.name} takes several lines of {str(file)!r}. Change it there.",
+            flag=declared.name,
+            source=str(file),
+        )
+    if after != before:
+        _write(file, after)
+    return after != before
+
+
+def _replaced(text: str, declared: Flag, line: str) -> str:
+    """Return the text with a line in the place of the flag's own, of its comment, or at the end."""
+    lines = text.splitlines(keepends=True)
+    for mark in ("", "#"):
+        for at, old in enumerate(lines):
+            if old.startswith(mark) and flag_name(old.removeprefix(mark).partition(":")[0].rstrip()) == declared.name:
+                return "".join([*lines[:at], line, *lines[at + 1 :]])
+    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
+
+
+def _said(file: Path, text: str, declared: Flag) -> list[Any]:
+    """Return what a text says of a flag, each time it does; nothing where it is no configuration."""
+    try:
+        entries = list(read_entries(str(file), text.encode(), FLAGS))
+        return [declared.read(entry.value) for entry in entries if flag_name(entry.key) == declared.name]
+    except (ConfigError, BadValueError, UnicodeEncodeError):
+        return []
+
+
+def _write(file: Path, text: str) -> None:
+    made = file.with_name(f".{file.name}.new")
+    try:
+        made.write_text(text, encoding="utf-8", newline="")
+        if file.exists():
+            made.chmod(file.stat().st_mode)
+        made.replace(file)  # whole, or as it was
+    except OSError as error:
+        made.unlink(missing_ok=True)
+        raise ConfigError(f"{str(file)!r} cannot be written ({error.strerror}).", source=str(file)) from None
