@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from ..base import logs
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..chat_history_cache import clear_chat_history
-from ..database import readers
 from ..database.engine import Database
+from ..database.readers import reader_for
 from ..forgetting import followers
 from ..memories import instructions as standing
 from ..messages import new_message, table_batches, table_reading
@@ -160,7 +160,7 @@ class Session:
         facts = viewer.conversations.get(path)
         if facts is not None and facts.local_only and not viewer.sees_local_only:
             return []
-        read = readers.of(call.db, "chat_history_cache")
+        read = reader_for(call.db, "chat_history_cache")
         pages = table_reading.read_pages(read, call.persona, path, viewer.audiences)
         return [_read_item(line.role, line.text, line.metadata) for page in pages for line in page]
 

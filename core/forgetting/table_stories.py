@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from sqlalchemy import or_, select, update
 
-from ..database import readers
 from ..database.bulk import chunks
+from ..database.readers import reader_in
 from ..database.rows import read_object
 from ..database.schema import conversations
 from ..database.schema_stories import (
@@ -46,7 +46,7 @@ def delete_beside_messages(removal: Removal, rows: Collection[int]) -> None:
 
 def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> None:
     """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew."""
-    read = readers.on(removal.connection)
+    read = reader_in(removal.connection)
     order = table_lines.read_order(read, removal.persona, conversation)
     first = next((index for index, row in enumerate(order) if row in gone), None)
     if first is None:
@@ -63,7 +63,7 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
 
 def renew_parts(removal: Removal, conversation: str, row: int) -> None:
     """Queue anew what a conversation's story was made of a message that says something else now."""
-    read = readers.on(removal.connection)
+    read = reader_in(removal.connection)
     order = table_lines.read_order(read, removal.persona, conversation)
     at = {each: index for index, each in enumerate(order)}
     if row not in at:

@@ -12,10 +12,9 @@ from typing import Any
 from sqlalchemy import Connection, Integer, bindparam, select
 
 from ..audience import table_participants
-from ..database import readers
 from ..database.bulk import chunks
 from ..database.dialects import Time
-from ..database.readers import Reader
+from ..database.readers import Reader, reader_in
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
 
@@ -168,6 +167,6 @@ def choose_open(connection: Connection, persona: str, lines: Sequence[Line], def
 
 def are_as_read(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> bool:
     """Return whether all these messages are still stored, say what they said, and may be kept."""
-    now = read_texts(readers.on(connection), persona, [line.row_id for line in lines])
+    now = read_texts(reader_in(connection), persona, [line.row_id for line in lines])
     same = all(now.get(line.row_id) == line.text for line in lines)
     return same and len(choose_open(connection, persona, lines, default)) == len(lines)

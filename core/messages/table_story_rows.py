@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
 
-from ..database import readers
 from ..database.bulk import chunks
 from ..database.engine import Database
-from ..database.readers import Reader
+from ..database.readers import Reader, reader_in
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
 from ..database.schema_stories import memory_jobs, running_recaps
@@ -30,7 +29,7 @@ def queue_operations(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
 ) -> None:
     """Queue the recap of a new message, and one search for scene breaks unless one waits."""
-    place = table_lines.find_place(readers.on(connection), persona, conversation)
+    place = table_lines.find_place(reader_in(connection), persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
         jobs_table.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)

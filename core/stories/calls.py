@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..calls.call import Call, find_key, look_around
-from ..database import readers
-from ..database.readers import Reader
+from ..database.readers import Reader, reader_for
 from ..errors import MessageError
 from ..messages import table_lines, table_reading
 from ..messages.table_lines import StoryPlace
@@ -43,7 +42,7 @@ class StoryCall(Call):
 
     def reader(self, source: str = "message_recaps") -> Reader:
         """Return what reads from the database."""
-        return readers.of(self.db, source)
+        return reader_for(self.db, source)
 
 
 def open_conversation(call: Call, conversation: object) -> StoryCall:
@@ -83,7 +82,7 @@ def _see(call: Call, key: str) -> StoryCall:
     """Return the call with what the scope sees of the conversation."""
     there = replace(call, scope=replace(call.scope, conversation=key))
     viewer = look_around(there if call.scope.conversation is None else call).viewer
-    place = table_lines.find_place(readers.of(call.db, "conversations"), call.persona, key)
+    place = table_lines.find_place(reader_for(call.db, "conversations"), call.persona, key)
     story = StoryCall(call.db, call.settings, there.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:
         return story

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..calls.call import GivenSettings, open_call
-from ..database import readers, rows
+from ..database import rows
 from ..database.bulk import chunks
 from ..database.engine import Connection, Database
-from ..database.readers import Reader
+from ..database.readers import Reader, reader_in
 from ..errors import MessageError
 from ..messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
 from ..messages.table_recaps import Recap
@@ -184,7 +184,7 @@ def edit_memory(
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
 
     def work(connection: Connection) -> bool:
-        recap = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
+        recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
         if recap is not None and recap.memory == text and not recap.stale:
             return False
         return table_recaps.update_recap(
@@ -353,7 +353,7 @@ def _write_scene(
         if value:
             return table_scenes.insert_scene(connection, db, persona, conversation, row_id)[1]
         return table_scenes.delete_scene(connection, persona, row_id)
-    scene = table_scenes.find_scene(readers.on(connection), persona, row_id)
+    scene = table_scenes.find_scene(reader_in(connection), persona, row_id)
     if scene is None:
         return False
     if key == "scene_break_visible":

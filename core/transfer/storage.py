@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..calls.call import Call
-from ..database import readers
 from ..database.dialects import from_microseconds
+from ..database.readers import reader_for
 from ..errors import MessageError, StoreError, TransferError
 from ..memories import instructions as standing
 from ..messages import new_message, table_batches, table_hidden
@@ -217,7 +217,7 @@ def _put_in_order(call: Call, batch: Sequence[_Ready], newest: datetime | None) 
     """Return a batch in which no message is older than the one before it, and the time of the last."""
     conversation = batch[0].message.conversation
     ids = [each.message.message_id for each in batch if each.message.message_id is not None]
-    stored = table_imported.read_times(readers.of(call.db, "chat_history_cache"), call.persona, conversation, ids)
+    stored = table_imported.read_times(reader_for(call.db, "chat_history_cache"), call.persona, conversation, ids)
     made = []
     for each in batch:
         there = stored.get(each.message.message_id or "")
@@ -238,7 +238,7 @@ def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome
     metadata |= json_text.style_facts(header.style)
     metadata |= {json_text.AFTER: after} if (after := reader.after()) else {}
     versions, scenes = header.versions, outcome.story["scenes"]
-    reading = readers.of(call.db, "chat_history_cache")
+    reading = reader_for(call.db, "chat_history_cache")
     order = table_hidden.read_rows(reading, call.persona, conversation) if versions or scenes else []
     if scenes:
         _give_to_scenes(call, conversation, order, table_hidden.read_breaks(reading, call.persona, conversation))

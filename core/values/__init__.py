@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
-from ..database import readers
 from ..database.engine import Database
+from ..database.readers import Reader, reader_for
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -267,8 +267,8 @@ def _address(call: Call, kind: Kind) -> Address:
     return Address(call.persona, viewer.own, owners, table.check_kind(kind), viewer.sees_local_only)
 
 
-def _reader(call: Call) -> readers.Reader:
-    return readers.of(call.db, table.SOURCE)
+def _reader(call: Call) -> Reader:
+    return reader_for(call.db, table.SOURCE)
 
 
 def _refreshed(call: Call, address: Address, rows: list[StoredValue], refresh: bool) -> list[StoredValue]:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, jobs, stories
-from core.database import readers
 from core.database.engine import Database
+from core.database.readers import reader_for
 from core.errors import MessageError
 from core.messages import table_recaps
 from tests.spec.stage import HERE
@@ -141,7 +141,7 @@ def test_s23_a_break_that_counts_is_made_and_its_recap_queued(stage: StoryStage)
     assert "from 9 to 31, find" in model.asked[0]
     assert [each["last_index"] for each in stories.list_scenes(HERE, **stage.given)] == [14]
     assert "SCENE_RECAP" in dict(stage.states())
-    read = readers.of(stage.db, "message_recaps")  # type: ignore[arg-type]
+    read = reader_for(stage.db, "message_recaps")  # type: ignore[arg-type]
     checked = table_recaps.read_checked(read, stage.persona, HERE)
     assert set(rows[9:15]) <= checked
     assert rows[15] not in checked or len(model.asked) > 1
@@ -212,7 +212,7 @@ def test_s24_without_a_model_long_pauses_end_scenes(stage: StoryStage, db: Datab
     stage.run()
     (scene,) = stories.list_scenes(HERE, **stage.given)
     assert (scene["message"], scene["last_index"], scene["provenance"]) == (rows[39], 39, "extract")
-    assert table_recaps.read_checked(readers.of(db, "x"), stage.persona, HERE) == set()
+    assert table_recaps.read_checked(reader_for(db, "x"), stage.persona, HERE) == set()
 
 
 def test_s25_a_scene_all_left_out_is_skipped(stage: StoryStage) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, jobs, stories
-from core.database import readers
+from core.database.readers import reader_for
 from core.database.schema_stories import message_alternatives, message_recaps
 from core.errors import MessageError
 from core.messages import table_recaps
@@ -438,5 +438,5 @@ def test_s23_messages_that_were_looked_at_are_marked_together(story: Story) -> N
         assert story.get(first) == {"memory": "kept", "auto_scene_break_checked": True, "provenance": "manual"}
         assert story.get(second) == {"error": "empty", "auto_scene_break_checked": True}
         assert story.get(third) == {"auto_scene_break_checked": True}
-    read = readers.of(story.db, "message_recaps")
+    read = reader_for(story.db, "message_recaps")
     assert table_recaps.read_checked(read, persona, story.path) == {first, second, third}

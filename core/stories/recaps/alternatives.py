@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TypedDict
 
 from ...calls.call import GivenSettings, open_call
-from ...database import readers, rows
+from ...database import rows
 from ...database.engine import Connection, Database
+from ...database.readers import reader_in
 from ...errors import MessageError
 from ...messages import table_alternatives, table_changes, table_recaps, table_story_rows
 from ...messages.table_alternatives import Alternative
@@ -116,7 +117,7 @@ def add_alternative(
                 "Nothing was stored.",
                 fields=("message",),
             )
-        there = table_alternatives.read_alternatives(readers.on(connection), call.persona, row_id)
+        there = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
         new = [] if there else [Alternative(0, row.message_text, is_current=True)]
         number = there[-1].number + 1 if there else 1
         table_alternatives.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, made)])
@@ -177,7 +178,7 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     if row is None:
         return NO_MESSAGE
     there = {
-        each.number: each for each in table_alternatives.read_alternatives(readers.on(connection), call.persona, row_id)
+        each.number: each for each in table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
     }
     wanted = there.get(number)
     if wanted is None:
@@ -189,7 +190,7 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     if row.message_text != wanted.text:
         table_changes.rewrite_message(connection, call.db, call.persona, row, wanted.text)
     table_recaps.copy_recap(connection, call.db.family, call.persona, row_id, number, OWN)
-    recap = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
+    recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
     if call.settings.recap_on_message and row.role in table_story_rows.SAID and (recap is None or recap.memory is None):
         table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
     return WriteResult(True, row_id)

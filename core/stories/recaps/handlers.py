@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from ...audience import table_conversations
 from ...calls import screening
-from ...database import readers
 from ...database.engine import Connection
+from ...database.readers import reader_for, reader_in
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...messages import table_changes, table_lines, table_reading, table_recaps, table_story_rows
@@ -69,7 +69,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
             wording = rules.read_wording(operation.payload)
             table_story_rows.queue_recap(connection, tools.db, persona, conversation, row_id, wording._asdict())
             return
-        now = table_recaps.find_recap(readers.on(connection), persona, row_id) or Recap(row_id)
+        now = table_recaps.find_recap(reader_in(connection), persona, row_id) or Recap(row_id)
         if now.memory != source.found.memory and not now.stale:
             return  # somebody wrote it by hand meanwhile
         table_recaps.update_recap(
@@ -85,7 +85,7 @@ def _source(operation: Operation, tools: Tools) -> _Source | None:
     persona, conversation, row_id = operation.persona, operation.conversation, _row_of(operation, tools)
     if conversation is None or row_id is None:
         return None
-    read = readers.of(tools.db, "message_recaps")
+    read = reader_for(tools.db, "message_recaps")
     facts, place = table_lines.find_facts(read, persona, row_id), table_lines.find_place(read, persona, conversation)
     text = table_lines.read_texts(read, persona, [row_id]).get(row_id, "")
     if facts is None or facts.conversation != conversation or place is None or place.stories_off or not text.strip():

@@ -10,10 +10,9 @@ from ...base import logs
 from ...calls.call import GivenSettings, open_call
 from ...calls.defaults import settings_for
 from ...config import Settings
-from ...database import readers
 from ...database import rows as values
 from ...database.engine import Connection, Database
-from ...database.readers import Reader
+from ...database.readers import Reader, reader_in
 from ...errors import MessageError
 from ...messages import table_lines, table_recaps
 from ...messages.table_lines import Line
@@ -293,7 +292,7 @@ def update_message_inclusion_flags(
     def work(connection: Connection) -> tuple[int, ...]:
         table_conversations.find(connection, call.persona, call.conversation, lock=True)
         chosen, change = plan_inclusion(
-            call.db, readers.on(connection), call.persona, call.conversation, call.settings, by, disabled
+            call.db, reader_in(connection), call.persona, call.conversation, call.settings, by, disabled
         )
         change.write(connection, call.persona, call.conversation)
         return chosen[::-1]

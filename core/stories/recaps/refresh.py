@@ -18,9 +18,9 @@ from typing import NamedTuple, TypedDict
 from ...audience import table_conversations
 from ...calls.call import GivenSettings, open_call
 from ...config import Settings
-from ...database import readers, rows
+from ...database import rows
 from ...database.engine import Connection, Database
-from ...database.readers import Reader
+from ...database.readers import Reader, reader_in
 from ...messages import table_hidden
 from ...messages.table_hidden import Place
 from ...scope import Scope
@@ -55,7 +55,7 @@ def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | 
 
     def work(connection: Connection) -> Done:
         table_conversations.find(connection, persona, conversation, lock=True)
-        now, change = _work_out(db, readers.on(connection), persona, conversation, settings, by, disabled)
+        now, change = _work_out(db, reader_in(connection), persona, conversation, settings, by, disabled)
         change.write(connection, persona, conversation)
         return now
 
@@ -66,7 +66,7 @@ def refresh_within(connection: Connection, db: Database, persona: str, conversat
     """Bring what is hidden and included up to date within a transaction."""
     table_conversations.find(connection, persona, conversation, lock=True)
     by = token_counts.choose_counter(None, settings)
-    _, change = _work_out(db, readers.on(connection), persona, conversation, settings, by)
+    _, change = _work_out(db, reader_in(connection), persona, conversation, settings, by)
     change.write(connection, persona, conversation)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...database import readers
 from ...database.engine import Connection
+from ...database.readers import reader_for, reader_in
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...messages import table_lines, table_scenes
@@ -43,7 +43,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     persona, conversation = operation.persona, operation.conversation
     if conversation is None:
         return None
-    read = readers.of(tools.db, "running_recaps")
+    read = reader_for(tools.db, "running_recaps")
     state = running_table.read_state(read, persona, conversation)
     place = table_lines.find_place(read, persona, conversation)
     if place is None or state.stories_off:
@@ -186,7 +186,7 @@ def _holds(persona: str, conversation: str, plan: Plan, told: Layout) -> Callabl
     base = plan.base.number if plan.base is not None else None
 
     def holds(connection: Connection) -> bool:
-        read = readers.on(connection)
+        read = reader_in(connection)
         now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
         return used <= now and (
             base is None or running_table.find_version(read, persona, conversation, base) is not None

@@ -8,8 +8,9 @@ from typing import Any, TypedDict
 
 from ...base import logs
 from ...calls.call import GivenSettings, open_call
-from ...database import readers, rows
+from ...database import rows
 from ...database.engine import Connection, Database
+from ...database.readers import reader_in
 from ...errors import MessageError
 from ...messages import table_lines
 from ...scope import Scope
@@ -120,7 +121,7 @@ def add_running_recap_version(
 
 def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None:
     """Store a version within a transaction; return None where its text is refused."""
-    read = readers.on(connection)
+    read = reader_in(connection)
     running_table.hold_conversation(connection, call.persona, call.conversation)
     current = running_table.find_current(read, call.persona, call.conversation)
     by_hand = new.provenance == "manual"

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ...audience import table_conversations
 from ...base import logs
-from ...database import readers
 from ...database.engine import Connection
+from ...database.readers import reader_for, reader_in
 from ...jobs import table as jobs_table
 from ...jobs.tools import Effect, Tools
 from ...messages import table_lines, table_recaps, table_scenes
@@ -48,7 +48,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     persona, conversation = operation.persona, operation.conversation
     if conversation is None:
         return None
-    read = readers.of(tools.db, "scenes")
+    read = reader_for(tools.db, "scenes")
     place = table_lines.find_place(read, persona, conversation)
     if place is None or place.stories_off:
         return None
@@ -72,7 +72,7 @@ def limits_of(told: Layout, tools: Tools) -> Limits:
 def _by_pauses(operation: Operation, tools: Tools, told: Layout) -> _Found:
     """Return every break that long pauses propose, one after the other."""
     first = told.last_break + 1
-    at = table_lines.read_times(readers.of(tools.db, "scenes"), operation.persona, told.rows[first:])
+    at = table_lines.read_times(reader_for(tools.db, "scenes"), operation.persona, told.rows[first:])
     times = [at.get(row_id) for row_id in told.rows[first:]]
     gap = timedelta(hours=tools.settings.scene_gap_hours)
     breaks: list[int] = []
@@ -88,7 +88,7 @@ def _by_pauses(operation: Operation, tools: Tools, told: Layout) -> _Found:
 
 def _by_model(operation: Operation, tools: Tools, told: Layout, limits: Limits) -> _Found:
     """Return the break the model names among the messages it was not asked about before."""
-    read, persona = readers.of(tools.db, "scenes"), operation.persona
+    read, persona = reader_for(tools.db, "scenes"), operation.persona
     done = table_recaps.read_checked(read, persona, operation.conversation or "")
     waiting = tuple(at for at in range(limits.first, limits.last + 1) if told.rows[at] not in done)
     if not waiting:
@@ -165,7 +165,7 @@ def _stored(operation: Operation, tools: Tools, told: Layout, found: _Found) -> 
 
     def effect(connection: Connection) -> None:
         table_conversations.find(connection, persona, conversation, lock=True)
-        read = readers.on(connection)
+        read = reader_in(connection)
         now = table_scenes.read_scenes(read, persona, conversation)
         if found.breaks and {scene.id for scene in now} != before:  # a break was made or removed meanwhile
             jobs_table.enqueue(connection, tools.db, persona, DETECTION, conversation=conversation, once=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ...audience import table_conversations
 from ...base import logs
-from ...database import readers
 from ...database.engine import Connection
+from ...database.readers import reader_for, reader_in
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...messages import table_lines, table_scenes
@@ -31,7 +31,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     """Return what stores another version of a scene's recap and queues the running recap."""
     persona, conversation = operation.persona, operation.conversation
     row_id = operation.payload.get("message_id")
-    read = readers.of(tools.db, "scenes")
+    read = reader_for(tools.db, "scenes")
     if conversation is None or not isinstance(row_id, int):
         return None
     place = table_lines.find_place(read, persona, conversation)
@@ -125,7 +125,7 @@ def _stored(
         if not _still_holds(connection, tools, persona, placed, lines):
             queue_recap(connection, tools.db, persona, conversation, scene.break_row)
             return
-        now = table_scenes.read_scenes(readers.on(connection), persona, conversation)
+        now = table_scenes.read_scenes(reader_in(connection), persona, conversation)
         new = {each.id for each in now if each.recap_index is not None} - before - {scene.id}
         later = {each.scene.id for each in told.scenes if each.index > placed.index}
         if new - later:  # the scene begins elsewhere by now

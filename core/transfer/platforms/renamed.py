@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ...calls.call import Call
-from ...database import readers
+from ...database.readers import reader_for
 from ...messages import table_known
 from ...shapes import PERSONA_SENDER
 from .survey import RoomFacts
@@ -28,7 +28,7 @@ class Renamed:
 def find_renamed(call: Call, interface: str, where: tuple[str, str], facts: RoomFacts, renamed: Renamed) -> None:
     """Note the conversation that holds most of a room's first lines, and who spoke them there."""
     speakers = dict(facts.first_lines)
-    reader = readers.of(call.db, "chat_history_cache")
+    reader = reader_for(call.db, "chat_history_cache")
     rows = table_known.read_senders(reader, call.persona, interface, speakers)
     counts = Counter(row.conversation for row in rows)
     if not counts:

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from ...calls.call import Call, with_viewer
-from ...database import readers
+from ...database.readers import reader_for
 from ...errors import MessageError, StoreError, TransferError
 from ...forgetting import followers
 from ...memories import instructions as standing
@@ -263,7 +263,7 @@ def _sort_lines(
     call: Call, plan: Plan, key: str, lines: Sequence[_Ready], outcome: Outcome
 ) -> tuple[list[_Ready], list[_Edit]]:
     """Return what is new of one conversation, and what was edited; what is there as it is counts as there."""
-    reader = readers.of(call.db, "chat_history_cache")
+    reader = reader_for(call.db, "chat_history_cache")
     others = {version.id: ready for ready in lines for version in ready.line.versions}
     ids = {ready.id for ready in lines} | {plan.id_of(ready.line, each) for each, ready in others.items()}
     known = table_known.read_by_ids(reader, call.persona, key, ids)
@@ -308,7 +308,7 @@ def _newer(there: KnownMessage, ready: _Ready) -> Mapping[str, Any] | None:
 
 def _find_replaced(call: Call, plan: Plan, key: str, made: Sequence[_Ready]) -> list[tuple[_Ready, KnownMessage]]:
     """Return lines without an id of their own that stand where another stood that is in the export no more."""
-    reader = readers.of(call.db, "chat_history_cache")
+    reader = reader_for(call.db, "chat_history_cache")
     there = table_known.read_by_times(reader, call.persona, key, {ready.message.at for ready in made})
     replaced = []
     for ready in made:
@@ -329,7 +329,7 @@ def _with_quotes(call: Call, key: str, new: Sequence[_Ready], lines: Sequence[_R
     quoted = {each.id: Quoted(each.id, each.message.sender_name, each.message.text, each.message.at) for each in lines}
     wanted = {ready.message.metadata["reply_to"]["message_id"] for ready in new if ready.line.reply_to} - quoted.keys()
     if wanted:
-        quoted |= table_known.read_quoted(readers.of(call.db, "chat_history_cache"), call.persona, key, wanted)
+        quoted |= table_known.read_quoted(reader_for(call.db, "chat_history_cache"), call.persona, key, wanted)
     return [_with_quote(ready, quoted) for ready in new]
 
 
@@ -412,7 +412,7 @@ def _change(call: Call, edit: _Edit, outcome: Outcome) -> None:
 
 def _add_versions(call: Call, row_id: int, line: Line) -> None:
     """Add the versions of a line that are not stored, behind those that are, and make the shown one current."""
-    there = table_alternatives.read_alternatives(readers.of(call.db, "message_alternatives"), call.persona, row_id)
+    there = table_alternatives.read_alternatives(reader_for(call.db, "message_alternatives"), call.persona, row_id)
     texts = {each.text: each.number for each in there}
     free = max((each.number for each in there), default=-1) + 1
     added = []
