@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, func, null, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 
 from ..audience import forgotten_late, table_conversations, table_participants
 from ..database.dialects import Time, insert_ignore
 from ..database.engine import Database
 from ..database.schema_recent import short_term_memories
-from ..database.statements import aside
 from .rules import is_alive, is_expired
 from .shapes import Life
 from .table_held import Held, NewEntry, hold_entries, inherit_privacy
@@ -78,11 +76,14 @@ def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life
     own = held.entry
     if own is None:
         return Kept(1, _insert(connection, db, new, row | {"turns_since_summary": 1}), "", len(items), 1)
-    values = _times(now, life) | {f"new_{name}": value for name, value in row.items()}
-    values |= {"persona": new.scope.persona, "ids": [own.id]}
-    stored = connection.execute(_replace(db.family), values).rowcount
+    if own.updated is not None and at < own.updated <= now + AHEAD:
+        return Kept(0, own.id, "unchanged", len(items), own.turns)
     turns = 1 if is_expired(own.updated, own.summary_at, now, life) else own.turns + 1
-    return Kept(stored, own.id, "" if stored else "unchanged", len(items), turns)
+    row["turns_since_summary"] = turns
+    if not is_alive(own.summary_at, now, life.summary):
+        row |= {"summary": None, "summary_updated_at": None}
+    _update(connection, persona, own.id, row)
+    return Kept(1, own.id, "", len(items), turns)
 
 
 def _at_home(new: NewEntry, home: table_conversations.Place) -> NewEntry:
@@ -106,37 +107,9 @@ def _row(new: NewEntry, home: table_conversations.Place, at: datetime) -> dict[s
     }
 
 
-_REPLACED = ("audience_id", "lineage_id", "server_id", "server_name", "channel_name", "parent_channel_id",
-             "local_only", "messages")  # fmt: skip
-
-
-@lru_cache(maxsize=2)
-def _replace(family: str) -> Any:
-    """Return the UPDATE of a turn. MySQL sets columns one after the other, so those that others look at come last."""
-    gone = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary_dead", type_=Time()))
-    expired = and_(_S.last_updated <= bindparam("entry_dead", type_=Time()), gone)
-    at = bindparam("new_last_updated", type_=Time())
-    is_older = or_(_S.last_updated.is_(None), _S.last_updated <= at, _S.last_updated > bindparam("ahead", type_=Time()))
-    return (
-        update(short_term_memories)
-        .where(*_by_id(family), is_older)
-        .ordered_values(
-            (_S.turns_since_summary, case((expired, 1), else_=_S.turns_since_summary + 1)),
-            (_S.summary, case((gone, null()), else_=_S.summary)),
-            (_S.summary_updated_at, case((gone, null()), else_=_S.summary_updated_at)),
-            *((_S[name], bindparam(f"new_{name}", type_=_S[name].type)) for name in _REPLACED),
-            (_S.last_updated, at),
-        )
-    )
-
-
-def _by_id(family: str) -> list[Any]:
-    """Return the conditions of rows named by id."""
-    return [aside(_S.persona_id, family) == bindparam("persona"), _S.id.in_(bindparam("ids", expanding=True))]
-
-
-def _times(now: datetime, life: Life) -> dict[str, datetime]:
-    return {"entry_dead": now - life.entry, "summary_dead": now - life.summary, "ahead": now + AHEAD}
+def _update(connection: Connection, persona: str, row_id: int, row: dict[str, Any]) -> None:
+    one = update(short_term_memories).where(_S.persona_id == persona, _S.id == row_id)
+    connection.execute(one.values(row))
 
 
 def _insert(connection: Connection, db: Database, new: NewEntry, row: dict[str, Any]) -> int:
@@ -176,8 +149,7 @@ def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, li
         changed["last_updated"] = max(entry.updated or now, now)
         if is_expired(entry.updated, entry.summary_at, now, life):
             changed["messages"] = []  # they are forgotten: a new summary must not bring them back
-        one = update(short_term_memories).where(_S.persona_id == own.scope.persona, _S.id == entry.id)
-        connection.execute(one.values(changed))
+        _update(connection, own.scope.persona, entry.id, changed)
         return Kept(1, entry.id)
 
     return db.repeat(work, source=SOURCE)
@@ -207,6 +179,10 @@ def delete_entries(
     return db.repeat(lambda connection: int(connection.execute(gone).rowcount), source=SOURCE)
 
 
+def _times(now: datetime, life: Life) -> dict[str, Any]:
+    return {"entry_dead": now - life.entry, "summary_dead": now - life.summary}
+
+
 _DEAD = and_(
     or_(_S.last_updated.is_(None), _S.last_updated <= bindparam("entry_dead", type_=Time())),
     or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary_dead", type_=Time())),
@@ -221,8 +197,8 @@ _EXPIRED = (
 
 def delete_expired(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int:
     """Remove those of these entries that are expired by now, and return how many this call has removed."""
-    values = _times(db.clock(), life) | {"persona": persona, "ids": sorted(ids)}
-    gone = delete(short_term_memories).where(*_by_id(db.family), _DEAD)
+    values = _times(db.clock(), life)
+    gone = delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(sorted(ids)), _DEAD)
     return db.repeat(lambda connection: int(connection.execute(gone, values).rowcount), source=SOURCE)
 
 
