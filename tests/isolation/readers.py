@@ -93,6 +93,7 @@ def live(world: World, asking: Asking) -> dict[str, list[dict[str, Any]]]:
     told: dict[str, list[dict[str, Any]]] = {}
     for place in world.by_persona[asking.scope.persona]:
         elsewhere = place.conversation == own.conversation and own.server not in ("", place.server)
+        elsewhere |= bool(asking.asker.server) and world.find_room(asking.asker, place.conversation) is not place
         if place.conversation is not None and not elsewhere:
             text = f"live {COMMON} {world.live_canary(place)}"
             told[place.conversation] = [{"text": text, "sender_id": "x", "sender_name": "X", "timestamp": NOW - MINUTE}]

@@ -103,15 +103,14 @@ def allowed(name: str, asking: Asking, place: Place, origin: Origin, *, stays_pr
 
 def own_place(world: World, asking: Asking) -> Place:
     """Return the place a scope stands in, else one of its persona."""
-    places = world.by_persona[asking.scope.persona]
-    return next((p for p in places if p.conversation == asking.scope.conversation), places[-1])
+    return world.find_room(asking.asker, asking.scope.conversation) or world.by_persona[asking.scope.persona][-1]
 
 
 def foreign(world: World, asking: Asking, name: str, place: Place, seen: Counter[str], **more: Any) -> list[str]:
     """Return what a reader shows that it may not, as sentences."""
     found = []
-    same_key = (p for p in world.by_persona[asking.scope.persona] if p.conversation == place.conversation)
-    meant = next(same_key, place)  # a key of another persona's place may be one of the own persona, too
+    # A key of another persona's or server's place may be one of the own persona and server, too.
+    meant = world.find_room(asking.asker, place.conversation) or place
     for token in set(CANARY.findall(walked(world, asking, name, place))):
         origin = world.origins[token]
         seen[name] += 1
@@ -363,7 +362,10 @@ def test_f12_what_is_not_seen_is_not_changed_either(world: World) -> None:
     rng = random.Random(3)
     for asking in some(world, [a for a in world.askings if a.scope.conversation is not None], 12):
         for place in rng.sample(world.places, 8):
-            if may_see(replace(asking.asker, local=True), place.origin) or place.conversation is None:
+            meant = world.find_room(asking.asker, place.conversation) or place
+            if place.conversation is None or any(
+                may_see(replace(asking.asker, local=True), each.origin) for each in (place, meant)
+            ):
                 continue
             for call in FOREIGN_WRITES:
                 try:

@@ -44,6 +44,8 @@ COMMON = "quokka"
 TAG = "everywhere"
 BEFORE, AFTER = 2, 9
 """Numbers of conversations that stay on this machine: from before the first word, and marked when all was said."""
+TWIN = 5
+"""Number of the rooms that two servers call the same, with the same people and message ids."""
 NEW = ("new/", "dm3/", "dm2/new")
 """How the keys of conversations begin that are not stored yet."""
 NOTE = "HOST_NOTE"
@@ -135,6 +137,9 @@ class World:
             self._conversation(persona, "public", server, f"tg/{ids[3 + at]}", at)
             self._conversation(persona, "restricted", server, f"tg/c/{ids[3 + at]}", at)
         self._conversation(persona, "public", servers[1], f"web/{ids[6]}", AFTER)
+        for server in servers[1:]:
+            self._conversation(persona, "public", server, "tg/general", TWIN)
+            self._conversation(persona, "restricted", server, "tg/c/general", TWIN)
         for at in range(4):
             self._conversation(persona, "direct", "", f"dm/{ids[7 + at]}", at)
         self._linked(persona, ids[7], late=number % 2 == 0)
@@ -310,6 +315,11 @@ class World:
         return Asking(scope, Asker(scope.persona, kind, server, scope.conversation, person, speaker, local))
 
     # Looking at it
+
+    def find_room(self, asker: Asker, key: str | None) -> Place | None:
+        """Return the place a key names: the room of the asker's server, else the first of that name."""
+        named = [place for place in self.by_persona[asker.persona] if place.conversation == key]
+        return next((place for place in named if place.server == asker.server), named[0] if named else None)
 
     def live_canary(self, place: Place) -> str:
         """Return the canary that stands in the host's live messages of a place."""
