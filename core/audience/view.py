@@ -63,7 +63,6 @@ class Request:
     """Conversation keys of the host's live messages, at most LIVE_KEYS are looked up."""
     vocabulary_version: int | None = None
     """Version of the tag vocabulary the caller holds; the vocabulary comes along when the stored one differs."""
-    want_config: bool = False
     """Bring the settings stored in the database."""
     recent: int = 0
     """Bring this many other conversations of each audience, those with the newest messages."""
@@ -92,7 +91,6 @@ class Seen:
     vocabulary_version: int = 0
     vocabulary: Vocabulary | None = None
     """None when the caller's version is the stored one."""
-    config: dict[str, str] | None = None
 
 
 def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:

@@ -28,7 +28,6 @@ from sqlalchemy.types import NullType
 from ..database.dialects import ID, Key
 from ..database.schema import (
     audiences,
-    config,
     conversations,
     counters,
     participants,
@@ -48,10 +47,9 @@ from ..database.statements import Part
     A_TAG,
     ALIAS,
     LINK,
-    CONFIG,
     RECENT,
     INSERTED,
-) = range(10)
+) = range(9)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
 
@@ -165,12 +163,6 @@ def inserted(numbers: tuple[int, ...], family: str) -> Part:
         c = BY_NUMBER[number].table.c
         waiting.append(select(c.id).where(c.persona_id == _P, c.indexed == 0).limit(1).scalar_subquery())
     return Part(select(*_row(INSERTED)).where(func.coalesce(*waiting, null()).is_not(None)), family)
-
-
-@lru_cache(maxsize=2)
-def settings(family: str) -> Part:
-    """Return what brings the settings stored in the database."""
-    return Part(select(*_row(CONFIG, k=[_raw(config.c.config_key)], x=config.c.value)), family)
 
 
 @lru_cache(maxsize=2)

@@ -98,7 +98,6 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
     parts = [*look_parts.always(request.bare, family)]
     parts += [look_parts.inserted(request.inserted_into, family)] if request.inserted_into and not request.bare else []
     parts += look_parts.vocabulary(family) if request.vocabulary_version is not None else ()
-    parts += [look_parts.settings(family)] if request.want_config else []
     parts += look_parts.recent(wide, family) if request.recent else ()
     branches = [part.text(shared, into) for part in parts]
     return f"WITH seen AS ({seen}) {statements.union(branches, family)}"
@@ -136,15 +135,11 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     )
     version = next((int(r[1]) for r in by_part.get(look_parts.VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version
-    stored = (
-        {from_key(r[5]): from_key(r[8]) for r in by_part.get(look_parts.CONFIG, ())} if request.want_config else None
-    )
     return Seen(
         viewer,
         _recent(by_part.get(look_parts.RECENT, ()), visible),
         version,
         _vocabulary(by_part) if changed else None,
-        stored,
     )
 
 

@@ -101,7 +101,6 @@ REGISTRY: tuple[Registered, ...] = (
     Registered("search_stats", "audience", derived=True),
     Registered("memory_recalls", "persona", row_of=("memory_id",), row_table="memories", derived=True),
     Registered("counters", "persona"),
-    Registered("config", "none", texts=("value",)),
     Registered(
         "message_recaps",
         "persona",

@@ -321,13 +321,3 @@ counters: Table = table(
     PrimaryKeyConstraint("persona_id", "name"),
     clustered=True,
 )
-
-config: Table = table(
-    "config",
-    key("config_key", 128),
-    Column("value", LONG_TEXT, nullable=False),
-    Column("created_at", Time(), nullable=True),
-    Column("updated_at", Time(), nullable=True),
-    PrimaryKeyConstraint("config_key"),
-    clustered=True,
-)

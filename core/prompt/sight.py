@@ -22,10 +22,10 @@ from .words import choose_words, find_tags, salient_words
 if TYPE_CHECKING:
     from ..index.state import IndexState
 
-Reason = Literal["settings", "privacy", "memory"]
-"""Why there is a second look. settings: the database stores others than this process knew. privacy: the conversation
-was public until this message said otherwise, and its rows have moved. memory: the message asked to remember something,
-and the first memory of a conversation makes an audience to be seen."""
+Reason = Literal["privacy", "memory"]
+"""Why there is a second look. privacy: the conversation was public until this message said otherwise, and its rows have
+moved. memory: the message asked to remember something, and the first memory of a conversation makes an audience to be
+seen."""
 
 _MOST_VOCABULARIES = 256
 """Most personas whose vocabulary is kept in a process."""
@@ -67,11 +67,11 @@ def look(call: PromptCall) -> FirstLook:
 def complete_sight(call: PromptCall, first: FirstLook, reasons: Collection[Reason]) -> Sight:
     """Return what is seen, after a second look where there is a reason for one."""
     question, seen, db = first.question, first.seen, call.db
-    if "settings" in reasons or (seen is not None and seen.vocabulary is not None):
+    if seen is not None and seen.vocabulary is not None:
         question = _plan_question(call)
     if db is not None and seen is not None and reasons:
         again = ask(call, db, question.request)
-        seen = again or (None if "settings" in reasons else seen)
+        seen = again or seen
         if again is not None and again.vocabulary is not None:
             _keep_vocabulary(db, call.scope.persona, again)
             question = replace(question, tags=find_tags(call, again.vocabulary))

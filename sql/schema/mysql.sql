@@ -290,15 +290,6 @@ CREATE TABLE IF NOT EXISTS counters (
     PRIMARY KEY (persona_id, name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS config (
-    config_key VARBINARY(128) NOT NULL DEFAULT '',
-    value MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-    created_at DATETIME(6),
-    updated_at DATETIME(6),
-    -- the row (128 bytes)
-    PRIMARY KEY (config_key)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS message_recaps (
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     message_row BIGINT NOT NULL,

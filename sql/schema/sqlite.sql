@@ -299,15 +299,6 @@ CREATE TABLE IF NOT EXISTS counters (
     PRIMARY KEY (persona_id, name)
 ) WITHOUT ROWID;
 
-CREATE TABLE IF NOT EXISTS config (
-    config_key TEXT DEFAULT '' NOT NULL,
-    value TEXT NOT NULL,
-    created_at TEXT,
-    updated_at TEXT,
-    -- the row (128 bytes)
-    PRIMARY KEY (config_key)
-) WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS message_recaps (
     persona_id TEXT DEFAULT 'default' NOT NULL,
     message_row INTEGER NOT NULL,

@@ -57,7 +57,6 @@ MOST_TOLD = 50
 """The walk ends after so many foreign rows: they are of one cause."""
 
 NO_CANARY = {
-    "config": "settings of the database, of no persona",
     "access_tokens": "what an operator calls a token",
     "search_block": "words of rows that are packed; so few are not (tests/spec/test_forgetting_canary.py packs them)",
 }

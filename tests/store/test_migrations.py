@@ -140,7 +140,7 @@ def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     run(
         present,
         "DROP TABLE search_fresh",
-        "DROP TABLE config",
+        "DROP TABLE counters",
         f"UPDATE schema_version SET version_num = '{migration.UNFINISHED}'",
     )
     migration.ensure_present(present)
@@ -157,7 +157,6 @@ FOREIGN = {
         "CREATE TABLE schema_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",
         "INSERT INTO schema_version VALUES ('a1b2c3d4e5f6')",
     ],
-    "config": ["CREATE TABLE config (id INTEGER PRIMARY KEY, data VARCHAR(50))", "INSERT INTO config VALUES (1, 'x')"],
     "tags": ["CREATE TABLE tags (id INTEGER PRIMARY KEY, name VARCHAR(50))", "INSERT INTO tags VALUES (1, 'x')"],
     "conversations": [
         "CREATE TABLE conversations (id INTEGER PRIMARY KEY, topic VARCHAR(50) NOT NULL)",

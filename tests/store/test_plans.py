@@ -29,7 +29,7 @@ from tests.store.world import NOW, open_db
 pytestmark = [pytest.mark.slow, pytest.mark.engines("sqlite", "mariadb", "mysql")]
 
 PERSONA = "p1"
-SMALL = {"search_stats", "counters", "config", "schema_version", "audiences", "tags", "tag_aliases",
+SMALL = {"search_stats", "counters", "schema_version", "audiences", "tags", "tag_aliases",
          "message_alternatives"}  # fmt: skip
 """Tables of few rows here, or of which the whole vocabulary of a persona is read."""
 DEFAULTS = Settings(record_recalls=0)
