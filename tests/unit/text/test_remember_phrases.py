@@ -47,7 +47,7 @@ def test_c12_people_are_understood_with_few_mistakes(
 ) -> None:
     """What is missed is said again; what is invented stands in every prompt from then on.
 
-    Every second line was left unread while the phrases were written.
+    Every second line was not used to choose phrases; part of the English instructions had been seen.
     """
     mine, others = cases(kind, language, "+"), cases(kind, language, "-")
     assert len(mine) >= 60 and len(others) >= 60
