@@ -67,13 +67,15 @@ def fill(db: Database) -> None:
         },
         "memories": {
             "id": "n", "persona_id": persona, "audience_id": audience, "timestamp": moment, "content": "'a text'",
-            "text_folded": "'a text'", "indexed": "1", "tags": "'[]'", "kind": text("'k'", "n % 5"), "participant_key": who,
+            "text_folded": "'a text'", "indexed": "1", "tags": "'[]'",
+            "kind": text("'k'", "n % 5"), "participant_key": who,
             "conversation_key": place, "expires_at": f"CASE WHEN n < 50000 THEN NULL ELSE {moment} END",
             "content_hash": digest,
         },
         "ai_diary": {
             "id": "n", "persona_id": persona, "audience_id": audience, "timestamp": moment, "content": "'a text'",
-            "text_folded": "'a text'", "indexed": "1", "context_tags": "'[]'", "interface": "'tg'", "chat_id": text("n % 700", "''"),
+            "text_folded": "'a text'", "indexed": "1", "context_tags": "'[]'",
+            "interface": "'tg'", "chat_id": text("n % 700", "''"),
         },
         "tag_links": {
             "persona_id": persona, "tag": text("'t'", "n % 400"), "related_tag": text("'r'", "n"), "weight": "1",
