@@ -176,7 +176,6 @@ ID = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
 LONG_TEXT = StoredText()
 FLAG = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
 SMALL = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
-COUNT16 = Integer().with_variant(mysql.SMALLINT(unsigned=True), "mysql", "mariadb")
 PACKED = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 HASH = LargeBinary().with_variant(mysql.BINARY(32), "mysql", "mariadb")
 

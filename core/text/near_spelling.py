@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from .folding import SPACELESS_PATTERN
 from .stems import script_language
-from .words import SHORTEST_ENDING, Fragment
+from .words import Fragment
 
 SHORTEST, LONGEST = 5, 40
 """Characters of words that are tried: a shorter one is one slip away from too many."""
@@ -18,6 +18,10 @@ WITHOUT = frozenset({"ko", "he", "ar"})
 """Languages whose words are too short, or bend inside, for this to mean anything."""
 
 
+_LAST_LETTERS = 3
+"""Fewest letters of the second half of a word: fewer end very many words."""
+
+
 def may_be_misspelt(word: str) -> bool:
     """Return whether a word that found nothing is worth a second look."""
     if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or SPACELESS_PATTERN.search(word):
@@ -27,7 +31,7 @@ def may_be_misspelt(word: str) -> bool:
 
 def split_halves(word: str) -> tuple[Fragment, Fragment]:
     """Return the pieces by which the known words are found that may be meant; asked only where nothing has the word."""
-    middle = min((len(word) + 1) // 2, len(word) - SHORTEST_ENDING)
+    middle = min((len(word) + 1) // 2, len(word) - _LAST_LETTERS)
     first = Fragment(word[:middle], "word", at_start=False, at_end=True, unless=word)
     return first, Fragment(word[middle:], "word", at_start=True, at_end=False, unless=word)
 

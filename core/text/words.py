@@ -20,7 +20,6 @@ __all__ = [
     "Fragment",
     "choose_rarest",
     "drop_common",
-    "endings",
     "fragments",
     "index_terms",
     "iter_words",
@@ -162,21 +161,6 @@ def index_terms(folded: str) -> dict[str, int]:
     return dict(terms)
 
 
-SHORTEST_ENDING = 3
-"""Letters of the shortest ending in ASCII that a word is listed by: shorter ones are a third of all, and each that of
-very many words. A letter of other scripts may be a syllable."""
-
-
-def endings(term: str) -> list[str]:
-    """Return the endings by which a word is known besides itself, the longest first."""
-    every = (term[at:] for at in range(1, len(term)))
-    return [ending for ending in every if len(ending) >= SHORTEST_ENDING or not _is_plain(ending)]
-
-
-def _is_plain(text: str) -> bool:
-    return text.isascii() and text.isalpha()
-
-
 @dataclass(frozen=True, slots=True)
 class Fragment:
     """A piece of a keyword, and how it stands to the index terms of any text that holds the keyword."""
@@ -196,11 +180,6 @@ class Fragment:
     def closed(self) -> bool:
         """Whether a term of the text equals the piece."""
         return not (self.at_start or self.at_end)
-
-    @property
-    def may_be_unlisted(self) -> bool:
-        """Whether a word may hold it further in, and not be listed by the ending it stands in (`endings`)."""
-        return self.at_start and len(self.text) < SHORTEST_ENDING and _is_plain(self.text)
 
     def fits(self, term: str) -> bool:
         """Return whether the index term may be the one that holds this piece."""

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 from fastapi import APIRouter
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -102,11 +102,6 @@ class Page:
     def fields(self, name: str) -> list[str]:
         """Return all texts of a name in the form."""
         return [value for value in self.form.getlist(name) if isinstance(value, str)]
-
-    def upload(self, name: str) -> UploadFile | None:
-        """Return a file of the form, None where none was chosen."""
-        value = self.form.get(name)
-        return value if isinstance(value, UploadFile) and value.filename else None
 
     @cached_property
     def admin(self) -> AdminCall:
