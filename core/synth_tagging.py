@@ -13,7 +13,7 @@ from .errors import MessageError, StoreError
 from .scope import Scope
 from .shapes import Vocabulary, WriteResult
 from .tags import rules, table
-from .text.words import salient_words
+from .text.words import KEYWORD_LIMIT, salient_words
 
 __all__ = ["KnownTag", "add_alias", "add_tag", "expand_tags", "extract_keywords", "extract_tags", "link_tags",
            "list_tags"]  # fmt: skip
@@ -38,7 +38,7 @@ def extract_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the tags of a text in order of appearance, at most TAGS_LIMIT. No database is touched.
+    """Return the tags of a text in order of appearance, at most 12. No database is touched.
 
     Args:
         text: as said; None and blank give [].
@@ -64,7 +64,6 @@ def extract_tags(
     return rules.extract(
         _text(text),
         vocabulary=vocabulary,
-        limit=settings.tags_limit,
         languages=settings.languages,
     )
 
@@ -82,7 +81,7 @@ def extract_keywords(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the salient words of a text, at most KEYWORD_LIMIT. No database is touched.
+    """Return the salient words of a text, at most 24. No database is touched.
 
     Args:
         text: as said; None and blank give [].
@@ -99,7 +98,7 @@ def extract_keywords(
     """
     check_handle(db)
     settings = settings_for(settings)
-    return salient_words(_text(text), settings.languages, settings.keyword_limit)
+    return salient_words(_text(text), settings.languages, KEYWORD_LIMIT)
 
 
 def expand_tags(

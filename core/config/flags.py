@@ -174,22 +174,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     )
     record_recalls: bool = flag(True, "Count how often each memory was shown, and when last.", group="Memories")
 
-    tags_limit: int = flag(12, "Most tags taken from one message.", unit="tags", low=1, high=48, group="Tags and words")
-    keyword_limit: int = flag(
-        24,
-        "Most words of one message that are searched for; the rarest stay.",
-        unit="words",
-        low=1,
-        high=48,
-        group="Tags and words",
-    )
-    keyword_fuzzy_score: float = flag(
-        82.0,
-        "How alike a word that found nothing must be to a known word to stand for it, 100 being equal; 0 is off.",
-        low=0,
-        high=100,
-        group="Tags and words",
-    )
     languages: tuple[str, ...] = flag(
         ("en",),
         "Languages spoken: their stop words are not searched for, and their word endings are known.",

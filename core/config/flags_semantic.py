@@ -12,21 +12,6 @@ from .flag_types import EmbedderName, Text
 class SemanticFlags(FlagValues):
     """What makes vectors of texts, and what these count."""
 
-    semantic_weight: float = flag(
-        1.0,
-        "What the meaning of a row counts in the ranking beside its words, where there is an embedder; 0 is nothing.",
-        low=0,
-        high=5,
-        group="Memories",
-    )
-    semantic_cache_mb: int = flag(
-        64,
-        "Most vectors a process holds; all are compared with a message, those beyond are read for each search.",
-        unit="megabytes",
-        low=0,
-        high=100_000,
-        group="Memories",
-    )
     embedder: str = flag(
         "",
         "What makes vectors of texts: the address of a server in the OpenAI dialect, or model2vec:PATH, a folder.",

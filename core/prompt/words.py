@@ -30,7 +30,7 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
         if own is None and not (vocabulary.tags or vocabulary.aliases):
             return []
         if own is None:
-            return tag_rules.extract(text, vocabulary=vocabulary, limit=s.tags_limit, languages=s.languages)
+            return tag_rules.extract(text, vocabulary=vocabulary, languages=s.languages)
         return _texts(call.ask_hook(own, {"text": text, "vocabulary": vocabulary}))
 
     def expanded() -> list[str]:
@@ -59,15 +59,15 @@ def salient_words(call: PromptCall) -> list[str]:
     """Return what the message has to look for: its salient words, of a message without words its symbols."""
     text = call.asked_text
     words = word_rules.salient_words(text, _spoken(call), MOST_WORDS)
-    return words or word_rules.telling_symbols(text, call.settings.tags_limit)
+    return words or word_rules.telling_symbols(text, word_rules.TAGS_LIMIT)
 
 
 def choose_words(call: PromptCall, words: Sequence[str], viewer: Viewer | None, index: IndexState | None) -> list[str]:
     """Return the words looked for, in their search form: neither common nor more than KEYWORD_LIMIT."""
-    s, spoken = call.settings, _spoken(call)
+    spoken = _spoken(call)
     if viewer is not None and index is not None and words:
         rows = count_rows(words, index.lexicon, spoken)
         visible = sum(docs for docs, _ in viewer.docs.values())
         words = word_rules.drop_common(words, rows, visible)
-        words = word_rules.choose_rarest(words, rows, s.keyword_limit)
-    return list(dict.fromkeys(word_rules.search_form(w, spoken) for w in list(words)[: s.keyword_limit]))
+        words = word_rules.choose_rarest(words, rows, word_rules.KEYWORD_LIMIT)
+    return list(dict.fromkeys(word_rules.search_form(w, spoken) for w in list(words)[: word_rules.KEYWORD_LIMIT]))

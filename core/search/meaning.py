@@ -42,7 +42,8 @@ MOST_MEAN, MOST_SPREAD = 1.6, 2.2
 times as far. For a bell these are 1.3 and 1.7: it is left as it is, and so is one that leans."""
 LEAST_SPREAD = 0.25
 """And at least so far, of the spread of all."""
-MEGABYTE = 2**20
+MOST_HELD_BYTES = 64 * 2**20
+"""Most vectors a process holds of a database: 160,000 of 384 numbers. Those beyond are read for each search."""
 
 Place = tuple[int, int]
 """Source and id of a row."""
@@ -73,8 +74,6 @@ class Meanings:
     mean: float
     spread: float
     compared: Sequence[_Compared] = ()
-    weight: float = 1.0
-    """SEMANTIC_WEIGHT."""
     worth: dict[Place, float] = field(default_factory=dict)
     """Of the rows that were asked for by `know`."""
     read: dict[Place, Any] = field(default_factory=dict)
@@ -83,7 +82,7 @@ class Meanings:
     @property
     def share(self) -> float:
         """Return how far meaning stands beside the words, 0 to 1; 0 where no row has a vector."""
-        return min(1.0, self.weight) if self.compared else 0.0
+        return 1.0 if self.compared else 0.0
 
     def know(self, places: Sequence[Place]) -> list[Place]:
         """Find out what the meaning of rows is worth, and return those whose vectors are not held."""
@@ -98,8 +97,8 @@ class Meanings:
         return unread
 
     def of(self, source: int, row_id: int) -> float:
-        """Return what the meaning of a row is worth, weighted; 0 where nothing is known of it."""
-        return self.weight * self.worth.get((source, row_id), 0.0)
+        """Return what the meaning of a row is worth; 0 where nothing is known of it."""
+        return self.worth.get((source, row_id), 0.0)
 
     def vectors(self, places: Sequence[Place]) -> dict[Place, Any]:
         """Return the vectors of rows, each of length 1, as far as they are known."""
@@ -116,19 +115,19 @@ class Meanings:
         first = np.cumsum([0, *(len(group) for group in groups[:-1])])
         sums = np.add.reduceat(np.stack([vector for group in groups for vector in group]), first)
         like = np.einsum("ij,j->i", sums, self.asked) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
-        return self.scaled(like, self.weight).tolist()  # type: ignore[no-any-return]
+        return self.scaled(like).tolist()  # type: ignore[no-any-return]
 
-    def scaled(self, like: Any, weight: float = 1.0) -> Any:
+    def scaled(self, like: Any) -> Any:
         """Return cosines as what they are worth."""
-        return np.maximum(0.0, (like - self.mean) * (weight / self.spread / STEPS))
+        return np.maximum(0.0, (like - self.mean) * (1.0 / self.spread / STEPS))
 
 
 def compare_rows(
     search: Search, db: Database, candidates: Sequence[Candidate], before: Meanings | None = None
 ) -> tuple[Meanings | None, Sequence[Candidate]]:
-    """Return how near rows are to the message, None where it says nothing or is not weighed, and all candidates."""
-    settings, embedder = search.settings, search.embedder
-    if not search.query.text or not search.viewer.audiences or not settings.semantic_weight:
+    """Return how near rows are to the message, None where it says nothing, and all candidates."""
+    embedder = search.embedder
+    if not search.query.text or not search.viewer.audiences:
         return None, candidates
     if before is None:
         db.let_go()  # an embedder may take its time
@@ -137,12 +136,11 @@ def compare_rows(
         asked = before.asked
     if asked is None:
         return None, candidates
-    most_bytes = settings.semantic_cache_mb * MEGABYTE
     compared = [
         _compare(part, asked, is_held=is_held)
-        for part, is_held in held_vectors.read_parts(db, embedder.name, _rows_of(search), len(asked), most_bytes)
+        for part, is_held in held_vectors.read_parts(db, embedder.name, _rows_of(search), len(asked), MOST_HELD_BYTES)
     ]
-    meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared, settings.semantic_weight)
+    meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
     added = _nearest(search, db, meanings, candidates)
     meanings.know([(c.source, c.id) for c in (*candidates, *added)])
     return meanings, [*candidates, *added]

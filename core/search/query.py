@@ -15,7 +15,7 @@ from ..index.limits import AT_LEAST, AT_MOST, Limits
 from ..text.folding import clean, fold, fold_case
 from ..text.minor_words import minor_words
 from ..text.near_spelling import may_be_misspelt
-from ..text.words import SHORTEST_STEM, search_form, shared_beginning, stem, telling_symbols
+from ..text.words import KEYWORD_LIMIT, SHORTEST_STEM, TAGS_LIMIT, search_form, shared_beginning, stem, telling_symbols
 from ..text.words import salient_words as salient
 from ..text.words import words as plain_words
 from .language import with_languages_of
@@ -46,8 +46,6 @@ class Near:
     keyword: str
     word: str
     """As it was said: the keyword may be its stem."""
-    score: float
-    """KEYWORD_FUZZY_SCORE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +183,12 @@ def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Mino
 
 def nears(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Near, ...]:
     """Return the keywords that may turn out to be misspelt, of many the longest, each with the word as it was said."""
-    if not text or not settings.keyword_fuzzy_score:
+    if not text:
         return ()
     said: dict[str, str] = {}
     for word in plain_words(text):
         said.setdefault(search_form(word, settings.languages), word)
-    score = settings.keyword_fuzzy_score
-    found = [Near(keyword, said.get(keyword, keyword), score) for keyword in keywords]
+    found = [Near(keyword, said.get(keyword, keyword)) for keyword in keywords]
     longest = sorted((one for one in found if may_be_misspelt(one.word)), key=lambda one: (-len(one.word), one.word))
     return tuple(longest[:MOST_NEAR])
 
@@ -221,9 +218,9 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 def _of_text(text: str, settings: Settings) -> tuple[list[str], list[str]]:
     """Return the tags and keywords of a message that came without any."""
     languages = settings.languages
-    tags = salient(text, languages, settings.tags_limit)
+    tags = salient(text, languages, TAGS_LIMIT)
     if not text.isascii():  # a tag keeps the accents it was stored with
         said = {fold(word): word for word in fold_case(clean(text)).split()}
         tags = list(dict.fromkeys(each for tag in tags for each in (tag, said.get(tag, tag))))
-    found = salient(text, languages, settings.keyword_limit) or plain_words(text)[: settings.tags_limit]
-    return tags, [search_form(word, languages) for word in found] or telling_symbols(text, settings.tags_limit)
+    found = salient(text, languages, KEYWORD_LIMIT) or plain_words(text)[:TAGS_LIMIT]
+    return tags, [search_form(word, languages) for word in found] or telling_symbols(text, TAGS_LIMIT)

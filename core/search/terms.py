@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _WORDS = re.compile(r"\w+( \w+)*")
 
+FUZZY_SCORE = 82.0
+"""How alike a word that found nothing must be to a known one, 100 being equal: two wrong letters in a long word."""
 MINOR_SHARE = 0.1
 """A minor word in more of the visible rows than this tells nothing."""
 SHORTEST_BEGINNING = 3
@@ -224,7 +226,7 @@ def _respell(near: Near, asked: Sequence[Wanted], lexicon: Lexicon, languages: S
     # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
     forms = {form: t for t in sorted(known) if t.startswith(form := stem(t, languages))}
     forms |= {t: t for t in known}
-    meant = forms.get(choose_nearest(near.word, {form: known[t] for form, t in forms.items()}, near.score))
+    meant = forms.get(choose_nearest(near.word, {form: known[t] for form, t in forms.items()}, FUZZY_SCORE))
     if meant is None:
         return list(asked)
     form = stem(meant, languages)

@@ -11,7 +11,7 @@ from itertools import islice
 from ..shapes import Vocabulary
 from ..text.folding import clean, fold, fold_case
 from ..text.languages import common_words, languages_of
-from ..text.words import iter_words, stop_words
+from ..text.words import TAGS_LIMIT, iter_words, stop_words
 from .rules_index import TagIndex, index_of
 
 __all__ = [
@@ -118,7 +118,7 @@ def extract(
     text: str | None,
     *,
     vocabulary: Vocabulary | TagIndex | None,
-    limit: int,
+    limit: int = TAGS_LIMIT,
     languages: Sequence[str],
     fuzzy_score: float = FUZZY_SCORE,
 ) -> list[str]:

@@ -33,6 +33,10 @@ __all__ = [
     "words",
 ]
 
+TAGS_LIMIT = 12
+"""Most tags of one message: what a message is about, not each of its words."""
+KEYWORD_LIMIT = 24
+"""Most words of one message that are searched for; the rarest stay, and more find no more."""
 COMMON_SHARE = 0.5
 """A word in more than this share of the chat lines tells nothing apart."""
 COMMON_MIN_ROWS = 100

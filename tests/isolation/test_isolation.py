@@ -24,6 +24,7 @@ from core.errors import MessageError, ScopeError
 from core.index import state
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
+from core.search import meaning
 from core.search.reading import plain as search_plain
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
@@ -457,14 +458,15 @@ class Alike:
 ASKED = "xylophone"
 
 
-def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World) -> None:
+def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of all scopes lie in one table and are held in one place: who asks is compared with what they see."""
     for persona in world.by_persona:
         embed_rows(embedder=Alike(), db=world.db, settings=SETTINGS, scope=Scope(persona))
     seen: Counter[str] = Counter()
     told = []
+    settings = SETTINGS.replace(context_reach=0)
     for cache_mb in (64, 0):
-        settings = SETTINGS.replace(semantic_cache_mb=cache_mb, context_reach=0)
+        monkeypatch.setattr(meaning, "MOST_HELD_BYTES", cache_mb * 2**20)
         for asking in some(world, world.askings, 60):
             hits, report = explain_search(
                 query=ASKED, limit=100, include_chat=True, embedder=Alike(), db=world.db, settings=settings,

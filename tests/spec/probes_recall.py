@@ -8,7 +8,6 @@ from core import llm
 from core.calls import defaults
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.index import held_vectors
 from core.llm import embedder as embedders
 from core.semantic import embed_rows
 from tests.spec.probes import probe
@@ -23,14 +22,6 @@ def _record_wishes(stage: Stage, value: Any) -> object:
     name = f"Jo{value}"
     save_chat_message(HERE, f"Call me {name}", "Ann", "ann", db=stage.db, settings=settings, scope=scope)
     return f"Call me {name}" in stage.context("hello").get("standing_wishes", [])
-
-
-@probe(82, 0)
-def _keyword_fuzzy_score(stage: Stage, value: Any) -> object:
-    if not any("accordion" in line for line in stage.context("hello")["history_recent"]):
-        stage.say("The accordion is repaired", "tg/40")
-    found = stage.context("acordion?", KEYWORD_FUZZY_SCORE=value, ENABLE_HISTORY_RECENT=0)["memories"]
-    return [hit["snippet"] for hit in found]
 
 
 @probe(4, 0)
@@ -57,21 +48,6 @@ def _by_meaning(stage: Stage, **flags: Any) -> object:
     finally:
         defaults._process.embedder = None
     return [hit["snippet"] for hit in found]
-
-
-@probe(1, 0)
-def _semantic_weight(stage: Stage, value: Any) -> object:
-    return _by_meaning(stage, SEMANTIC_WEIGHT=value)
-
-
-@probe(64, 0)
-def _semantic_cache_mb(stage: Stage, value: Any) -> object:
-    assert stage.db is not None
-    found = _by_meaning(stage, SEMANTIC_CACHE_MB=value)
-    assert found == _by_meaning(stage, SEMANTIC_CACHE_MB=64)  # what is not held is read
-    stage.db.caches.pop(held_vectors.HELD, None)
-    _by_meaning(stage, SEMANTIC_CACHE_MB=value)
-    return held_vectors.held_bytes(stage.db) > 0
 
 
 def _asked(texts: int = 2, **flags: Any) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:

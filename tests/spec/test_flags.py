@@ -104,16 +104,6 @@ def _record_recalls(stage: Stage, value: Any) -> object:
     return counted != seen
 
 
-@probe(12, 1)
-def _tags_limit(stage: Stage, value: Any) -> object:
-    return stage.explain("tofu pizza", TAGS_LIMIT=value)[1]["tags"]
-
-
-@probe(24, 1)
-def _keyword_limit(stage: Stage, value: Any) -> object:
-    return stage.explain("tofu pizza", KEYWORD_LIMIT=value)[1]["words"]
-
-
 @probe(["en"], ["de"])
 def _languages(stage: Stage, value: Any) -> object:
     return stage.explain("und the running", LANGUAGES=value)[1]["words"]

@@ -59,7 +59,7 @@ def test_t10_words_in_most_lines_are_not_looked_for(stage: Stage, rows: int, hol
 def test_t11_of_too_many_words_the_rarest_known_stay(stage: Stage) -> None:
     stage.say("the zanzibar trip", ELSEWHERE, "Bob", minutes=500)
     text = " ".join(f"filler{n}q" for n in range(299)) + " zanzibar"
-    context, report = stage.explain(text, KEYWORD_LIMIT=24, UNIFIED_HISTORY=0)
+    context, report = stage.explain(text, UNIFIED_HISTORY=0)
     assert len(report["words"]) == 24
     assert "zanzibar" in report["words"]
     assert snippets(context["context"]) == ["the zanzibar trip"]

@@ -8,6 +8,7 @@ import pytest
 
 from core.config import Settings
 from core.database.engine import Database
+from core.search import terms
 from core.synth_core_memory import explain_search
 from tests.spec.stage import HERE, Stage
 
@@ -58,10 +59,12 @@ def test_a_word_that_is_only_somewhat_like_a_known_one_finds_nothing(house: Stag
     assert best(house, question) == ""
 
 
-def test_the_score_decides_and_nought_switches_it_off(house: Stage) -> None:
-    assert best(house, "recipie", keyword_fuzzy_score=92) == SAID[0]
-    assert best(house, "recipie", keyword_fuzzy_score=95) == ""
-    assert best(house, "recipie", keyword_fuzzy_score=0) == ""
+def test_the_score_decides_and_recency_takes_words_as_they_are(house: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "FUZZY_SCORE", 92)
+    assert best(house, "recipie") == SAID[0]
+    monkeypatch.setattr(terms, "FUZZY_SCORE", 95)
+    assert best(house, "recipie") == ""
+    monkeypatch.setattr(terms, "FUZZY_SCORE", 82)
     assert best(house, "recipie", memory_ranking="recency") == ""
 
 

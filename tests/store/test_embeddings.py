@@ -93,10 +93,8 @@ def test_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) ->
     assert [hit["id"] for hit in hits] == [rows[2]]
     assert report["hits"][0]["meaning"] is True
     assert report["hits"][0]["reasons"]["meaning"] > 0
-    # Nothing is invented: what is like nothing finds nothing, and the weight 0 is no embedder at all.
+    # Nothing is invented: what is like nothing finds nothing.
     assert found(db, asked, "xylophone?", grams) == []
-    off = Settings(semantic_weight=0, context_reach=0)
-    assert search_memories(query="hound?", embedder=grams, db=db, settings=off, scope=asked) == []
     assert (
         search_memories(query="hound?", ranking="recency", embedder=grams, db=db, settings=DEFAULTS, scope=asked) == []
     )
@@ -152,8 +150,11 @@ def near(db: Database, scope: Scope, grams: Grams, cache_mb: int = 64) -> tuple[
     """Return what its own meaning and the meaning around it are worth for the row about monday, vectors read anew."""
     db.caches.pop(held_vectors.HELD, None)
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    settings = Settings(semantic_cache_mb=cache_mb)
-    hits, report = explain_search(query="canine monday?", embedder=grams, db=db, settings=settings, scope=asking(scope))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searched_meaning, "MOST_HELD_BYTES", cache_mb * 2**20)
+        hits, report = explain_search(
+            query="canine monday?", embedder=grams, db=db, settings=Settings(), scope=asking(scope)
+        )
     ids = [hit["id"] for hit in hits if "monday" in hit["snippet"]]
     (reasons,) = [hit["reasons"] for hit in report["hits"] if [hit["id"]] == ids]
     own, around = (reasons.get(name, 0.0) / WEIGHTS[name].short for name in ("meaning", "meaning_near"))

@@ -107,7 +107,13 @@ def plain_worth(likes: dict[tuple[int, int], float]) -> dict[tuple[int, int], fl
 
 def compared(db: Database, scope: Scope, text: str, cache_mb: int) -> tuple[dict[Any, float], list[tuple[int, int]]]:
     """Return what every row is worth by a search, and the rows that become candidates by it."""
-    settings = SETTINGS.replace(semantic_cache_mb=cache_mb)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meaning, "MOST_HELD_BYTES", cache_mb * 2**20)
+        return _compared(db, scope, text)
+
+
+def _compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], list[tuple[int, int]]]:
+    settings = SETTINGS
     call = open_call(db, settings, scope)
     query = searching.prepare(query=text, include_chat=True, settings=settings)
     viewer = look_around(call, query.request).viewer
@@ -242,7 +248,6 @@ def test_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
 
 def test_no_more_is_held_than_the_flag_allows(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not held is read, and finds the same; who holds nothing finds the same too."""
-    monkeypatch.setattr(meaning, "MEGABYTE", 1000)
     scope = own_scope()
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(60):
@@ -251,9 +256,9 @@ def test_no_more_is_held_than_the_flag_allows(db: Database, monkeypatch: pytest.
     embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
     for most in (0, 1, 3, 100):
         db.caches.pop(held_vectors.HELD, None)
-        settings = SETTINGS.replace(semantic_cache_mb=most)
+        monkeypatch.setattr(meaning, "MOST_HELD_BYTES", most * 1000)
         for _ in range(2):
-            assert snippets(db, asking, "dogs anywhere", Directions(), settings=settings) == ["dogs here"]
+            assert snippets(db, asking, "dogs anywhere", Directions(), settings=SETTINGS) == ["dogs here"]
             assert held_vectors.held_bytes(db) <= most * 1000
     assert held_vectors.held_bytes(db) > 61 * DIMENSIONS
 

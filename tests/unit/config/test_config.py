@@ -204,7 +204,7 @@ def test_g18_every_other_bad_value_has_its_own_warning(warnings: list[str]) -> N
 
 
 def test_g18_check_lists_everything_at_once() -> None:
-    yaml_file("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\nnothing_like_it: 1\nTAGS_LIMIT: 3\nTAGS_LIMIT: 4\n")
+    yaml_file("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\nnothing_like_it: 1\nCHAT_HISTORY: 3\nCHAT_HISTORY: 4\n")
     problems = check(environ={"TIMEZONE": "Mars", "DATABASE_URL_FILE": "nowhere"})
     assert [(problem.flag, problem.line) for problem in problems] == [
         ("CONTEXT_VERBOSITY", 1), ("CONTEXT_VERBOSTY", 2), ("nothing_like_it", 3), ("", 5),

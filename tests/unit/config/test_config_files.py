@@ -27,7 +27,7 @@ def test_f72_an_empty_file_is_all_defaults(text: str) -> None:
     [
         ("A: 1\nCONTEXT_VERBOSITY: 1\nCONTEXT_VERBOSITY: 1\n", 3, "line 2 said already"),
         ("contextVerbosity: 1\ncontext_verbosity: 2\n", 2, "as 'contextVerbosity'"),
-        ("{TAGS_LIMIT: 1, TAGS_LIMIT: 2}", 1, "line 1 said already"),
+        ("{CHAT_HISTORY: 1, CHAT_HISTORY: 2}", 1, "line 1 said already"),
         ("REMEMBER_PHRASES:\n  facts: [a]\n  facts: [b]\n", 3, "'facts'"),
         ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"),
         ("CONTEXT_VERBOSITY: [1\n", 2, "not YAML"),
