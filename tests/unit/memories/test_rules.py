@@ -45,7 +45,7 @@ def test_l2_another_kind_is_refused_and_the_nearest_named(given: str, near: str)
 def test_l2_what_is_no_kind_is_refused_with_the_list(given: object) -> None:
     with pytest.raises(MessageError, match="must be one of FactsAboutUser, PastEvents"):
         kind_of(given)
-    assert kind_of("wish", also=("wish",)) == "wish"
+    assert kind_of("instruction", also=("instruction",)) == "instruction"
 
 
 def test_l1_a_text_alone_has_the_kind_of_the_call() -> None:
