@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel package lint servers unit bench bench-recall bench-scale isolation fuzz secrets sbom test-faults test-clusters soak docs docs-site clean
+.PHONY: help demo test test-wheel package lint servers unit bench bench-recall bench-scale isolation fuzz secrets sbom test-faults test-clusters docs docs-site clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
@@ -21,8 +21,6 @@ help:
 	@echo "make isolation     every way to read, as thousands of scopes (ISOLATION_SCOPES, default 5000)"
 	@echo "make test-faults   servers killed, networks cut, workers that die at every step (FAULT_ROUNDS, default 3)"
 	@echo "make test-clusters the primary of a Galera and a group replication cluster killed under load"
-	@echo "make soak          16 hosts on a million rows (SOAK_SECONDS, default 600; SOAK_DATA: a data folder to copy)"
-	@echo "make bench-peers   the same questions put to other programs, in environments of their own (.bench/peers)"
 	@echo "make docs          write what comes from the code: config.yaml, its JSON Schema, sql/schema"
 	@echo "make docs-site     write the pages of functions, settings and tables, and build the site into site/"
 	@echo "make fuzz          hostile input for every parser (FUZZ_EXAMPLES, default 500)"
@@ -113,16 +111,16 @@ unit: $(VENV)/.test
 	TEST_SERVERS=sqlite $(BIN)/python -m pytest
 
 bench: servers
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m bench
 
 fuzz: $(VENV)/.test
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-500} TEST_SERVERS=$${TEST_SERVERS:-sqlite} $(BIN)/python -m pytest -q tests/fuzz
 
 bench-recall: $(VENV)/.test
-	$(BIN)/python -m tests.bench.recall
+	$(BIN)/python -m bench.recall
 
 bench-scale: $(VENV)/.test
-	$(BIN)/python -m tests.bench.scale $(SCALE)
+	$(BIN)/python -m bench.scale $(SCALE)
 
 test-faults: servers
 	FAULT_ROUNDS=$(or $(FAULT_ROUNDS),3) $(BIN)/python -m pytest tests/faults
@@ -130,16 +128,10 @@ test-faults: servers
 test-clusters: servers
 	TEST_CLUSTERS=1 $(BIN)/python -m pytest -s tests/faults/test_clusters.py
 
-soak: servers
-	$(BIN)/python -m tests.bench.soak
-
 isolation: servers
 	ISOLATION_SCOPES=$${ISOLATION_SCOPES:-5000} ISOLATION_SHARE=$${ISOLATION_SHARE:-8} FACES_SCOPES=$${FACES_SCOPES:-1000} \
 	  $(BIN)/python -m pytest -s -k "no_reader or canary or every_field or every_face" tests/isolation \
 	  tests/spec/test_injection_doors.py tests/spec/test_faces_apart.py
-
-bench-peers: $(VENV)/.test
-	$(BIN)/python -m tests.bench.peers --install
 
 docs: $(VENV)/.test
 	$(BIN)/python -m core.config.docs .
@@ -153,5 +145,5 @@ docs-site: $(VENV)/.test $(VENV)/.docs
 
 clean:
 	rm -rf build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
-	find core tests sql -name __pycache__ -type d -prune -exec rm -rf {} +
+	find core tests bench sql -name __pycache__ -type d -prune -exec rm -rf {} +
 	$(if $(ALL),rm -rf $(VENV) $(VENV)-wheel $(VENV)-sbom .servers)

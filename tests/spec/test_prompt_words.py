@@ -130,7 +130,7 @@ def test_d35_a_prompt_sends_few_statements_cold_and_warm(stage: Stage, text: str
     fresh.close()
 
 
-@pytest.mark.engines("every")
+@pytest.mark.dialects
 def test_d35_tags_under_another_name_cost_no_statement_more(stage: Stage) -> None:
     world(stage)
     synth_tagging.add_alias("kitty", "tofu", db=stage.db, scope=stage.scope())

@@ -109,19 +109,6 @@ def test_config_check_knows_an_address_without_its_scheme(run: Command, tmp_path
     assert "It must begin with http:// or https://. Write http://localhost:8080/v1" in ran.json[0]["text"]
 
 
-def test_config_set_changes_the_line_of_the_file(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = run("config", "set", "contextVerbosity", "4").json
-    assert made == {
-        "flag": "CONTEXT_VERBOSITY", "file": "config.yaml", "changed": True, "value": "4", "source": "file",
-    }  # fmt: skip
-    (row,) = run("config", "list", "CONTEXT_VERBOSITY").json
-    assert (row["value"], row["source"]) == ("4", "file")
-    assert run("config", "set", "CONTEXT_VERBOSITY", "ten").code == 1
-    assert "nearest known one is CONTEXT_VERBOSITY" in run("config", "set", "CONTEXT_VERBOSITI", "4").err
-    monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
-    assert run("config", "set", "CONTEXT_VERBOSITY", "5").json["source"] == "environment"
-
-
 @pytest.mark.parametrize("name", ["bot", "role-play", "companion", "vtuber", "notes"])
 def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Path, name: str) -> None:
     made = run("config", "preset", name).json

@@ -10,8 +10,8 @@ import tempfile
 import time
 from typing import Any
 
-from tests.bench.figures import judged, load, table
-from tests.bench.loading import SQLITE, Bench, say
+from bench.figures import judged, load, table
+from bench.loading import SQLITE, Bench, say
 
 RUNS = 7
 

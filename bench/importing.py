@@ -1,4 +1,4 @@
-"""`python -m tests.bench.importing`: exports of other programs into the history: lines a second, memory, going on.
+"""`python -m bench.importing`: exports of other programs into the history: lines a second, memory, going on.
 
 Each import runs in a process of its own, whose most memory is told. The third figure is the same export again, the
 fourth one that was stopped half way and run again, until its end.
@@ -20,12 +20,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from bench.figures import load, table
+from bench.loading import say
 from core.database.engine import Database
 from core.scope import Scope
 from core.transfer.imports import import_file
 from core.upkeep import migration as migrating
-from tests.bench.figures import load, table
-from tests.bench.loading import say
 from tests.servers import SERVERS
 
 LINES = 100_000
@@ -144,7 +144,7 @@ def measure(engines: Sequence[str], lines: int = LINES, formats: Sequence[str] =
 
 
 def _run(url: str, persona: str, path: Path, stop_after: int = 0) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.bench.importing", "--child", url, persona, str(path), str(stop_after)]
+    command = [sys.executable, "-m", "bench.importing", "--child", url, persona, str(path), str(stop_after)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
@@ -173,7 +173,7 @@ def main() -> int:
     """Read the command line and measure."""
     if "--child" in sys.argv:
         return _child(*sys.argv[2:6])
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.importing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.importing", description=__doc__)
     parser.add_argument("--engines", default="sqlite", help=f"of sqlite, {', '.join(sorted(SERVERS))}")
     parser.add_argument("--lines", type=int, default=LINES)
     parser.add_argument("--formats", default=",".join(FORMATS), help="of %(default)s")

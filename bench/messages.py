@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
+from bench.generator import NOW, PERSONA, place
+from bench.words import tag_words, vocabulary
 from core.scope import Scope
-from tests.bench.generator import NOW, PERSONA, place
-from tests.bench.words import tag_words, vocabulary
 
 WORD_BANDS = ((20, 500), (500, 10_000), (10_000, 60_000))
 TAG_BANDS = ((1, 50), (50, 500), (500, 3_000))

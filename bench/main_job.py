@@ -1,6 +1,6 @@
 """The main job on the labelled conversations: import each whole, build a prompt for every question, look what is in it.
 
-`python -m tests.bench.main_job [--engines sqlite,mariadb,mysql] [--sets ...] [--limits 8000] [--hits 15]`. Each
+`python -m bench.main_job [--engines sqlite,mariadb,mysql] [--sets ...] [--limits 8000] [--hits 15]`. Each
 question is asked as a message of its conversation after the last turn; a question with `until` sees the turns before it
 alone.
 """
@@ -15,14 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench.conversations import SETS, Imported, Turn, before, data_folder, read_set
+from bench.figures import Times, load, table
+from bench.loading import ENGINES, SQLITE, say
 from core import prompt_engine
 from core.config import Settings
 from core.errors import PromptTooLargeError
 from core.text.folding import collapsed
-from tests.bench.conversations import SETS, Imported, Turn, before, data_folder, read_set
-from tests.bench.figures import Times, load, table
-from tests.bench.loading import ENGINES, SQLITE, say
-from tests.bench.minilm import embedding
 from tests.servers import SERVERS
 
 LIMITS = (2_000, 8_000, 50_000)
@@ -175,17 +174,15 @@ def database(engine: str) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print one line for each set, engine and limit."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.main_job", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.main_job", description=__doc__)
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--limit", type=int, help="the first questions of each set only")
     parser.add_argument("--limits", nargs="+", type=int, default=LIMITS, help="MAX_PROMPT_CHARS")
     parser.add_argument("--hits", type=int, default=Settings().context_verbosity, help="CONTEXT_VERBOSITY")
     parser.add_argument("--answered", action="store_true", help="without the questions about the wrong person")
-    parser.add_argument("--meaning", action="store_true", help="with MiniLM as the embedder, see tests.bench.minilm")
     given = parser.parse_args(arguments)
-    with embedding(given.meaning):
-        return _measure(given)
+    return _measure(given)
 
 
 def _measure(given: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Whether recall holds when a persona remembers much more than the conversation that is asked about.
 
-`python -m tests.bench.scale [--engine sqlite] [--rows 2000 12000 100000] [--million] [--short | --long]
-[--questions 300] [--target ...]`. The harness `scale.py` lies outside of the project (see `tests.bench.recall`): it
+`python -m bench.scale [--engine sqlite] [--rows 2000 12000 100000] [--million] [--short | --long]
+[--questions 300] [--target ...]`. The harness `scale.py` lies outside of the project (see `bench.recall`): it
 asks the same questions while the persona's memory grows with other people's talk, all of it public in one server; first
 with short turns, then with long ones. Each size is told with what the tables take for each row.
 """
@@ -23,15 +23,15 @@ from typing import Any
 
 from sqlalchemy import select
 
+from bench.conversations import CHECKOUT, INTERFACE, Clock, data_folder
+from bench.loading import say
+from bench.room import bytes_by_table, describe_room
 from core import db as core_db
 from core import synth_core_memory
 from core.database.schema import chat_history_cache
 from core.index import packing
 from core.scope import Scope
 from core.transfer.imports import import_file
-from tests.bench.conversations import CHECKOUT, INTERFACE, Clock, data_folder
-from tests.bench.loading import say
-from tests.bench.room import bytes_by_table, describe_room
 from tests.servers import SERVERS
 
 LIMIT = 20
@@ -101,7 +101,7 @@ def harness() -> ModuleType:
 
 def main() -> None:
     """Measure what the command line asks for."""
-    options = argparse.ArgumentParser(prog="python -m tests.bench.scale", description=__doc__)
+    options = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     options.add_argument("--engine", default="sqlite", choices=("sqlite", "mariadb", "mysql"))
     options.add_argument("--target", default="locomo.dev")
     options.add_argument("--filler", nargs="+", default=["beam500k.dev", "realmem.dev", "beam100k.dev"])

@@ -18,16 +18,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from bench import generator
+from bench.generator import COLUMNS, NOW, Generator
 from core import db as core_db
 from core.database.engine import Database
 from core.memories import table_recalls as recalls
 from core.upkeep import ddl
-from tests.bench import generator
-from tests.bench.generator import COLUMNS, NOW, Generator
-from tests.bench.spot_check import spot_check
 from tests.servers import SERVERS, Server
 
-HOME = Path(__file__).resolve().parents[2] / ".bench"
+HOME = Path(__file__).resolve().parents[1] / ".bench"
 SQLITE = "sqlite"
 ENGINES = (SQLITE, "mariadb", "mysql")
 BUFFER_POOL = "2500M"
@@ -41,13 +40,13 @@ def say(text: str) -> None:
 
 
 def key() -> str:
-    """Return the name of the folder for this generator and the tables it fills; other tables are added on opening."""
-    filled = [ddl.create_table(ddl.list_tables()[name], family) for name in COLUMNS for family in ("sqlite", "mysql")]
+    """Return the name of the folder for this generator and the tables of this version."""
+    filled = [ddl.create_table(table, family) for table in ddl.list_tables().values() for family in ("sqlite", "mysql")]
     return f"v{generator.VERSION}-{hashlib.sha256(''.join(filled).encode()).hexdigest()[:10]}"
 
 
 _MADE_HERE = re.compile(r"v[\w.]+-[0-9a-f]{10}")
-"""What `key` names; whatever else lies beside, such as the environments of `make bench-peers`, is not ours."""
+"""What `key` names; whatever else lies beside is not ours."""
 
 
 def remove_former(home: Path, current: Path) -> None:
@@ -131,8 +130,8 @@ class Bench:
                 self._mark(engine, size).unlink(missing_ok=True)
                 with _timed(f"{size:,}: loaded into {engine}"):
                     self._load(engine, size, files)
-                say(f"{size:,}: {spot_check(self.db(engine, size)):,} postings compared on {engine}")
-                with _timed(f"{size:,}: packed on {engine}"):
+                with _timed(f"{size:,}: indexed and packed on {engine}"):
+                    core_db.reindex(self.db(engine, size))
                     core_db.pack_index(self.db(engine, size))
                 self._mark(engine, size).touch()
         finally:
@@ -155,14 +154,6 @@ class Bench:
             load_sqlite(self.folder / f"{size}.db", files)
         else:
             load_server(self.server(engine), f"bench_{size}", files)
-
-
-FRESH = (
-    "INSERT INTO search_fresh (audience_id, source, row_id, at_us, words, local_only) "
-    "SELECT audience_id, source, row_id, MAX(at_us), MAX(words), MAX(local_only) FROM search_term "
-    "GROUP BY audience_id, source, row_id"
-)
-"""Every loaded row waits to be packed."""
 
 
 @contextlib.contextmanager
@@ -202,8 +193,6 @@ def load_sqlite(file: Path, files: Path) -> None:
         connection.execute("COMMIT")
         for _, statement in indexes:
             connection.execute(statement)
-    connection.execute(FRESH)
-    connection.execute("UPDATE search_progress SET ready = 1")
     connection.execute("PRAGMA locking_mode = NORMAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.close()
@@ -228,9 +217,7 @@ def load_server(server: Server, database: str, files: Path) -> None:
                 raise RuntimeError(f"{table}: {level}: {text}")
         if server.name == "mysql":
             cursor.execute("ALTER INSTANCE ENABLE INNODB REDO_LOG")
-        cursor.execute(FRESH)
         connection.commit()
-        cursor.execute("UPDATE search_progress SET ready = 1")
         cursor.execute(f"ANALYZE TABLE {', '.join(COLUMNS)}")
         cursor.fetchall()
 

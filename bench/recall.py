@@ -1,6 +1,6 @@
 """Recall of `search_memories` on the labelled conversations, measured by the harness that lies outside of the project.
 
-`python -m tests.bench.recall [--engines sqlite,mariadb] [--sets ...] [--categories] [--ladder] [--json FILE]`. The
+`python -m bench.recall [--engines sqlite,mariadb] [--sets ...] [--categories] [--ladder] [--json FILE]`. The
 harness `retrieval.py` is looked for in `BENCH_HARNESS`, else in `../shared/bench` beside the checkout. `Sqlite` and
 `MariaDB` are retrievers in its sense: a conversation becomes chat history, a question is searched in it with a limit
 of 20, and the hits come best first, by the rank that `explain_search` gives. `--ladder` searches the same database
@@ -20,11 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+from bench.conversations import CHECKOUT, SETS, Imported, Turn, data_folder
 from core import synth_core_memory
 from core.config import Settings
 from core.search.ranking.weights import WEIGHTS, Weight
-from tests.bench.conversations import CHECKOUT, SETS, Imported, Turn, data_folder
-from tests.bench.minilm import embedding
 from tests.servers import SERVERS, Server
 
 LIMIT = 20
@@ -154,17 +153,15 @@ def ladder(retrieval: ModuleType, folder: Path, sets: Sequence[str], engine: str
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table for each data set, one line an engine."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.recall", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.recall", description=__doc__)
     parser.add_argument("--engines", default=",".join(CACHE_ENGINES), help="of " + ", ".join(RETRIEVERS))
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--limit", type=int, help="the first questions of each set only")
     parser.add_argument("--categories", action="store_true", help="also a table by kind of question")
     parser.add_argument("--ladder", action="store_true", help="what each reason is worth, on the first engine")
-    parser.add_argument("--meaning", action="store_true", help="with MiniLM as the embedder, see tests.bench.minilm")
     parser.add_argument("--json", type=Path, help="write figures and the ids found here")
     given = parser.parse_args(arguments)
-    with embedding(given.meaning):
-        return _measure(given)
+    return _measure(given)
 
 
 def _measure(given: argparse.Namespace) -> int:

@@ -1,8 +1,6 @@
-"""The rows of a benchmark database and what the search tables hold of them, written as one file per table.
+"""The rows of a benchmark database, written as one file per table, in order of time.
 
-Memories, as many chat rows, a tenth of diary entries, 1,000 conversations, 2 years. Rows are made in order of time, so
-the postings of a word come out in the order of the search tables' keys and nothing is ever sorted. `test_generator.py`
-proves that the search tables are what `core.index.entries.entry` gives.
+Memories, as many chat rows, a tenth of diary entries, 1,000 conversations, 2 years.
 """
 
 from __future__ import annotations
@@ -15,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TextIO
 
+from bench.words import WORDS, tag_words, vocabulary, zipf_table
 from core.database.dialects import microseconds
 from core.index.entries import SEPARATOR
-from tests.bench.postings import Postings, counts, open_file, write_postings
-from tests.bench.words import WORDS, tag_words, vocabulary, zipf_table
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the generated rows change."""
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -64,11 +62,6 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "tags": ("persona_id", "tag", "uses"),
     "counters": ("persona_id", "name", "value"),
-    "search_tag": ("audience_id", "tag", "source", "at_us", "row_id", "local_only"),
-    "search_term": ("audience_id", "term", "source", "at_us", "row_id", "tf", "words", "local_only"),
-    "search_count": ("audience_id", "kind", "term", "source", "docs"),
-    "search_stats": ("audience_id", "source", "docs", "words"),
-    "search_vocab": ("head", "part", "term"),
 }  # fmt: skip
 """Table to the columns of its file, which stand between tabs; `content_hash` is written in hex."""
 
@@ -124,53 +117,43 @@ class Generator:
     def write(self, folder: Path) -> None:
         """Write all files; the same bytes every time."""
         folder.mkdir(parents=True, exist_ok=True)
-        postings = []
-        for source, table, count, row in (
+        for kind, table, count, row in (
             (MEMORIES, "memories", self.size, self._memory),
             (DIARY, "ai_diary", max(1, self.size // 10), self._entry),
             (CHAT, "chat_history_cache", self.size, self._message),
         ):
             self.progress(f"making {count:,} rows of {table}")
-            found = Postings(source)
             with open_file(folder, table) as file:
-                file.writelines(self._rows(found, count, row))
-            postings.append(found)
-        self.progress("making the search tables")
-        self._small(folder, postings)
-        write_postings(folder, "search_term", self.words, postings)
-        write_postings(folder, "search_tag", self.tags, postings)
+                file.writelines(self._rows(kind, count, row))
+        self._small(folder)
 
     # Rows
 
-    def _rows(
-        self, found: Postings, count: int, row: Callable[..., tuple[list[str], list[int], list[int]]]
-    ) -> Iterator[str]:
-        rng = random.Random(1000 * self.size + found.source)
-        for number, at in enumerate(_times(rng, count, DIARY_A_DAY if found.source == DIARY else 0)):
+    def _rows(self, kind: int, count: int, row: Callable[..., list[str]]) -> Iterator[str]:
+        rng = random.Random(1000 * self.size + kind)
+        for number, at in enumerate(_times(rng, count, DIARY_A_DAY if kind == DIARY else 0)):
             where = self._conversations[int(rng.random() * CONVERSATIONS)]
-            row_id = ((at - _ID_START_US) // 1000 << 22) + (found.source << 20) + (number & 0xFFFFF)
+            row_id = ((at - _ID_START_US) // 1000 << 22) + (kind << 20) + (number & 0xFFFFF)
             moment = datetime.fromtimestamp(at // 1_000_000, UTC)
             shown = f"{moment:%Y-%m-%d %H:%M:%S}.{at % 1_000_000:06d}"
-            fields, words, tags, audience = row(rng, number, row_id, where, shown)
-            found.add(audience, at, row_id, words, tags)
-            yield "\t".join(fields) + "\n"
+            yield "\t".join(row(rng, number, row_id, where, shown)) + "\n"
 
-    def _text(self, rng: random.Random, least: int, most: int) -> tuple[str, str, list[int]]:
-        """Return a text, the same folded, and the numbers of its words."""
+    def _text(self, rng: random.Random, least: int, most: int) -> tuple[str, str]:
+        """Return a text, and the same folded."""
         numbers = rng.choices(self._word_table, k=rng.randint(least, most))
         words = self.words
         folded = " ".join([words[n] for n in numbers])
-        return folded[0].upper() + folded[1:] + ".", folded + ".", numbers
+        return folded[0].upper() + folded[1:] + ".", folded + "."
 
-    def _tagged(self, rng: random.Random, persona: str) -> tuple[str, list[int]]:
+    def _tagged(self, rng: random.Random, persona: str) -> str:
         numbers = list(dict.fromkeys(rng.choices(self._tag_table, k=rng.randint(2, 3))))
         texts = [self.tags[n] for n in numbers]
         self._uses.setdefault(persona, Counter()).update(texts)
-        return json.dumps(texts), numbers
+        return json.dumps(texts)
 
-    def _memory(self, rng: random.Random, number: int, row_id: int, where: Place, at: str):
-        said, folded, words = self._text(rng, 10, 14)
-        tags, numbers = self._tagged(rng, where.persona)
+    def _memory(self, rng: random.Random, number: int, row_id: int, where: Place, at: str) -> list[str]:
+        said, folded = self._text(rng, 10, 14)
+        tags = self._tagged(rng, where.persona)
         audience, key = where.audience, where.key
         if where.audience == SERVER_AUDIENCE and rng.random() < WITHOUT_CONVERSATION:
             audience, key = PERSONA_AUDIENCE, NULL
@@ -189,19 +172,18 @@ class Generator:
             key,
             who,
         ]
-        return [*fields, _digest(folded), at, at], words, numbers, audience
+        return [*fields, _digest(folded), at, at]
 
-    def _entry(self, rng: random.Random, number: int, row_id: int, where: Place, at: str):
+    def _entry(self, rng: random.Random, number: int, row_id: int, where: Place, at: str) -> list[str]:
         texts = [self._text(rng, *size) for size in ((10, 14), (5, 8), (5, 8), (6, 10))]
-        tags, numbers = self._tagged(rng, where.persona)
+        tags = self._tagged(rng, where.persona)
         folded = SEPARATOR.join(t[1] for t in texts)
         who = json.dumps([_person(where, rng)])
         fields = [str(row_id), where.persona, str(where.audience), *(t[0] for t in texts), folded, "[]", tags, who, at]
-        words = [w for t in texts for w in t[2]]
-        return [*fields, where.interface, where.chat_id, _digest(texts[0][1])], words, numbers, where.audience
+        return [*fields, where.interface, where.chat_id, _digest(texts[0][1])]
 
-    def _message(self, rng: random.Random, number: int, row_id: int, where: Place, at: str):
-        said, folded, words = self._text(rng, 10, 14)
+    def _message(self, rng: random.Random, number: int, row_id: int, where: Place, at: str) -> list[str]:
+        said, folded = self._text(rng, 10, 14)
         who = _person(where, rng)
         sender = who.partition("/")[2]
         told = [sender, who, f"Person {sender}", "user"] if rng.random() < 0.6 else ["self", NULL, "Iris", "persona"]
@@ -219,11 +201,11 @@ class Generator:
             answers,
             at,
         ]
-        return [*fields, _digest(folded)], words, (), where.audience
+        return [*fields, _digest(folded)]
 
     # What does not grow with the size
 
-    def _small(self, folder: Path, postings: Sequence[Postings]) -> None:
+    def _small(self, folder: Path) -> None:
         with open_file(folder, "audiences") as file:
             file.writelines(_audiences(self._conversations))
         with open_file(folder, "conversations") as file:
@@ -236,16 +218,6 @@ class Generator:
                 file.writelines(f"{persona}\t{tag}\t{count}\n" for tag, count in sorted(uses.items()))
         with open_file(folder, "counters") as file:
             file.writelines(f"{persona}\ttag_vocabulary\t1\n" for persona in sorted(self._uses))
-        with open_file(folder, "search_count") as file:
-            file.writelines(counts(self.words, self.tags, postings))
-        with open_file(folder, "search_stats") as file:
-            totals = {(a, p.source): t for p in postings for a, t in p.totals.items()}
-            file.writelines(f"{a}\t{s}\t{t[0]}\t{t[1]}\n" for (a, s), t in sorted(totals.items()))
-        with open_file(folder, "search_vocab") as file:
-            known = sorted({self.words[n] for p in postings for _, n in p.terms})
-            endings = sorted((w[i:], w) for w in known for i in range(1, len(w)))
-            file.writelines(f"0\t{part}\t{word}\n" for part, word in endings)
-            file.writelines(f"1\t{word}\t{word}\n" for word in known)
 
     def _conversation_rows(self) -> Iterator[str]:
         made = f"{NOW - timedelta(days=DAYS):%Y-%m-%d %H:%M:%S}.000000"
@@ -284,6 +256,11 @@ def _times(rng: random.Random, count: int, a_day: int) -> Iterator[int]:
         slot = span // max(rows, 1)
         for number in range(rows):
             yield start + number * slot + int(rng.random() * 0.9 * slot)
+
+
+def open_file(folder: Path, table: str) -> TextIO:
+    """Return the file of a table, open for writing."""
+    return (folder / f"{table}.tsv").open("w", encoding="utf-8", newline="\n", buffering=1 << 20)
 
 
 def _digest(folded: str) -> str:

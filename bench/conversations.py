@@ -28,7 +28,7 @@ from core.scope import Scope
 from core.semantic import embed_rows
 from core.transfer.imports import import_file
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[1]
 SETS = ("locomo.dev", "beam100k.dev", "realmem.dev", "beam500k.dev")
 INTERFACE = "bench"
 ASSISTANT = "assistant"

@@ -13,6 +13,10 @@ from datetime import timedelta
 
 from sqlalchemy import func, select
 
+from bench.figures import Times, judged, load, percentile, table
+from bench.generator import NOW
+from bench.loading import SQLITE, say
+from bench.words import vocabulary, zipf_table
 from core import chat_history_cache
 from core import db as core_db
 from core.database.engine import Database
@@ -22,10 +26,6 @@ from core.errors import CoreError
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from tests.bench.figures import Times, judged, load, percentile, table
-from tests.bench.generator import NOW
-from tests.bench.loading import SQLITE, say
-from tests.bench.words import vocabulary, zipf_table
 from tests.servers import SERVERS
 
 BATCH = 500

@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: speed on large tables. Databases are made once and kept in `.bench/`.
+"""`python -m bench`: speed on large tables. Databases are made once and kept in `.bench/`.
 
 For developers: `--quick` (10,000 memories, SQLite), `--sizes 10k,100k`, `--engines sqlite,mariadb`, `--only search`.
 The proxy and MCP: `--only faces --engines sqlite --sizes 10k,1m`.
@@ -9,16 +9,16 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.bench import faces, importing, reducing, speed, starting, writing
-from tests.bench.figures import load
-from tests.bench.loading import ENGINES, SQLITE, Bench, parsed_sizes, say
+from bench import faces, importing, reducing, speed, starting, writing
+from bench.figures import load
+from bench.loading import ENGINES, SQLITE, Bench, parsed_sizes, say
 
 PARTS = ("search", "reduce", "write", "start", "import", "faces")
 
 
 def main() -> int:
     """Read the command line, make what is missing, measure."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--sizes", type=parsed_sizes, help="memories, such as 10k,100k,1m")
     parser.add_argument("--engines", help="of " + ", ".join(ENGINES))
     parser.add_argument("--only", help="of " + ", ".join(PARTS))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.figures import Times, judged, load, percentile, table
+from bench.loading import say
+from bench.writing import texts
 from core import prompt_engine
-from tests.bench.figures import Times, judged, load, percentile, table
-from tests.bench.loading import say
-from tests.bench.writing import texts
 
 LIMIT = 50_000
 SIZES = (125_000, 250_000, 500_000, 1_000_000, 2_000_000)

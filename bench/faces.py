@@ -24,16 +24,16 @@ from pathlib import Path
 
 import httpx2
 
+from bench.faces_rate import CHATS, SECONDS, SHARE, Target, find_rate, hold_rate
+from bench.figures import Times, judged, load, table
+from bench.generator import PERSONA
+from bench.loading import Bench, say
+from bench.messages import messages
 from core import tokens
 from core.forgetting import forget
 from core.scope import Scope
-from tests.bench.faces_rate import CHATS, SECONDS, SHARE, Target, find_rate, hold_rate
-from tests.bench.figures import Times, judged, load, table
-from tests.bench.generator import PERSONA
-from tests.bench.loading import Bench, say
-from tests.bench.messages import messages
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 MEASURED, WARMING, STARTS = 200, 30, 7
 MOST_SECONDS = 120.0
 """The requests one after the other end after this time, however few were measured."""
@@ -107,7 +107,7 @@ def measure(bench: Bench) -> None:
     """Print the tables of this module."""
     _measure_start()
     model_port = _free_port()
-    start = f"from tests.bench.faces import serve_model; serve_model({model_port})"
+    start = f"from bench.faces import serve_model; serve_model({model_port})"
     with _running(["-c", start], model_port, "/"):
         for engine in bench.engines:
             for size in bench.sizes:

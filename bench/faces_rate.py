@@ -18,9 +18,9 @@ from typing import Self
 
 import httpx2
 
-from tests.bench.figures import judged, percentile
-from tests.bench.loading import say
-from tests.bench.messages import messages
+from bench.figures import judged, percentile
+from bench.loading import say
+from bench.messages import messages
 
 SECONDS = float(os.environ.get("FACES_SECONDS", "30"))
 RATES = (5, *range(10, 201, 10))

@@ -1,0 +1,9 @@
+"""Measurements: how quick the package is on large tables, and how much a search finds.
+
+| command | prints |
+|---|---|
+| `python -m bench` | speed: searching, whole prompts, reducing, writing, starting |
+| `python -m bench.recall` | recall of `search_memories` on labelled conversations |
+| `python -m bench.scale` | the same among ever more talk of others |
+| `python -m bench.main_job` | prompts for every question of the labelled conversations, and what is in them |
+"""
