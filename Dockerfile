@@ -6,7 +6,7 @@ COPY core ./core
 COPY sql ./sql
 COPY prompts ./prompts
 RUN python -m venv /opt/prompt-engine \
-    && /opt/prompt-engine/bin/python -m pip install --no-cache-dir --disable-pip-version-check '.[cli,mysql,admin,mcp,llm,metrics]'
+    && /opt/prompt-engine/bin/python -m pip install --no-cache-dir --disable-pip-version-check '.[cli,mysql,admin,mcp,llm,tokens,metrics]'
 
 FROM python:3.13.14-slim-trixie
 RUN groupadd --gid 10001 prompt-engine \

@@ -94,7 +94,7 @@ package: $(VENV)/.test
 	$(BIN)/python -m tests.wheel --types
 
 # What the image has, in an environment of its own, and the tool that lists it in another.
-SBOM_EXTRAS ?= cli,admin,mcp,llm,metrics
+SBOM_EXTRAS ?= cli,mysql,admin,mcp,llm,tokens,metrics
 SBOM := $(VENV)-sbom
 sbom: | $(BIN)/python
 	rm -rf $(SBOM)

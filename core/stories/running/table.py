@@ -47,7 +47,6 @@ class State:
 
     current: int | None = None
     """Number of the current version, None without one."""
-    next_number: int = 0
     stories_off: bool = False
 
 
@@ -102,7 +101,7 @@ _CURRENT = (
 def read_state(read: Reader, persona: str, conversation: str) -> State:
     """Return what is known of a conversation's running recap; that of an unused one for a conversation unknown."""
     for r in read(_STATE, {"persona": persona, "conversation": conversation}):
-        return State(r.current_recap_version, int(r.next_recap_version or 0), bool(r.stories_off))
+        return State(r.current_recap_version, bool(r.stories_off))
     return State()
 
 
@@ -229,7 +228,7 @@ def hold_conversation(connection: Connection, persona: str, conversation: str) -
     """Hold a conversation until the transaction ends, and return what is known of its running recap; None for one
     that is not known."""
     row = connection.execute(_STATE.with_for_update(), {"persona": persona, "conversation": conversation}).first()
-    return None if row is None else State(row.current_recap_version, int(row.next_recap_version or 0))
+    return None if row is None else State(row.current_recap_version)
 
 
 def set_current(connection: Connection, persona: str, conversation: str, number: int) -> bool:
