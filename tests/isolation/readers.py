@@ -34,7 +34,7 @@ from core.errors import CoreError
 from core.history_engine import HistoryEngine
 from core.transfer.exports import export_chat
 from tests.api_page import DOORS
-from tests.isolation.world import COMMON, MINUTE, NEW, TAG, Asking, Place, World
+from tests.isolation.world import COMMON, MINUTE, TAG, Asking, Place, World
 from tests.store.world import NOW
 
 Level = Literal["scope", "own right", "persona"]
@@ -186,10 +186,9 @@ _reads("core.short_term.get_for_server", lambda p, **by: short_term.get_for_serv
 
 
 def _context(place: Place, **by: Any) -> Any:
-    """The server a host names counts where the conversation is not stored; one that is stored knows its own."""
+    """A server that a host names says which room of that name is meant; where it names none, the one that is stored."""
     here = by["scope"].conversation
-    named = by["scope"].server
-    server = named if here is not None and (named or here.startswith(NEW)) else place.server
+    server = place.server if here is None else by["scope"].server
     return short_term.build_short_term_context(
         place.participant, here or place.conversation or "tg/none", server or None, **by
     )

@@ -110,7 +110,9 @@ def foreign(world: World, asking: Asking, name: str, place: Place, seen: Counter
     """Return what a reader shows that it may not, as sentences."""
     found = []
     # A key of another persona's or server's place may be one of the own persona and server, too.
-    meant = world.find_room(asking.asker, place.conversation) or place
+    names_server = name.endswith("build_short_term_context") and asking.scope.conversation is None
+    there = replace(asking.asker, server=place.server) if names_server else asking.asker
+    meant = world.find_room(there, place.conversation) or place
     for token in set(CANARY.findall(walked(world, asking, name, place))):
         origin = world.origins[token]
         seen[name] += 1
