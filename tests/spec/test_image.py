@@ -78,7 +78,9 @@ def test_r34_the_image_is_small_and_its_user_is_not_root() -> None:
     assert image_command("CMD") == ["prompt-engine", "serve"]
     extras = re.search(r"'\.\[(.*)\]'", built["RUN"][0])
     known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert extras is not None and set(extras[1].split(",")) == {"cli", "admin", "mcp", "llm", "metrics"} <= set(known)
+    brought = {"cli", "mysql", "admin", "mcp", "llm", "tokens", "metrics"}
+    assert extras is not None and set(extras[1].split(",")) == brought <= set(known)
+    assert f"SBOM_EXTRAS ?= {extras[1]}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_r34_nothing_but_the_package_gets_into_the_image() -> None:
