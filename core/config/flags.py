@@ -149,15 +149,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         choices=get_args(Ranking),
         group="Memories",
     )
-    context_reach: int = flag(
-        4,
-        "Messages after one that fits, and before it (half as many among short turns), that may hold an answer; "
-        "0 is off.",
-        unit="messages",
-        low=0,
-        high=20,
-        group="Memories",
-    )
     snippet_chars: int = flag(
         400,
         "Characters shown of a memory.",

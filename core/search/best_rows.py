@@ -14,6 +14,8 @@ from .ranking import all_rows, matching_rows
 from .ranking.ranking import Candidate
 from .terms import Search
 
+CONTEXT_REACH = 4
+"""Messages after one that fits, and half as many before it, that may hold an answer: a reply comes soon."""
 NEAR_BEST = 16
 """Best rows beside which others are brought, and most rows that match nothing and stand beside one that does."""
 _CHAT = sources.CHAT.number
@@ -49,7 +51,7 @@ def gather_best(
         meanings,
         asked,
         here=here,
-        reach=search.settings.context_reach if asked.has_answers and not by_words else 0,
+        reach=CONTEXT_REACH if asked.has_answers and not by_words else 0,
         near_rows=NEAR_BEST,
         best=all_rows.BEST * 8**depth,
         by_words=by_words,

@@ -15,6 +15,7 @@ from ..index.held_vectors import Part, find_rows
 from ..index.limits import AT_LEAST, AT_MOST
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
+from . import best_rows
 from .gathered import Gathered
 from .ranking.meaning import BEFORE
 from .ranking.ranking import Candidate
@@ -146,7 +147,7 @@ def compare_rows(
     return meanings, [*candidates, *added]
 
 
-def bring_neighbours(search: Search, gathered: Gathered, meanings: Meanings) -> Gathered:
+def bring_neighbours(gathered: Gathered, meanings: Meanings) -> Gathered:
     """Return what was gathered with what stands around the candidates that are best by words and meaning together."""
     if gathered.stand_around is None:
         return gathered
@@ -154,7 +155,7 @@ def bring_neighbours(search: Search, gathered: Gathered, meanings: Meanings) -> 
     most = max((c.score for c in candidates), default=0.0) or 1.0
     best = sorted(candidates, key=lambda c: -c.score - most * meanings.of(c.source, c.id))[:NEAR_BEST]
     wanted = [(c.source, c.id) for c in (*best, *(c for c in candidates if c.by_meaning))]
-    reach = min(BEFORE, search.settings.context_reach)
+    reach = min(BEFORE, best_rows.CONTEXT_REACH)
     rows = {(row.source, row.row_id): row for row in gathered.stand_around(list(dict.fromkeys(wanted)), reach)}
     sessions = {row.session_number: row.session for row in gathered.places.values()}
     for row in rows.values():

@@ -119,7 +119,7 @@ def gather(search: Search, db: Database, before: Result | None = None) -> Round:
         return _without_meaning(current, error)
     gathered = replace(gathered, candidates=candidates)
     if meanings is not None:
-        gathered = meaning.bring_neighbours(search, gathered, meanings)
+        gathered = meaning.bring_neighbours(gathered, meanings)
     return replace(current, meaning=meanings, gathered=gathered)
 
 

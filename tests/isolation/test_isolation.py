@@ -24,7 +24,7 @@ from core.errors import MessageError, ScopeError
 from core.index import state
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.search import meaning
+from core.search import best_rows, meaning
 from core.search.reading import plain as search_plain
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
@@ -466,7 +466,8 @@ def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World, monk
         embed_rows(embedder=Alike(), db=world.db, settings=SETTINGS, scope=Scope(persona))
     seen: Counter[str] = Counter()
     told = []
-    settings = SETTINGS.replace(context_reach=0)
+    monkeypatch.setattr(best_rows, "CONTEXT_REACH", 0)
+    settings = SETTINGS
     for cache_mb in (64, 0):
         monkeypatch.setattr(meaning, "MOST_HELD_BYTES", cache_mb * 2**20)
         for asking in some(world, world.askings, 60):

@@ -24,15 +24,6 @@ def _record_wishes(stage: Stage, value: Any) -> object:
     return f"Call me {name}" in stage.context("hello").get("standing_wishes", [])
 
 
-@probe(4, 0)
-def _context_reach(stage: Stage, value: Any) -> object:
-    if not any("lighthouse" in line for line in stage.context("hello")["history_recent"]):
-        stage.say("Which lighthouse shall we see?", "tg/41")
-        stage.say("The one in the north of course", "tg/41")
-    found = stage.context("Which lighthouse was it?", CONTEXT_REACH=value, ENABLE_HISTORY_RECENT=0)["memories"]
-    return [hit["snippet"] for hit in found]
-
-
 def _by_meaning(stage: Stage, **flags: Any) -> object:
     """Return what a message finds that shares no word with what is stored."""
     assert stage.db is not None
@@ -44,7 +35,7 @@ def _by_meaning(stage: Stage, **flags: Any) -> object:
     embed_rows(embedder=grams, db=stage.db, settings=Settings(), scope=stage.scope(HERE))
     defaults._process.embedder = grams
     try:
-        found = stage.context("hound?", CONTEXT_REACH=0, ENABLE_HISTORY_RECENT=0, **flags)["memories"]
+        found = stage.context("hound?", ENABLE_HISTORY_RECENT=0, **flags)["memories"]
     finally:
         defaults._process.embedder = None
     return [hit["snippet"] for hit in found]

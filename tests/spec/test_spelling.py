@@ -35,7 +35,7 @@ def house(db: Database) -> Stage:
 
 def best(stage: Stage, question: str, **flags: Any) -> str:
     """Return what matches best by a word, "" where nothing does."""
-    settings = Settings(context_reach=0, **flags)
+    settings = Settings(**flags)
     hits, report = explain_search(query=question, limit=5, db=stage.db, settings=settings, scope=stage.scope(HERE))
     shown = {hit["id"]: hit["snippet"] for hit in hits}
     ranked = sorted(report["hits"], key=lambda hit: hit["rank"])

@@ -8,6 +8,7 @@ import pytest
 
 from core.database.engine import Database
 from core.scope import Scope
+from core.search import best_rows
 from tests.store.search_world import open_quick
 from tests.store.world import own_scope
 
@@ -24,3 +25,18 @@ def db(migrated_url: str) -> Iterator[Database]:
 def scope() -> Scope:
     """A persona of the test's own."""
     return own_scope()
+
+
+MATCHING_ONLY = {
+    "test_embedder_flags", "test_embeddings", "test_inserted_rows", "test_item_pages", "test_meaning_at_size",
+    "test_search", "test_search_fuzz", "test_search_index", "test_search_matching", "test_search_packed",
+    "test_search_rebuild", "test_search_recency", "test_search_relevance", "test_search_round_trips",
+}  # fmt: skip
+"""Modules that look at which rows match; rows beside them are in test_search_context."""
+
+
+@pytest.fixture(autouse=True)
+def matching_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show no rows beside those that match."""
+    if request.module.__name__.rpartition(".")[2] in MATCHING_ONLY:
+        monkeypatch.setattr(best_rows, "CONTEXT_REACH", 0)

@@ -39,8 +39,7 @@ from core.text.hits import content_digest, diary_snippet_text, matches_keyword, 
 from core.text.words import index_terms, is_short_word
 from tests.store.world import NOW, open_db
 
-DEFAULTS = Settings(context_reach=0)
-"""Which rows match is looked at here; rows beside them are in test_search_context."""
+DEFAULTS = Settings()
 RECENCY = "recency"
 Place = tuple[str, int]
 

@@ -45,7 +45,7 @@ def flags(kind: str, server: EmbeddingServer, folder: Path, **more: Any) -> Sett
     named: dict[str, Any] = {"embedder": server.base(), "embedder_model": "small"}
     if kind == "model2vec":
         named = {"embedder": f"model2vec:{write_model(folder / 'tiny')}"}
-    usual = {"context_reach": 0, "enable_history_recent": False}
+    usual = {"enable_history_recent": False}
     return Settings(**{**usual, **named, **more})
 
 
@@ -86,7 +86,7 @@ def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(
         "nowhere": Settings(embedder="http://127.0.0.1:9/v1"),
         "no address": Settings(embedder="http://"),
         "no folder": Settings(embedder=f"model2vec:{tmp_path / 'none'}"),
-    }[wrong].replace(context_reach=0)
+    }[wrong]
     hits, report = explain_search(query="dog?", db=db, settings=settings, scope=asking(scope))
     assert [hit["snippet"] for hit in hits] == [TALK[2]]
     said = {"no address": "EMBEDDER is 'http://'", "no folder": "no such folder"}.get(wrong, "The embedder")

@@ -21,6 +21,7 @@ from core.db import insert_memory
 from core.errors import ConfigError
 from core.index import held_vectors
 from core.scope import Scope
+from core.search import best_rows
 from core.search import meaning as searched_meaning
 from core.search.ranking.weights import WEIGHTS
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
@@ -28,7 +29,7 @@ from core.synth_core_memory import explain_search, search_memories
 from tests.store.embedder import Grams
 from tests.store.world import NOW, own_scope
 
-DEFAULTS = Settings(context_reach=0)
+DEFAULTS = Settings()
 HERE = "tg/1"
 TALK = (
     "We had soup for lunch today",
@@ -182,14 +183,17 @@ def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Da
     assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"grams": 8}
 
 
-def test_the_turns_around_a_row_that_its_meaning_alone_finds_tell_about_it_too(db: Database) -> None:
+def test_the_turns_around_a_row_that_its_meaning_alone_finds_tell_about_it_too(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No word leads to it, so that nothing around it was read for the words."""
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, "We had soup", "Rain all over", "dog dog dog", "They left", *TALK[3:], "Fine", *TALK[:2])
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
     values = {}
     for reach in (0, 4):
-        settings = Settings(context_reach=reach)
+        monkeypatch.setattr(best_rows, "CONTEXT_REACH", reach)
+        settings = Settings()
         found = explain_search(
             query="hound, hound, hound old?", embedder=grams, db=db, settings=settings, scope=asking(scope)
         )
@@ -282,7 +286,7 @@ def test_f57_a_failing_embedder_changes_nothing_but_a_note(
                 hang.wait(20)
             return [] if failure == "count" else [[float("nan")] * 256 for _ in texts]
 
-    settings = Settings(context_reach=0)
+    settings = Settings()
     monkeypatch.setattr(searched_meaning, "SEARCH_SECONDS", 0.2)
     asked = asking(scope)
     hits, report = explain_search(query="dog?", embedder=Bad(), db=db, settings=settings, scope=asked)

@@ -30,7 +30,7 @@ from core.synth_core_memory import explain_search
 from tests.store.embedder import Grams
 from tests.store.world import open_db, own_scope
 
-SETTINGS = Settings(context_reach=0)
+SETTINGS = Settings()
 DIMENSIONS = 48
 
 

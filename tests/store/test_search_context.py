@@ -13,6 +13,7 @@ from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
+from core.search import best_rows
 from core.search.ranking.weights import WEIGHTS
 from tests.store import search_world
 from tests.store.search_world import ago, ids, memory, said
@@ -56,7 +57,9 @@ def filler(count: int) -> list[tuple[str, str]]:
     return [(("Ann", "Tom")[n % 2], f"we had noodles on evening {n} and watched the rain") for n in range(count)]
 
 
-def test_t24_the_answer_beside_a_matching_row_is_found(db: Database, scope: Scope) -> None:
+def test_t24_the_answer_beside_a_matching_row_is_found(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It shares no word with the question; explain_search calls it context and says why it is there."""
     talked(db, scope, filler(30), ago(days=90))
     asked, answer, *_ = talked(
@@ -73,7 +76,8 @@ def test_t24_the_answer_beside_a_matching_row_is_found(db: Database, scope: Scop
     for one in report["hits"]:
         assert set(one["reasons"]) <= set(WEIGHTS)
         assert sum(one["reasons"].values()) == pytest.approx(one["score"], abs=1e-3)
-    off = explain(db, scope, query=ASKED, limit=5, settings=Settings(context_reach=0))
+    monkeypatch.setattr(best_rows, "CONTEXT_REACH", 0)
+    off = explain(db, scope, query=ASKED, limit=5)
     assert answer not in ids(off[0]) and asked in ids(off[0])
 
 
@@ -86,25 +90,18 @@ def test_t24_context_needs_a_question_and_takes_few_places(db: Database, scope: 
     assert ids(find(db, scope, query="Where is the zeppelin?", limit=10)) == []
 
 
-def test_t24_context_is_of_the_same_conversation_and_within_reach(db: Database, scope: Scope) -> None:
+def test_t24_context_is_of_the_same_conversation_and_within_reach(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another channel of the same server, said at the same time, is no answer."""
     start = ago(days=60)
     lines = [("Ann", "which agency is it"), *[("Tom", f"reply number {n}") for n in range(8)]]
     rows = talked(db, scope, lines, start)
     talked(db, scope, [("Cid", f"elsewhere {n}") for n in range(8)], start, "tg/2")
     for reach in (1, 2):
-        hits = find(db, scope, query=ASKED, limit=30, settings=Settings(context_reach=reach))
+        monkeypatch.setattr(best_rows, "CONTEXT_REACH", reach)
+        hits = find(db, scope, query=ASKED, limit=30)
         assert set(ids(hits)) <= set(rows[: 1 + reach]) and rows[0] in ids(hits)
-
-
-def test_t24_context_reaches_as_far_as_is_asked_for(db: Database, scope: Scope) -> None:
-    """Further than rows are looked at for what stands around them anyway."""
-    lines = [("Ann", "which agency is it"), *[("Tom", f"no {n}") for n in range(8)]]
-    rows = talked(db, scope, lines, ago(days=60))
-    near, far = (
-        ids(find(db, scope, query=ASKED, limit=50, settings=Settings(context_reach=reach))) for reach in (6, 20)
-    )
-    assert rows[7] not in near and rows[7] in far
 
 
 def test_t24_context_keeps_to_what_may_be_seen(db: Database, scope: Scope) -> None:
@@ -182,4 +179,4 @@ def test_d35_what_is_read_around_candidates_is_bounded(db: Database, scope: Scop
         hits = find(db, scope, query="What about the harbour?", limit=10)
     assert len(hits) == 10 and len(statements) <= 6
     assert all(statement.count("UNION ALL") < 48 for statement in statements)
-    assert SETTINGS.context_reach == 4
+    assert best_rows.CONTEXT_REACH == 4

@@ -15,6 +15,7 @@ from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
+from core.search import best_rows
 from core.search.ranking import all_rows
 from tests.store import search_reference as reference
 from tests.store.search_world import ago, viewer_of
@@ -65,7 +66,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         search = searching.resolve(query, viewer_of(db, asker, query, SETTINGS), SETTINGS, db)
         gathered = searching.gather(search, db).gathered
         assert gathered.asked is not None and gathered.index_error is None
-        reach = SETTINGS.context_reach if gathered.asked.has_answers else 0
+        reach = best_rows.CONTEXT_REACH if gathered.asked.has_answers else 0
         wanted = reference.rank(lines, search, gathered.asked, reach)
         given = list(gathered.places.values())[: len(wanted)]
         assert len(given) == len(wanted) > 0, query.text
