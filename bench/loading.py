@@ -31,7 +31,6 @@ SQLITE = "sqlite"
 ENGINES = (SQLITE, "mariadb", "mysql")
 BUFFER_POOL = "2500M"
 _HEX = "content_hash"
-_ROWS = 20_000
 
 
 def say(text: str) -> None:

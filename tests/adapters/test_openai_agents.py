@@ -205,13 +205,6 @@ def test_r29_who_wants_nothing_kept_has_no_lines(
     assert "session_items_refused" in caplog.text and "oolong" not in caplog.text
 
 
-def _agent(*outputs: Any, tools: Any = ()) -> tuple[Any, Any]:
-    model = ScriptedModel()
-    for output in outputs:
-        model.add_turn(output) if hasattr(model, "add_turn") else model.set_next_output(output)
-    return Agent(name="iris", model=model, tools=list(tools)), model
-
-
 def test_r29_a_run_keeps_its_turns_and_a_scope_as_context_counts(db: Database, persona: str) -> None:
     """With the SDK's own runner; two people of one session name are two sessions, by the context of the run."""
     session = Session("chat", db=db)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from datetime import timedelta
 from typing import Any
@@ -174,9 +173,3 @@ def _work(db: Database, asking: dict[str, Any]) -> None:
     jobs.cancel(first["id"], **asking)
     fail(db, PERSONA, second["id"], "ModelError: timeout")
     lifelong.trigger_memory_consolidation("interval", **asking)
-
-
-def export_file() -> bytes:
-    """Return a file of items with one blank and two broken rows."""
-    good = [{"text": f"Imported fact {number} about the garden.", "kind": "KeyFacts"} for number in range(5)]
-    return json.dumps({"items": [*good, "", {"text": "b", "kind": "Nope"}, 7]}).encode()

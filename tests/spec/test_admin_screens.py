@@ -165,20 +165,6 @@ def test_l35_new_screens_show_nothing_of_another_persona(operator: Operator, sta
     assert "a secret" in operator.ask("GET", "/page/conversations/one", params={"key": "tg/42"}).text
 
 
-def _list_wishes(stage: Stage) -> dict[int, str | None]:
-    found = Life(stage).search_items(kinds=["instruction"], operator=True)["items"]
-    return {item["id"]: item["participant"] for item in found}
-
-
-def _find_persona(operator: Operator, persona: str) -> str:
-    offset = 0
-    while True:
-        shown: str = operator.ask("GET", "/page/personas", params={"offset": str(offset)}).text
-        if f'data-id="{persona}"' in shown or ">Next</a>" not in shown:
-            return shown
-        offset += 50
-
-
 def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(operator: Operator, stage: Stage) -> None:
     """It is where the operator says, and of whom; what cannot be is told in words."""
     life = Life(stage)

@@ -35,7 +35,7 @@ from core.scope import Scope
 from core.search.terms import is_form
 from core.synth_core_memory import explain_search, search_memories
 from core.text.folding import fold
-from core.text.hits import content_digest, diary_snippet_text, matches_keyword, matches_tag, stored_tags
+from core.text.hits import content_digest, diary_snippet_text, matches_keyword, matches_tag
 from core.text.words import index_terms, is_short_word
 from tests.store.world import NOW, open_db
 
@@ -260,11 +260,6 @@ def by_recency(rows: Sequence[Row], query: searching.Query) -> list[Place]:
     kept = distinct(sorted(pools, key=lambda r: r.order))
     chosen = sorted(kept, key=ranked)[: query.limit]
     return [(r.source, r.id) for r in sorted(chosen, key=lambda r: r.order)]
-
-
-def stored_tags_of(row: Row) -> list[str]:
-    """Return the tags a hit of the row shows."""
-    return [] if row.source == "chat_history" else stored_tags(row.tags)
 
 
 def edited(db: Database, scope: Scope, row_id: int, text: str, audiences: Sequence[int]) -> None:
