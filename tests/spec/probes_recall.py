@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from core import llm
-from core.calls import defaults
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.llm import embedder as embedders
-from core.semantic import embed_rows
 from tests.spec.probes import probe
 from tests.spec.stage import HERE, Stage
-from tests.store.embedder import Grams
 from tests.unit.llm.embedding_server import running
 
 
@@ -22,23 +19,6 @@ def _record_wishes(stage: Stage, value: Any) -> object:
     name = f"Jo{value}"
     save_chat_message(HERE, f"Call me {name}", "Ann", "ann", db=stage.db, settings=settings, scope=scope)
     return f"Call me {name}" in stage.context("hello").get("standing_wishes", [])
-
-
-def _by_meaning(stage: Stage, **flags: Any) -> object:
-    """Return what a message finds that shares no word with what is stored."""
-    assert stage.db is not None
-    stage = Stage(stage.db)
-    stage.say("The soup is warm", "tg/43")
-    stage.say("A dog sleeps there", "tg/43")
-    stage.say("They sold a piano", "tg/43")
-    grams = Grams()
-    embed_rows(embedder=grams, db=stage.db, settings=Settings(), scope=stage.scope(HERE))
-    defaults._process.embedder = grams
-    try:
-        found = stage.context("hound?", ENABLE_HISTORY_RECENT=0, **flags)["memories"]
-    finally:
-        defaults._process.embedder = None
-    return [hit["snippet"] for hit in found]
 
 
 def _asked(texts: int = 2, **flags: Any) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
