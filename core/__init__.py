@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .chat_history_cache import save_message
     from .db import configure, insert_memory, open_database
     from .forgetting import forget
-    from .prompt_engine import build_json_prompt, explain_json_prompt, parse_answer, to_messages
+    from .prompt_engine import build_json_prompt, build_messages, explain_json_prompt, parse_answer, to_messages
     from .scope import Scope, use_scope
     from .synth_core_memory import search_memories
 
@@ -24,6 +24,7 @@ __all__ = [
     "Scope",
     "aio",
     "build_json_prompt",
+    "build_messages",
     "configure",
     "explain_json_prompt",
     "forget",
@@ -39,6 +40,7 @@ __all__ = [
 _MODULES = {
     "Scope": "scope",
     "build_json_prompt": "prompt_engine",
+    "build_messages": "prompt_engine",
     "configure": "db",
     "explain_json_prompt": "prompt_engine",
     "forget": "forgetting",

@@ -61,6 +61,7 @@ def _awaitable(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
 
 build_json_prompt = _awaitable(prompt_engine.build_json_prompt)
+build_messages = _awaitable(prompt_engine.build_messages)
 explain_json_prompt = _awaitable(prompt_engine.explain_json_prompt)
 fit_prompt = _awaitable(prompt_engine.fit_prompt)
 parse_answer = _awaitable(prompt_engine.parse_answer)

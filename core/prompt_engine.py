@@ -3,6 +3,7 @@
 | name | for |
 |---|---|
 | build_json_prompt | the finished prompt |
+| build_messages | the same as the chat messages of a provider, in plain lines |
 | explain_json_prompt | the same prompt, and the account of what is in it and what is not |
 | reduce_prompt_for_llm_limit, fit_prompt, reduce_json_text_for_transmission | fitting into a limit |
 | to_messages | the prompt as the messages of a provider |
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "build_json_prompt",
+    "build_messages",
     "expand_tags",
     "explain_json_prompt",
     "extract_tags",
@@ -115,6 +117,60 @@ def build_json_prompt(
         limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
     return _build(request)[0]
+
+
+def build_messages(
+    message: Any,
+    context_memory: Any = None,
+    interface_name: str | None = None,
+    max_chars: int | None = None,
+    *,
+    dialect: str = "openai",
+    limit_tokens: int | None = None,
+    counter: Callable[[str], int] | None = None,
+    destination: str | None = None,
+    replacing: str | int | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+) -> Messages | dict[str, Any]:
+    """Return the prompt for one message as chat messages: plain lines, never larger than the limit together.
+
+    The system's message holds the persona's text, the instructions and what was asked for all times. The chat stands as
+    turns. The last message holds what is remembered, one line each under one heading, and then the text to answer.
+
+    Args:
+        message, context_memory, interface_name, destination, replacing, db, settings, scope: as `build_json_prompt`.
+        max_chars: most characters of all contents together; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
+        dialect: `openai`, or `anthropic`, where roles alternate.
+        limit_tokens: most tokens beside it, counted by `counter`.
+
+    Returns:
+        openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. As many memories as fit are
+        in it where MEMORY_ITEMS says nothing. Pictures and files are not: add them to the last message.
+
+    Raises:
+        MessageError: the message cannot be used.
+        PromptTooLargeError: the system's message and the text alone are over the limit.
+        ValueError: another dialect, or a limit or destination that cannot be used.
+
+    Example:
+        >>> from prompt_engine import Scope, build_messages, insert_memory, open_database
+        >>> db, scope = open_database("sqlite://"), Scope("iris", "web/7")
+        >>> _ = insert_memory("Ann likes green tea", "Ann", "web", ["tea"], scope, db=db)
+        >>> message = {"message_id": 1, "date": "2026-03-10T12:00:00Z", "text": "Any tea?", "interface_path": "web/7"}
+        >>> messages = build_messages(message, db=db, scope=scope)
+        >>> [each["role"] for each in messages], "Ann: Ann likes green tea" in messages[-1]["content"]
+        (['system', 'user'], True)
+        >>> db.close()
+    """
+    from .prompt import pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+
+    request = PromptRequest(
+        message, context_memory, interface_name, None, None, max_chars,
+        limit_tokens, counter, destination, db, settings, scope, replacing,
+    )  # fmt: skip
+    return pipeline.build_messages(request, dialect)
 
 
 def explain_json_prompt(

@@ -73,29 +73,41 @@ def to_messages(
     injection: Mapping[str, Any] | None = None,
 ) -> Messages | dict[str, Any]:
     """Return the prompt as messages: one for the system, then one user message for each part that is not empty."""
-    for name, value, known in (("dialect", dialect, DIALECTS), ("style", style, STYLES)):
-        if value not in known:
-            raise ValueError(f"{name} is {str(value)[:40]!r}. It must be {known[0]!r} or {known[1]!r}.")
+    check_dialect(dialect)
+    if style not in STYLES:
+        raise ValueError(f"style is {str(style)[:40]!r}. It must be {STYLES[0]!r} or {STYLES[1]!r}.")
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
     plain: dict[str, Any] = make_strict(prompt)[0]
     parts = _parts(plain)
-    turns = _turns(prompt) if style == "chat" else None
+    turns = None
+    if style == "chat":
+        given = prompt.get("context")
+        turns = read_turns(given if isinstance(given, Mapping) else {}, _find_persona(prompt))
     if turns is not None:
         parts.history.pop(HISTORY[0], None)
     placed = _placed(parts, turns, injection) if injection is not None else _in_order(parts, turns)
     system = [*(part.text for part in placed if part.is_above_system), *_system(plain)]
     placed = [part for part in placed if not part.is_above_system]
-    if dialect == "anthropic":
-        return _anthropic(system, placed, in_turns=turns is not None)
-    return _openai(system, placed)
+    return order_for_dialect(dialect, system, placed, in_turns=turns is not None)
 
 
-def _turns(prompt: Mapping[str, Any]) -> list[_Part]:
+def check_dialect(dialect: str) -> None:
+    """Refuse another dialect."""
+    if dialect not in DIALECTS:
+        raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be {DIALECTS[0]!r} or {DIALECTS[1]!r}.")
+
+
+def order_for_dialect(
+    dialect: str, system: list[str], parts: list[Part], *, in_turns: bool = True
+) -> Messages | dict[str, Any]:
+    """Return the texts of the system's message and the others as a provider reads them."""
+    return _anthropic(system, parts, in_turns=in_turns) if dialect == "anthropic" else _openai(system, parts)
+
+
+def read_turns(context: Mapping[str, Any], persona: str) -> list[Part]:
     """Return the lines of this conversation as messages; a name stands in front where several people speak."""
-    context = prompt.get("context")
-    lines = context.get(HISTORY[0]) if isinstance(context, Mapping) else None
-    persona = _find_persona(prompt)
+    lines = context.get(HISTORY[0])
     turns = [
         read_turn(line, persona)
         for line in (lines if isinstance(lines, (list, tuple)) else ())
@@ -105,13 +117,14 @@ def _turns(prompt: Mapping[str, Any]) -> list[_Part]:
     return [_said(turn, with_name=several) for turn in turns]
 
 
-def _said(turn: Turn, *, with_name: bool) -> _Part:
+def _said(turn: Turn, *, with_name: bool) -> Part:
     text = clean(turn.text)
     if turn.is_persona:
-        return _Part(text, "assistant", is_turn=True)
+        return Part(text, "assistant", is_turn=True)
     if not with_name:
-        return _Part(text, is_turn=True)
-    return _Part(f"{clean(' '.join(filter(None, (turn.name, turn.reply))))}: {indent_lines(text)}", is_turn=True)
+        return Part(text, is_turn=True)
+    said = clean(" ".join(filter(None, (turn.name, turn.reply))))
+    return Part(f"{said}: {indent_lines(text)}", is_turn=True, several=True)
 
 
 def _find_persona(prompt: Mapping[str, Any]) -> str:
@@ -122,7 +135,7 @@ def _find_persona(prompt: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and name else NAMELESS_PERSONA
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """One message beside that of the system."""
 
     content: dict[str, Any] | str
@@ -133,6 +146,8 @@ class _Part(NamedTuple):
     """Opens the text of the system's message; no message may stand before that one."""
     is_turn: bool = False
     """What was said in this conversation."""
+    several: bool = False
+    """Names stand in front, since more than one person speaks."""
 
     @property
     def text(self) -> str:
@@ -140,7 +155,7 @@ class _Part(NamedTuple):
         return self.content if isinstance(self.content, str) else to_json(self.content)
 
 
-def _openai(system: list[str], parts: list[_Part]) -> Messages:
+def _openai(system: list[str], parts: list[Part]) -> Messages:
     messages = [{"role": part.role, "content": part.text} for part in parts]
     messages.insert(0, {"role": "system", "content": "\n\n".join(system)})
     static = [n for n, part in enumerate(parts, 1) if part.is_static]
@@ -148,7 +163,7 @@ def _openai(system: list[str], parts: list[_Part]) -> Messages:
     return Messages(messages, breakpoints=(0, *static, *turns[-1:]))
 
 
-def _anthropic(system: list[str], parts: list[_Part], *, in_turns: bool) -> dict[str, Any]:
+def _anthropic(system: list[str], parts: list[Part], *, in_turns: bool) -> dict[str, Any]:
     system_blocks = [_block(text) for text in system]
     if system_blocks:
         system_blocks[-1]["cache_control"] = dict(_CACHED)
@@ -199,7 +214,7 @@ def _parts(prompt: Mapping[str, Any]) -> _Parts:
     )
 
 
-def _in_order(parts: _Parts, turns: list[_Part] | None) -> list[_Part]:
+def _in_order(parts: _Parts, turns: list[Part] | None) -> list[Part]:
     rest = (parts.history, parts.volatile, parts.incoming)
     return [
         *_part(parts.static, is_static=True),
@@ -208,11 +223,11 @@ def _in_order(parts: _Parts, turns: list[_Part] | None) -> list[_Part]:
     ]
 
 
-def _part(content: dict[str, Any], *, is_static: bool = False) -> list[_Part]:
-    return [_Part(content, is_static=is_static)] if content else []
+def _part(content: dict[str, Any], *, is_static: bool = False) -> list[Part]:
+    return [Part(content, is_static=is_static)] if content else []
 
 
-def _placed(parts: _Parts, turns: list[_Part] | None, injection: Mapping[str, Any]) -> list[_Part]:
+def _placed(parts: _Parts, turns: list[Part] | None, injection: Mapping[str, Any]) -> list[Part]:
     """Return the parts with the running recap at its place among them."""
     if not isinstance(injection, Mapping):
         raise TypeError(
@@ -225,7 +240,7 @@ def _placed(parts: _Parts, turns: list[_Part] | None, injection: Mapping[str, An
     if INJECTED not in parts.static:
         return _in_order(parts, turns)
     static = {name: value for name, value in parts.static.items() if name != INJECTED}
-    recap = _Part(
+    recap = Part(
         {INJECTED: parts.static[INJECTED]}, role, is_above_system=position == "before_prompt" and role == "system"
     )
     depth_here = depth if position == "in_chat" else 1

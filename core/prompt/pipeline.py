@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from functools import partial
 from typing import Any
 
 from .. import hooks
@@ -28,22 +30,26 @@ from ..memories.rules_modes import MODES
 from ..search.reading.last_statement import Brought
 from ..shapes import Hit, IncomingMessage
 from ..templates.render import Renderer
+from ..text import times
 from ..text.counters import resolve_counter
 from ..text.hits import content_digest
-from ..text.sizes import size
-from . import own_words, reading, sight
+from ..text.sizes import size, to_json
+from ..text.strict_json import make_strict
+from . import message_list, own_words, reading, sight
 from .call import MOST_ASKED_CHARS, PromptCall, Sight
 from .contributions import merge_host_context
 from .guard import Guard
 from .history import Composed, Material, build_history, compose, fill_lists, shown_diary
 from .live_visibility import put_under_key
+from .message_list import MOST_MEMORIES, Limit, write_messages
+from .messages import Messages, check_dialect
 from .reading import StoredLines
 from .report import Report
 from .request import PromptRequest
-from .rules_reduction import Reduction, fit
+from .rules_reduction import Reduction, count_tokens, fit
 from .search import Recalled, ShownElsewhere, ask_search_hook, finish_search, plan_rows, start_search
 from .sections import BuiltSections, build_sections, plan_sections
-from .structure import Contents, assemble
+from .structure import INSTRUCTIONS, Contents, assemble, choose_answer_format, shape_actions
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +70,10 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     limit_chars = read_limit_argument("max_chars", request.max_chars)
     limit_tokens = read_limit_argument("limit_tokens", request.limit_tokens)
     call = _start(request)
-    if len(call.message.text) > MOST_ASKED_CHARS:
-        call.report.note(f"text has {len(call.message.text)} characters; {MOST_ASKED_CHARS} of them are searched for")
     repeats = call.db.count_repeats() if isinstance(call.db, Database) else 0
     repairs = stored_values.count_repairs()
     # 2. who sees what; search, history and sections; the context
-    with call.one_connection():
-        if _is_hopeless(call, limit_chars):
-            call.report.note("text alone is over the limit; nothing was searched or read for it")
-            built = _Built(order_context({}), "", Recalled())
-        else:
-            call, seeing = _look(call)
-            built = _build_context(call, seeing)
+    call, built = _collect(call, limit_chars)
     # 3. the prompt's structure
     actions, expects_actions = _ask_actions(call)
     with call.report.stage("render"):
@@ -83,12 +81,47 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     # 4. into the limit
     limit_chars = _limit(call) if limit_chars is None else limit_chars
     fitted = _fit(request, call, prompt, limit_chars, limit_tokens, built)
-    call.guard("recalls", "memory_recalls", lambda: _record(call, built.recalled, fitted), None)
+    shown = fitted.prompt.get("context", {}).get("memories") or ()
+    call.guard("recalls", "memory_recalls", lambda: _record(call, built.recalled, shown), None)
     if repairs := stored_values.count_repairs() - repairs:
         call.report.note(f"{repairs} stored values could not be read as they are; `prompt-engine db check` names them")
     if isinstance(call.db, Database) and (repeats := call.db.count_repeats() - repeats):
         call.report.add_account("repeated", repeats)
     return fitted.prompt, call.report
+
+
+def build_messages(request: PromptRequest, dialect: str) -> Messages | dict[str, Any]:
+    """Return chat messages; see `prompt_engine.build_messages`."""
+    check_dialect(dialect)
+    limit_chars = read_limit_argument("max_chars", request.max_chars)
+    limit_tokens = read_limit_argument("limit_tokens", request.limit_tokens)
+    call = _start(request)
+    if call.settings.memory_items is None:
+        call = replace(call, settings=replace(call.settings, memory_items=MOST_MEMORIES))
+    call, built = _collect(call, limit_chars)
+    actions, expects_actions = _ask_actions(call)
+    limit_chars = _limit(call) if limit_chars is None else limit_chars
+    limits = [Limit(limit_chars, len)] if limit_chars is not None else []
+    if limit_tokens is not None:
+        count = resolve_counter(request.counter)[0]
+        limits.append(Limit(limit_tokens, partial(count_tokens, count), "tokens"))
+    material = _gather_material(call, built, actions, expects_actions)
+    with call.report.stage("render"):
+        fitted = write_messages(material, dialect, limits)
+    call.guard("recalls", "memory_recalls", lambda: _record(call, built.recalled, fitted.memories), None)
+    return fitted.messages
+
+
+def _collect(call: PromptCall, limit_chars: int | None) -> tuple[PromptCall, _Built]:
+    """Search, read and build the context of a call."""
+    if len(call.message.text) > MOST_ASKED_CHARS:
+        call.report.note(f"text has {len(call.message.text)} characters; {MOST_ASKED_CHARS} of them are searched for")
+    with call.one_connection():
+        if _is_hopeless(call, limit_chars):
+            call.report.note("text alone is over the limit; nothing was searched or read for it")
+            return call, _Built(order_context({}), "", Recalled())
+        call, seeing = _look(call)
+        return call, _build_context(call, seeing)
 
 
 # 1. What was asked
@@ -308,6 +341,30 @@ def _assemble(
     return assemble(contents, Renderer(s.templates_dir, note), note)
 
 
+def _gather_material(call: PromptCall, built: _Built, actions: Any, expects_actions: bool) -> message_list.Material:
+    """Return what messages are made of."""
+    note, s, message = call.report.note, call.settings, call.message
+    shaped = make_strict(shape_actions(actions, bool(s.prompt_lite_mode), note))[0]
+    template = (
+        "messages.txt.j2"
+        if choose_answer_format(s.answer_format, shaped or expects_actions) == "text"
+        else (INSTRUCTIONS["actions"])
+    )
+    line = Renderer(s.templates_dir, note).text(template, interface=message.interface, lite=bool(s.prompt_lite_mode))
+    asker = built.names.asker(message)
+    system = [built.persona.strip("\r\n"), " ".join(line.split()), f"You are talking with {asker}."]
+    chosen = built.recalled.chosen
+    return message_list.Material(
+        built.context,
+        message.text,
+        asker,
+        built.names.persona,
+        [text for text in (*system, to_json({"actions": shaped}) if shaped else "") if text.strip()],
+        times.zone(message.time_zone or s.timezone) or UTC,
+        {(one.hit["source"], one.hit["id"]): one.rank for one in chosen},
+    )
+
+
 # 4. Into the limit
 
 
@@ -351,11 +408,10 @@ def _fit(
     return fitted
 
 
-def _record(call: PromptCall, recalled: Recalled, fitted: Reduction) -> None:
+def _record(call: PromptCall, recalled: Recalled, shown: Sequence[Any]) -> None:
     """Keep which memories are in the prompt: counted as recalled, and not taken for something said."""
     if call.db is None:
         return
-    shown = fitted.prompt.get("context", {}).get("memories") or ()
     kept = {(hit.get("source"), hit.get("id")) for hit in shown}
     texts = {one.row.digest for one in recalled.chosen if (one.hit["source"], one.hit["id"]) in kept and one.row.digest}
     said = content_digest(call.message.text)

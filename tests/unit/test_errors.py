@@ -62,6 +62,7 @@ INSIDE = {
     "core.admin.pages.page.PageError",
     "core.config.bad_values.BadValueError",
     "core.database.engine.UndoError",  # ends a transaction, which answers it
+    "core.index.state.ChangedError",  # the index changed while it was read: it is read again
     "core.text.loose_json.TooDeepError",
     "core.transfer.items.rows.NotTakenError",
     "core.transfer.records.RefusedError",
