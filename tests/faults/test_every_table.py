@@ -34,6 +34,7 @@ OWN = {
     "conversation_summaries": {"recent_conversations"},
     "short_term_memories": {"short_term"},
     "user_relationships": {"relationship"},
+    "privacy_levels": {"relationship", "memories"},
     "running_recaps": {"running_recap"},
 }
 """What may be missing without a table; where it is not listed, only the memories, which the search finds."""
@@ -192,7 +193,8 @@ def test_f58_every_column_that_a_prompt_reads_may_be_broken(whole: Stage, tmp_pa
         search_memories(keywords=["canary", "tofu"], db=db, scope=stage.scope())
         prompt, report = stage.explain(ASKED)
         assert list(prompt) == KEYS, where
-        assert failed(report) == [], (where, failed(report))
+        index_is_broken = ["search_index"] if table.startswith("search_") else []
+        assert failed(report) in ([], index_is_broken), (where, failed(report))
         for key, before in undisturbed["context"].items():
             if table not in EVERYONE and key not in OWN.get(table, {"memories"}):
                 assert prompt["context"].get(key) == before, (where, key)

@@ -64,10 +64,10 @@ def test_p68_far_back_and_unknown_messages(stage: Stage) -> None:
     for n in range(40):
         stage.say(f"later line {n}", who="self" if n % 2 else "Ann", minutes=40 - n)
     context = stage.context("quaggas", replacing="q1", message_id="q2")
-    assert not [line for line in context["history_current_chat"] if "self:" in line]
+    assert not [line for line in context["history_current_chat"] if f"{stage.persona.capitalize()}:" in line]
     prompt, report = stage.explain("quaggas", replacing="nothing", message_id="q2")
     assert any("no message of that id" in note for note in report["notes"])
-    assert [line for line in prompt["context"]["history_current_chat"] if "self:" in line]
+    assert [line for line in prompt["context"]["history_current_chat"] if f"{stage.persona.capitalize()}:" in line]
     row_id = stage.say("one more line", minutes=1)
     prompt, report = stage.explain("quaggas", replacing=row_id, message_id="q3")
     assert any("not the row's" in note for note in report["notes"])

@@ -62,9 +62,11 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     # 2. the text
     base = next((each for each in there if plan.base is not None and each.number == plan.base.number), None)
     draft = _made(tools, plan, told, base)
-    new = _version(tools, plan, draft.story)
     # 3. unless it is refused
-    reason = draft.refused or reason_against(tools, new.content, current.content if current is not None else "")
+    if draft.refused:
+        raise ModelError(draft.refused)
+    new = _version(tools, plan, draft.story)
+    reason = reason_against(tools, new.content, current.content if current is not None else "")
     if reason:
         if tools.model is not None:
             raise ModelError(reason)
