@@ -39,7 +39,7 @@ class Filter:
             return body
         answer = await self._post("/v1/prompt", {"message": {**chat, "text": text}}) or {}
         context = answer.get("prompt", {}).get("context", {})
-        shown = {key: value for key, value in context.items() if value and not key.startswith("history_")}
+        shown = {key: value for key, value in context.items() if value and key != "history_current_chat"}
         block = HEAD + json.dumps(shown, ensure_ascii=False)
         if shown and len(block) <= self.valves.max_chars:
             messages.insert(len(messages) - 1, {"role": "user", "content": block})

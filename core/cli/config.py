@@ -13,7 +13,6 @@ import typer
 
 from .. import config
 from ..base import logs
-from ..calls import defaults
 from ..config import Problem, Settings
 from ..config import docs as config_docs
 from ..config.levels import known_flag
@@ -75,6 +74,8 @@ def check(run: Run) -> None:
         with _without_log():
             known = _load_settings(run)
             if run.url is not None:
+                from ..calls import defaults
+
                 defaults.open_bare(run.url)
     except ConfigError as error:
         if str(error) not in {one.text for one in problems}:

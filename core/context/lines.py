@@ -65,9 +65,9 @@ def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
     return f"[{at.day:02d}/{at.month:02d}/{at.year % 100:02d}:{at.hour:02d}{at.minute:02d}]"
 
 
-def age_mark(time: datetime | None, now: datetime) -> str:
+def age_mark(time: datetime | None, now: datetime | None) -> str:
     """Return how long ago the message was, blank when it is younger than the marker or has no time."""
-    if time is None:
+    if time is None or now is None:
         return ""
     minutes = max(0, int((now - time).total_seconds() // 60))
     if minutes < AGE_MARKER_MINUTES:
@@ -95,10 +95,12 @@ def body(
     entry: HistoryEntry,
     *,
     zone: tzinfo,
-    now: datetime,
+    now: datetime | None,
     name: str = "",
 ) -> str:
-    """Return the line without the mark of its conversation: what the own conversation shows."""
+    """Return the line without the mark of its conversation: what the own conversation shows; without age where `now`
+    is None.
+    """
     said = name or sender(entry)
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"

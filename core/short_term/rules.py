@@ -146,10 +146,10 @@ def build_section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = Fals
         return {**made, "summary": entry.summary}
     if own or not entry.items:
         return None
-    return {**made, "lines": [_line(item, now, zone) for item in entry.items]}
+    return {**made, "lines": [_line(item, zone) for item in entry.items]}
 
 
-def _line(item: Item, now: datetime, zone: tzinfo) -> str:
+def _line(item: Item, zone: tzinfo) -> str:
     said = HistoryEntry(
         conversation="",
         text=item.content,
@@ -157,7 +157,7 @@ def _line(item: Item, now: datetime, zone: tzinfo) -> str:
         sender_name=item.speaker,
         time=item.at,
     )
-    return lines.body(said, zone=zone, now=now)
+    return lines.body(said, zone=zone, now=None)  # the age stands beside the lines
 
 
 # Summaries

@@ -185,7 +185,7 @@ def _template(kind: str) -> Callable[[str], object]:
     def render(value: str) -> object:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, name).write_bytes(value.encode("utf-8", "surrogatepass"))
-            renderer = Renderer(folder, steps=2000)
+            renderer = Renderer(folder)
             with_values = {"line": "a", "items": ["a", {"b": "c"}], "tone": None}
             return renderer.text(name, **with_values) if kind == "txt" else renderer.json(name, **with_values)
 

@@ -3,7 +3,7 @@
 The limits are far above what is needed: they tell an endless loop from work, not a slow machine from a fast one.
 """
 
-# ruff: noqa: E501, ISC004 - the lists of hostile pieces are read better in few lines
+# ruff: noqa: E501 - the lists of hostile pieces are read better in few lines
 from __future__ import annotations
 
 import resource
@@ -16,41 +16,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CPU_SECONDS = 60
 MEMORY_BYTES = 1200 << 20
-
-_TWICE = "".join(f"{{% set a{n + 1} = [a{n}, a{n}] %}}{{% set b{n + 1} = [b{n}, b{n}] %}}" for n in range(40))
-_BOTH = "{% set a0 = [1] %}{% set b0 = [1] %}" + _TWICE
-_KEYS = "{% set a0 = (1,) %}" + "".join(f"{{% set a{n + 1} = (a{n}, a{n}) %}}" for n in range(40))
-_WIDE = "{% set a = 'x' * 100000 %}{% set b = [a] * 90000 %}"
-_LONG = "{% set a = 'x' * 10000000 %}{% set b = 'x' * 10000000 %}"
-TEMPLATES = (
-    _BOTH + "{{ a40 }}", _BOTH + "{{ a40 == b40 }}", _BOTH + "{{ a40 in [b40] }}", _BOTH + "{{ [a40, b40]|sort }}",
-    _BOTH + "{{ a40 is eq b40 }}", _BOTH + "{{ [a40]|select('eq', b40)|list|length }}", _BOTH + "{{ a40|tojson }}",
-    _BOTH + "{{ [a40, b40]|max }}", _KEYS + "{{ {a40: 1}|length }}", _BOTH + "{{ a40 ~ 'x' }}",
-    _WIDE + "{{ b }}", _WIDE + "{{ b|join }}", _WIDE + "{{ b ~ b }}", _WIDE + "{{ b|string }}", "{% set a = [1] * 19999999 %}",
-    "{% set z = [none] * 300 %}{% set c = z|map('default', z, true)|list %}{% set d = z|map('default', c, true)|list %}"
-    "{% set e = z|map('default', d, true)|list %}{{ e|string|length }}",
-    _LONG + "{% for i in range(40000) %}{% set y = a == b %}{% endfor %}",
-    _LONG + "{% for i in range(40000) %}{% set y = a[1:] %}{% endfor %}",
-    _LONG + "{% for i in range(40000) %}{% set y = a.upper() %}{% endfor %}",
-    _LONG + "{% for i in range(40000) %}{% set y = a.startswith(b) %}{% endfor %}",
-    "{% for i in range(10**9) %}{% endfor %}", "{{ 'x' * 10**9 }}", "{% include 'bomb.txt.j2' %}",
-)  # fmt: skip
-
-_TEMPLATES = """
-import sys, tempfile
-from pathlib import Path
-from core.templates.render import Renderer
-from core.templates.files import TemplateError
-from tests.fuzz.test_bounds import TEMPLATES
-for number, text in enumerate(TEMPLATES):
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "bomb.txt.j2").write_text(text, encoding="utf-8")
-        try:
-            Renderer(folder).text("bomb.txt.j2")
-            print(f"not refused: {number}")
-        except TemplateError:
-            pass
-"""
 
 _PARSERS = """
 import logging
@@ -90,7 +55,7 @@ def _limited() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", [_TEMPLATES, _PARSERS, _EXPORTS], ids=["templates", "parsers", "exports"])
+@pytest.mark.parametrize("code", [_PARSERS, _EXPORTS], ids=["parsers", "exports"])
 def test_f32_f62_g22_hostile_input_is_done_in_bounded_time_and_memory(code: str) -> None:
     """A template of forty lines stood for a list of 2**40; a reply of ninety brackets took 2**90 calls."""
     ran = subprocess.run(

@@ -17,7 +17,7 @@ def test_the_examples_about_lasting_memory_run(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 6
     try:
         for block in blocks:
             exec(compile(block, "docs/lifelong.md", "exec", dont_inherit=True), names)

@@ -422,7 +422,8 @@ def test_r17_the_persona_is_called_alike_wherever_people_and_models_read(proxy: 
     who = {"db": proxy.db, "scope": scope}
     asked = {"text": "And now?", "interface_path": "proxy/ann/2"}
     lines = build_json_prompt(asked, **who)["context"]["history_recent"]
-    assert any(f'{proxy.persona}: "ok 1"' in line for line in lines)
+    shown = proxy.persona[:1].upper() + proxy.persona[1:]
+    assert any(f'{shown}: "ok 1"' in line for line in lines)
     assert table_log.read_log(proxy.db, proxy.persona, "proxy/ann/1", 5)[-1].sender == proxy.persona
     assert [hit["speaker"] for hit in search_memories(keywords=["ok"], **who)] == [proxy.persona]
 

@@ -52,13 +52,14 @@ def test_p43_the_newest_ten_oldest_first(db: Database, scope: Scope) -> None:
         save(db, scope, "tg/1", f"text {n}", timestamp=at(60 * n), metadata={"n": n} if n == 11 else None)
     lines = load(db, scope, "tg/1")
     assert [line["text"] for line in lines] == [f"text {n}" for n in range(2, 12)]
-    assert list(lines[0]) == ["sender_name", "sender_id", "text", "timestamp", "interface_path"]
+    assert list(lines[0]) == ["sender_name", "sender_id", "text", "timestamp", "interface_path", "role"]
     assert lines[-1] == {
         "sender_name": "Ann",
         "sender_id": "7",
         "text": "text 11",
         "timestamp": "2026-03-10T12:11:00+00:00",
         "interface_path": "tg/1",
+        "role": "user",
         "metadata": {"n": 11},
     }
     assert [line["text"] for line in load(db, scope, "tg/1", 2)] == ["text 10", "text 11"]

@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.engines("sqlite", "mariadb", "mysql"
 
 PERSONA = "p1"
 SMALL = {"search_stats", "counters", "schema_version", "audiences", "tags", "tag_aliases",
-         "message_alternatives", "short_term_memories"}  # fmt: skip
+         "message_alternatives", "short_term_memories", "privacy_levels"}  # fmt: skip
 """Tables of few rows here, or of which the whole vocabulary of a persona is read."""
 DEFAULTS = Settings(record_recalls=0)
 THERE: dict[str, Any] = {"settings": DEFAULTS}
@@ -189,7 +189,7 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
         ),
         "search by words, newest first": (
             lambda: search_memories(keywords=["w1234", "234"], ranking="recency", **own),
-            {memories: {"ix_memories_audience"}},
+            {},
         ),
         "search by tags": (
             lambda: search_memories(tags=["t5", "t101"], **own),
