@@ -73,7 +73,7 @@ def world(migrated_url: str, engine_name: str) -> Iterator[World]:
 
 def share(world: World) -> int:
     """Return in how many scopes a reader has one turn, after the first, where each has one."""
-    return SHARE or (3 if world.db.family == "sqlite" else 12)
+    return SHARE or (3 if world.db.family == "sqlite" else 7)
 
 
 def some(world: World, all_of_them: list[Asking], most: int) -> list[Asking]:
