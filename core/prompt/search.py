@@ -49,16 +49,16 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
     """Read the postings of the search, the second round trip; None where there is none to run, or it failed."""
     s, db, viewer = call.settings, call.db, sight.viewer
     tags, words = list(sight.tags.expanded), list(sight.keywords)
-    if not s.enable_memories or db is None or viewer is None or not (tags or words):
-        return None
-    if hooks.get_hook("search") is not None:
+    if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None
 
-    def gather() -> searching.Round:
+    def gather() -> searching.Round | None:
         limit = call.hits_wanted
         query = searching.prepare(
             tags=tags, keywords=words, query=call.asked_text, include_chat=True, limit=limit, settings=s
         )
+        if query.is_empty:
+            return None
         call.report.note(*query.notes, *list_unindexed(viewer))
         return searching.gather(searching.resolve(query, viewer, s, db, index=sight.index), db)
 

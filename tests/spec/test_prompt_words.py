@@ -14,6 +14,7 @@ from core.database.schema import chat_history_cache, memories
 from core.memories.capture import silently_record_memory
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
+from core.synth_core_memory import search_memories
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, snippets
 from tests.store.world import open_db, rows_of
 
@@ -95,6 +96,18 @@ def test_f34_what_the_person_says_themselves_is_kept(stage: Stage) -> None:
     build_json_prompt(message("I like green tea"), scope=stage.scope(), **asked)
     assert silently_record_memory("I like green tea", "noted", scope=scope, **asked) == (False, row, "duplicate")
     assert silently_record_memory("I like black tea", "noted", scope=scope, **asked).stored
+
+
+# T59
+
+
+@pytest.mark.parametrize("text", ["Where do I work?", "What do I have?", "Was I in the ER?"])
+def test_t59_a_message_of_common_words_finds_what_a_search_for_it_finds(stage: Stage, text: str) -> None:
+    """`Where do I work?` holds stop words alone, and is what people ask."""
+    for fact in ("I work as a nurse", "I have a piano", "I spent the night in the ER"):
+        stage.remember(fact, [], 900)
+    found = search_memories(query=text, limit=10, db=stage.db, settings=Settings(), scope=stage.scope(HERE))
+    assert found and snippets(stage.context(text)) == [hit["snippet"] for hit in found]
 
 
 # D35
