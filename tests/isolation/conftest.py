@@ -10,7 +10,7 @@ from core.conversations import memory_prompt, section_recent
 from core.memories import section_instructions
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def large_sections() -> Iterator[None]:
     """Show 50 conversations and instructions."""
     with pytest.MonkeyPatch.context() as patch:
