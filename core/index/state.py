@@ -222,16 +222,6 @@ def _postings_of(entries: Iterable[Entry], words: Collection[str], tags: Collect
     return made
 
 
-def find_ids(db: Database, audiences: Sequence[int], source: int, words: Sequence[str]) -> set[int]:
-    """Return the ids of a source's rows in which one of the words stands; of some that are gone too."""
-    numbers = {(WORD, word): n for n, word in enumerate(words)}
-    found: set[int] = set()
-    for one in IndexState(db, audiences).read(words, ()):
-        index = one.view.read_postings(one.postings, one.blocks, numbers).index
-        found.update(one.view.take("row_id", index[one.view.take("source", index) == source]).tolist())
-    return found
-
-
 # Statements
 
 

@@ -42,7 +42,7 @@ class Gathered:
     around: Sequence[int] = ()
     """Messages that stand around the best candidates, by id."""
     rows: Mapping[tuple[int, int], FoundRow] = field(default_factory=dict)
-    """Source and id to the candidates' rows, where these came along (SEARCH_INDEX 0)."""
+    """Source and id to the candidates' rows, where these came along (recency mode)."""
     stand_around: Callable[[Sequence[tuple[int, int]], int], Sequence[RankedRow]] | None = None
     """Returns rows that were found otherwise with those within so many rows of them (`all_rows.stand_around`)."""
     newest_only: tuple[int, ...] = ()
@@ -51,12 +51,6 @@ class Gathered:
     """In how many rows each word, tag and phrase asked for stands (`lookups` has the kinds)."""
     left_aside: tuple[str, ...] = ()
     """Words that too many rows hold to be ranked by."""
-
-
-def list_excluded(search: Search, number: int) -> list[int]:
-    """Return the ids of the rows of a source that are left out by name."""
-    name = sources.BY_NUMBER[number].name
-    return sorted(row_id for source, row_id in search.query.exclude.rows if source == name)
 
 
 def note_matches(search: Search, c: Candidate, held: Mapping[tuple[int, str], int]) -> None:

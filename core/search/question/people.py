@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ...text.folding import fold, runs
 from ...text.languages import bare
-from ...text.question_words import OTHER, SELF
 
 MOST_NAMES = 2_000
 """Most names compared; a conversation of more speakers is asked by the first of them."""
@@ -162,11 +161,6 @@ def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:
         and word.startswith(root)
         and word[len(root) :] in _split(_ENDINGS[script])
     )
-
-
-def pronouns(language: str) -> frozenset[str]:
-    """Return the words for `I` and `you` of a language: no names."""
-    return frozenset(f"{SELF.get(language, '')} {OTHER.get(language, '')}".split())
 
 
 def forget_kept() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, case, func, literal_column, or_, select
-from sqlalchemy.dialects import mysql, sqlite
 
 from ...database import sources, statements
 from ...database.bulk import chunks
@@ -244,16 +242,3 @@ def is_readable(db: Database, source: sources.SourceTable) -> bool:
     except StoreReadError:
         return False
     return True
-
-
-def statement_text(family: str, asked: Question) -> tuple[str, dict[str, Any]]:
-    """Return the plain statement of one source and its parameters by name, for people."""
-    dialect = sqlite.dialect(paramstyle="named") if family == "sqlite" else mysql.dialect(paramstyle="named")
-    made = _statement(asked.shape).compile(dialect=dialect)
-    values = asked.values(None)
-    used = {name: values[name] for name in made.params if name in values and name not in ("audiences", "now", "here")}
-    shown = re.sub(r"__\[POSTCOMPILE_([^\]]+)\]", r":\1", str(made))
-    for name, value in made.params.items():  # numbers and blanks that the statement itself brings
-        if name not in values:
-            shown = re.sub(rf":{name}\b", repr(value), shown)
-    return shown, used
