@@ -89,7 +89,8 @@ def write_messages(material: Material, dialect: str, limits: Sequence[Limit]) ->
     """
     items = _list_items(material)
     kept: list[int] = []
-    used = [limit.measure(_text_of(_compose(material, items, kept), dialect)) for limit in limits]
+    least = _text_of(order_for_dialect(dialect, *_compose(material, items, kept)))
+    used = [limit.measure(least) for limit in limits]
     for limit, size in zip(limits, used, strict=True):
         if size > limit.most:
             raise PromptTooLargeError(size, limit.most, {"messages": size}, unit=limit.unit)
@@ -103,13 +104,12 @@ def write_messages(material: Material, dialect: str, limits: Sequence[Limit]) ->
             kept.append(n)
             opened.add(items[n].section)
             used = [u + c for u, c in zip(used, cost, strict=True)]
+    messages = order_for_dialect(dialect, *_compose(material, items, kept))
     # A counter of tokens may count a whole higher than its parts, and a dialect may add a message.
-    while kept and any(
-        limit.measure(_text_of(_compose(material, items, kept), dialect)) > limit.most for limit in limits
-    ):
+    while kept and any(limit.measure(_text_of(messages)) > limit.most for limit in limits):
         kept.pop()
-    hits = [hit for n in kept if (hit := items[n].hit) is not None]
-    return Fitted(order_for_dialect(dialect, *_compose(material, items, kept)), hits)
+        messages = order_for_dialect(dialect, *_compose(material, items, kept))
+    return Fitted(messages, [hit for n in kept if (hit := items[n].hit) is not None])
 
 
 # The items
@@ -218,9 +218,8 @@ def _compose(material: Material, items: Sequence[_Item], kept: Sequence[int]) ->
     return system, [*turns, Part(last)]
 
 
-def _text_of(composed: tuple[list[str], list[Part]], dialect: str) -> str:
+def _text_of(made: Messages | dict[str, Any]) -> str:
     """Return all contents of the messages as one text."""
-    made = order_for_dialect(dialect, *composed)
     if isinstance(made, Messages):
         return "\n\n".join(message["content"] for message in made)
     blocks = [*made["system"], *(block for message in made["messages"] for block in message["content"])]

@@ -49,7 +49,7 @@ from .request import PromptRequest
 from .rules_reduction import Reduction, count_tokens, fit
 from .search import Recalled, ShownElsewhere, ask_search_hook, finish_search, plan_rows, start_search
 from .sections import BuiltSections, build_sections, plan_sections
-from .structure import INSTRUCTIONS, Contents, assemble, choose_answer_format, shape_actions
+from .structure import MESSAGES, Contents, assemble, choose_answer_format, shape_actions, write_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,15 +344,12 @@ def _assemble(
 def _gather_material(call: PromptCall, built: _Built, actions: Any, expects_actions: bool) -> message_list.Material:
     """Return what messages are made of."""
     note, s, message = call.report.note, call.settings, call.message
-    shaped = make_strict(shape_actions(actions, bool(s.prompt_lite_mode), note))[0]
-    template = (
-        "messages.txt.j2"
-        if choose_answer_format(s.answer_format, shaped or expects_actions) == "text"
-        else (INSTRUCTIONS["actions"])
-    )
-    line = Renderer(s.templates_dir, note).text(template, interface=message.interface, lite=bool(s.prompt_lite_mode))
+    lite = bool(s.prompt_lite_mode)
+    shaped = make_strict(shape_actions(actions, lite, note))[0]
+    template = MESSAGES[choose_answer_format(s.answer_format, shaped or expects_actions)]
+    line = write_line(Renderer(s.templates_dir, note), template, message.interface, lite=lite)
     asker = built.names.asker(message)
-    system = [built.persona.strip("\r\n"), " ".join(line.split()), f"You are talking with {asker}."]
+    system = [built.persona.strip("\r\n"), line, f"You are talking with {asker}."]
     chosen = built.recalled.chosen
     return message_list.Material(
         built.context,

@@ -26,6 +26,8 @@ TOP_KEYS = ("context", "input", "instructions", "__pre_reduction_size", "actions
 
 INSTRUCTIONS = {"actions": "instructions.txt.j2", "text": "instructions_text.txt.j2"}
 """Template of the line that says how to answer, by the form of the answer."""
+MESSAGES = {**INSTRUCTIONS, "text": "messages.txt.j2"}
+"""The same where the prompt is chat messages."""
 
 ACTION_KEYS = ("schema", "brief", "source")
 
@@ -163,10 +165,12 @@ def choose_answer_format(asked: AnswerFormat, actions: object) -> Literal["actio
 
 def _instructions(contents: Contents, renderer: Renderer, template: str) -> str:
     """Return the persona's text, then the one line that says how to answer."""
-    line = _squeeze(renderer.text(template, interface=contents.message.interface, lite=contents.lite))
+    line = write_line(renderer, template, contents.message.interface, lite=contents.lite)
     return "\n\n".join(part for part in (contents.persona.strip("\r\n"), line) if part.strip())
 
 
-def _squeeze(text: str) -> str:
-    """Return the text with each run of white space as one space: a template may be indented, which `one_line` keeps."""
-    return " ".join(text.split())
+def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool) -> str:
+    """Return the one line of a template that says how to answer; the template may be indented, which `one_line`
+    keeps.
+    """
+    return " ".join(renderer.text(template, interface=interface, lite=lite).split())
