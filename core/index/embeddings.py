@@ -18,7 +18,7 @@ from ..database.sources import SourceTable
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_time
 from . import vector_versions
-from .limits import Limits, within
+from .limits import Limits, window_conditions
 
 AT_ONCE = 500
 
@@ -91,7 +91,7 @@ def _allowed(number: int, bounds: tuple[bool, bool], without: bool, family: str)
         statements.aside(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
         source.findable,
         sources.open_to(source),
-        *within(row.timestamp, bounds),
+        *window_conditions(row.timestamp, bounds),
     ]
     if "expires_at" in row:
         kept = row.expires_at.is_(None) | (row.expires_at > bindparam("now", type_=Time()))

@@ -46,7 +46,7 @@ class Limits:
         }
 
 
-def within(column: Any, bounds: tuple[bool, bool]) -> list[Any]:
+def window_conditions(column: Any, bounds: tuple[bool, bool]) -> list[Any]:
     """Return the conditions of a time window over rows. A row whose time is missing counts as oldest."""
     since, until = bounds
     made = [column >= bindparam("since", type_=Time())] if since else []

@@ -123,10 +123,8 @@ class IndexState:
         with self._kept.lock:
             known = {one: self._kept.words.get((one.audience_id, one.stamp)) for one in segments}
         missing = [one for one, words in known.items() if words is None]
-        for part in chunks(missing, _AT_ONCE):
-            stored = _read_column(self._db, "terms", part)
-            for one in part:
-                known[one] = SegmentWords(*read_terms(stored[one]))
+        for one, stored in _read_column(self._db, "terms", missing).items():
+            known[one] = SegmentWords(*read_terms(stored))
         with self._kept.lock:
             for one, words in known.items():
                 assert words is not None
@@ -272,14 +270,13 @@ def _state_parts(family: str) -> tuple[Part, ...]:
 def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[Segment, bytes]:
     """Return a packed column of segments."""
     by_place = {(one.audience_id, one.segment_id): one for one in segments}
-    values: list[Any] = []
-    wanted = {
-        "audiences": sorted({one.audience_id for one in segments}),
-        "stamps": [one.stamp for one in segments],
-    }
-    text = _column_part(name, db.family).text(wanted, values)
-    rows = db.read_driver(text, values, source="search_segment")
-    stored = {by_place[row[0], row[1]]: bytes(row[2]) for row in rows}
+    stored: dict[Segment, bytes] = {}
+    for part in chunks(segments, _AT_ONCE):
+        values: list[Any] = []
+        wanted = {"audiences": sorted({one.audience_id for one in part}), "stamps": [one.stamp for one in part]}
+        text = _column_part(name, db.family).text(wanted, values)
+        rows = db.read_driver(text, values, source="search_segment")
+        stored |= {by_place[row[0], row[1]]: bytes(row[2]) for row in rows}
     if len(stored) < len(by_place):
         raise ChangedError("The search index changed while it was read.")
     return stored

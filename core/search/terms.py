@@ -146,9 +146,7 @@ def widen(search: Search) -> Search | None:
     words = tuple(_with_inner(one, lexicon) for one in search.words)
     if words == search.words:
         return None
-    return Search(
-        search.query, search.viewer, search.settings, words, search.index, None, search.limits, search.embedder
-    )
+    return replace(search, words=words)
 
 
 def find_words(query: Query, lexicon: Lexicon | None, languages: Sequence[str], rows: int) -> tuple[Wanted, ...]:

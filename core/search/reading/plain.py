@@ -16,7 +16,7 @@ from ...database.engine import Database
 from ...database.statements import Part, aside
 from ...database.stored_values import read_time
 from ...errors import StoreReadError
-from ...index.limits import Limits, within
+from ...index.limits import Limits, window_conditions
 from ...index.lookups import Wanted
 from ..ranking.ranking import Candidate
 from . import by_id, found_rows
@@ -115,7 +115,7 @@ def _choose(shape: _Shape, *columns: Any) -> Any:
         source.findable,
         sources.open_to(source),
         or_(*as_tag, *as_word),
-        *within(row.timestamp, shape.bounds),
+        *window_conditions(row.timestamp, shape.bounds),
         *_left_out(row, shape),
     ]
     tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2) if as_tag and as_word else literal_column("2")
