@@ -7,13 +7,16 @@ The data may be measured with and not be copied; see its own README. It is looke
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from sqlalchemy import select
@@ -42,6 +45,25 @@ def data_folder() -> Path:
     if not folder.is_dir():
         raise SystemExit(f"The labelled conversations are not in {folder}. Set BENCH_DATA to their folder.")
     return folder
+
+
+def load_harness(name: str) -> ModuleType:
+    """Return a module that measures, or end the program with a sentence that says where it is looked for."""
+    folder = Path(os.environ.get("BENCH_HARNESS") or CHECKOUT.parent / "shared" / "bench")
+    path = folder / f"{name}.py"
+    if not path.is_file():
+        raise SystemExit(f"The harness is not at {path}. Set BENCH_HARNESS to its folder.")
+    sys.path.insert(0, str(folder))  # one of them imports another
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = writes
+    return module
 
 
 def read_set(folder: Path, name: str) -> tuple[dict[str, list[Turn]], list[dict[str, Any]]]:

@@ -10,9 +10,7 @@ again and again, with one more of the reasons each time.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -20,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from bench.conversations import CHECKOUT, SETS, Imported, Turn, data_folder
+from bench.conversations import SETS, Imported, Turn, data_folder, load_harness
 from core import synth_core_memory
 from core.config import Settings
 from core.search.ranking.weights import WEIGHTS, Weight
@@ -110,23 +108,6 @@ class MySQL(Retriever):
 RETRIEVERS: dict[str, type[Retriever]] = {kind.engine: kind for kind in (Sqlite, MariaDB, MySQL)}
 
 
-def harness() -> ModuleType:
-    """Return the module that measures, or end the program with a sentence that says where it is looked for."""
-    path = Path(os.environ.get("BENCH_HARNESS") or CHECKOUT.parent / "shared" / "bench") / "retrieval.py"
-    if not path.is_file():
-        raise SystemExit(f"The harness is not at {path}. Set BENCH_HARNESS to its folder.")
-    spec = importlib.util.spec_from_file_location("retrieval", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["retrieval"] = module
-    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = writes
-    return module
-
-
 def rung(names: set[str]) -> dict[str, Weight]:
     """Return the weights with no other reasons than these."""
     made = {name: weight if name in names else Weight(0.0, 0.0) for name, weight in WEIGHTS.items()}
@@ -165,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(given: argparse.Namespace) -> int:
-    retrieval, folder = harness(), data_folder()
+    retrieval, folder = load_harness("retrieval"), data_folder()
     engines = [name.strip() for name in given.engines.split(",")]
     results: list[dict[str, Any]] = []
     try:

@@ -9,21 +9,17 @@ with short turns, then with long ones. Each size is told with what the tables ta
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
-import os
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from sqlalchemy import select
 
-from bench.conversations import CHECKOUT, INTERFACE, Clock, data_folder
+from bench.conversations import INTERFACE, Clock, data_folder, load_harness
 from bench.loading import say
 from bench.room import bytes_by_table, describe_room
 from core import db as core_db
@@ -81,24 +77,6 @@ class Persona:
         self.learn()
 
 
-def harness() -> ModuleType:
-    """Return the module that measures, or end the program with a sentence that says where it is looked for."""
-    folder = Path(os.environ.get("BENCH_HARNESS") or CHECKOUT.parent / "shared" / "bench")
-    if not (folder / "scale.py").is_file():
-        raise SystemExit(f"The harness is not in {folder}. Set BENCH_HARNESS to its folder.")
-    sys.path.insert(0, str(folder))
-    spec = importlib.util.spec_from_file_location("scale", folder / "scale.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["scale"] = module
-    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = writes
-    return module
-
-
 def main() -> None:
     """Measure what the command line asks for."""
     options = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
@@ -121,7 +99,7 @@ def main() -> None:
 
 def measure(given: argparse.Namespace, *, long: bool) -> None:
     """Ask the questions at every size, among short turns of others or long ones."""
-    scale, server = harness(), None
+    scale, server = load_harness("scale"), None
     sizes = [*given.rows, *([1_000_000] if given.million and not long else [])]
     print(f"\n### {given.target} among {'long' if long else 'short'} turns of others, {given.engine}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="scale-") as folder:
