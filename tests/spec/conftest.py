@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from tests.spec.admin_world import Operator
+    from tests.spec.proxy_world import ModelServer, ProxyWorld
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +71,40 @@ def no_hooks() -> Iterator[None]:
     """Take away what a test has registered."""
     yield
     hooks.clear_hooks()
+
+
+# The proxy before a model server, whose packages are extras too.
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    """One model server for the module."""
+    from tests.spec.proxy_world import ModelServer, serving
+
+    made = ModelServer()
+    with serving(made.app) as url:
+        made.url = url  # type: ignore[attr-defined]
+        yield made
+
+
+@pytest.fixture(scope="module")
+def address(db: Database, model: ModelServer) -> Iterator[str]:
+    """One proxy for the module."""
+    from tests.spec.proxy_world import proxy_of
+
+    with proxy_of(db, model.url) as url:  # type: ignore[attr-defined]
+        yield url
+
+
+@pytest.fixture
+def proxy(stage: Stage, model: ModelServer, address: str) -> Iterator[ProxyWorld]:
+    """A persona of its own behind the proxy."""
+    from tests.spec.proxy_world import ProxyWorld
+
+    model.requests.clear()
+    model.answers.clear()
+    model.ended.clear()
+    model.reply = None
+    made = ProxyWorld(stage.db, stage.persona, address, model)
+    yield made
+    made.close()

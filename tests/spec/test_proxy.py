@@ -7,7 +7,6 @@ import contextlib
 import json
 import logging
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -25,41 +24,12 @@ from core.prompt.context_text import HEAD
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, post, proxy_of, serving, wait_until, whole
+from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, post, proxy_of, wait_until, whole
 
 pytestmark = pytest.mark.engines("sqlite")
 
 SHARED = {"X_Conversation_Privacy": "direct"}
 """A conversation that shares everything with its user's other ones."""
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    """One model server for the module."""
-    made = ModelServer()
-    with serving(made.app) as url:
-        made.url = url  # type: ignore[attr-defined]
-        yield made
-
-
-@pytest.fixture(scope="module")
-def address(db: Any, model: ModelServer) -> Iterator[str]:
-    """One proxy for the module."""
-    with proxy_of(db, model.url) as url:  # type: ignore[attr-defined]
-        yield url
-
-
-@pytest.fixture
-def proxy(db: Any, stage: Any, model: ModelServer, address: str) -> Iterator[ProxyWorld]:
-    """A persona of its own behind the proxy."""
-    model.requests.clear()
-    model.answers.clear()
-    model.ended.clear()
-    model.reply = None
-    made = ProxyWorld(db, stage.persona, address, model)
-    yield made
-    model.paused.clear()
-    made.close()
 
 
 def blocks(model: ModelServer) -> list[str]:

@@ -9,7 +9,6 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,39 +29,11 @@ from tests.spec.proxy_world import (
     event,
     post,
     proxy_of,
-    serving,
     wait_until,
     whole,
 )
 
 pytestmark = pytest.mark.engines("sqlite")
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    """One model server for the module."""
-    made = ModelServer()
-    with serving(made.app) as url:
-        made.url = url  # type: ignore[attr-defined]
-        yield made
-
-
-@pytest.fixture(scope="module")
-def address(db: Any, model: ModelServer) -> Iterator[str]:
-    """One proxy for the module."""
-    with proxy_of(db, model.url) as url:  # type: ignore[attr-defined]
-        yield url
-
-
-@pytest.fixture
-def proxy(db: Any, stage: Any, model: ModelServer, address: str) -> Iterator[ProxyWorld]:
-    """A persona of its own behind the proxy."""
-    model.requests.clear()
-    model.answers.clear()
-    model.reply = None
-    made = ProxyWorld(db, stage.persona, address, model)
-    yield made
-    made.close()
 
 
 def teach(proxy: ProxyWorld, who: str = "ann") -> None:
