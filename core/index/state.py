@@ -103,10 +103,14 @@ class IndexState:
     """What the index holds of some audiences, as it was when it was read."""
 
     def __init__(self, db: Database, audiences: Sequence[int]) -> None:
-        self._db = db
+        self._db, self._audiences = db, audiences
         self._kept: _Kept = db.caches.setdefault(HELD, _Kept())
+        self._load()
+
+    def _load(self) -> None:
+        """Read which rows there are, with their words."""
         for attempt in range(READ_AGAIN):
-            self._states = _read_states(db, audiences)
+            self._states = _read_states(self._db, self._audiences)
             try:
                 self._fresh = {one.audience: self._load_fresh(one) for one in self._states.values() if one.fresh}
                 self.lexicon: Lexicon = Lexicon([*self._load_words(), *(one.words for one in self._fresh.values())])
@@ -159,7 +163,7 @@ class IndexState:
             except ChangedError:
                 if attempt + 1 == READ_AGAIN:
                     raise
-                self.__init__(self._db, tuple(self._states))  # type: ignore[misc]
+                self._load()
         raise AssertionError
 
     def _read(self, words: Collection[str], tags: Collection[str]) -> list[AudienceRows]:
