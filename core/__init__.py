@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .chat_history_cache import save_message
     from .db import configure, insert_memory, open_database
     from .forgetting import forget
+    from .personas import set_persona_text
     from .prompt_engine import build_json_prompt, build_messages, explain_json_prompt, parse_answer, to_messages
     from .scope import Scope, use_scope
     from .synth_core_memory import search_memories
@@ -33,6 +34,7 @@ __all__ = [
     "parse_answer",
     "save_message",
     "search_memories",
+    "set_persona_text",
     "to_messages",
     "use_scope",
 ]
@@ -49,6 +51,7 @@ _MODULES = {
     "parse_answer": "prompt_engine",
     "save_message": "chat_history_cache",
     "search_memories": "synth_core_memory",
+    "set_persona_text": "personas",
     "to_messages": "prompt_engine",
     "use_scope": "scope",
 }

@@ -31,6 +31,7 @@ from . import (
     history_engine,
     jobs,
     lifelong,
+    personas,
     privacy,
     prompt_engine,
     relationships,
@@ -70,6 +71,9 @@ reduce_prompt_for_llm_limit = _awaitable(prompt_engine.reduce_prompt_for_llm_lim
 set_hook = _awaitable(prompt_engine.set_hook)
 to_json = _awaitable(prompt_engine.to_json)
 to_messages = _awaitable(prompt_engine.to_messages)
+
+get_persona_text = _awaitable(personas.get_persona_text)
+set_persona_text = _awaitable(personas.set_persona_text)
 
 build_context = _awaitable(history_engine.HistoryEngine().build_context)
 

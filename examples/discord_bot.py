@@ -1,7 +1,7 @@
 """A Discord bot that remembers: pip install 'prompt-engine[discord]' openai, then python examples/discord_bot.py
 
 DISCORD_TOKEN, MODEL_URL (an OpenAI-compatible server, such as http://127.0.0.1:11434/v1), MODEL_NAME, MODEL_KEY and
-DATABASE_URL come from the environment.
+DATABASE_URL come from the environment. personas/iris.md, beside config.yaml, says who Iris is.
 """
 
 from __future__ import annotations

@@ -187,6 +187,12 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     persona_id: str = flag(
         "default", "The persona that remembers, where the call names none.", kind=Key(), group="Saving"
     )
+    persona_folder: str = flag(
+        "personas",
+        "Folder of the texts that say who a persona is, <persona>.md each; next to config.yaml where it is relative.",
+        kind=Text("a folder"),
+        group="Prompt",
+    )
 
     private_stays_private: bool = flag(
         True, "Keep what was said in private out of other conversations of the same persona.", group="Privacy"

@@ -8,7 +8,7 @@ from datetime import UTC
 from functools import partial
 from typing import Any
 
-from .. import hooks
+from .. import hooks, personas
 from ..audience.table_rooms import resolve_scope
 from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls import defaults
@@ -269,7 +269,13 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
         "context", call.hook_arguments, lambda given: merge_host_context(composed.context, given), without
     )
     report.note(*notes)
+    persona = persona or guard("persona", "persona_text", lambda: _read_persona(call), "")
+    persona = personas.fill_names(persona, lists.names.persona, lists.names.asker(call.message))
     return _Built(context, persona, recalled, lists.names, composed.ids)
+
+
+def _read_persona(call: PromptCall) -> str:
+    return personas.read_text(personas.find_file(call.settings, call.scope.persona))
 
 
 def _shown_elsewhere(call: PromptCall, lines: StoredLines, built: BuiltSections) -> ShownElsewhere:

@@ -64,7 +64,7 @@ class Contents:
     context: Mapping[str, Any]
     """What the history engine and `merge_host_context` made."""
     persona: str = ""
-    """Text that the hook `context` gave as `persona`."""
+    """The persona's own text."""
     names: NameLabels = field(default_factory=NameLabels)
     """What people are called in the context."""
     actions: Any = None

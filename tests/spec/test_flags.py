@@ -12,6 +12,7 @@ from core.calls import defaults
 from core.config import FLAGS, Settings
 from core.database.engine import Database
 from core.memories.capture import should_remember
+from core.personas import set_persona_text
 from tests.spec import (  # noqa: F401 - they register
     probes_admin,
     probes_api,
@@ -173,6 +174,14 @@ def _templates_dir(stage: Stage, value: Any) -> object:
         folder = stage.folder  # type: ignore[attr-defined]
         (folder / "instructions.txt.j2").write_text("Answer in JSON with type, payload, thread_id, actions.")
     return stage.prompt("hi", TEMPLATES_DIR=folder, ANSWER_FORMAT="actions")["instructions"]
+
+
+@probe("nowhere", "personas")
+def _persona_folder(stage: Stage, value: Any) -> object:
+    folder = stage.folder / value  # type: ignore[attr-defined]
+    if value == "personas":
+        set_persona_text("I am who I am.", settings={"PERSONA_FOLDER": str(folder)}, scope=stage.scope())
+    return stage.prompt("hi", PERSONA_FOLDER=str(folder))["instructions"]
 
 
 @pytest.fixture

@@ -86,19 +86,20 @@ def test_r35_the_bot_answers_after_ten_lines(own_folder: Path, capsys: pytest.Ca
     """Then asked by another conversation it knows, and a real client of a model server is asked the same way."""
     pytest.importorskip("openai")
     codes = blocks("start/bot", "python")
-    ten, asked, model = codes
+    ten, asked, persona, model = codes
     assert len([line for line in ten.splitlines() if line.strip()]) <= 17
     server = ModelServer()
     server.answers = ["Tofu."]
     with serving(server.app) as url:
         names: dict[str, Any] = {}
-        run_blocks("start/bot", [ten, asked, model.replace("http://127.0.0.1:11434", url)], names)
+        run_blocks("start/bot", [ten, asked, persona, model.replace("http://127.0.0.1:11434", url)], names)
         names["client"].close()
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == said_in([ten])[0] and printed[2] == "Tofu."
     undated = re.compile(r"\[\d\d/\d\d/\d\d:\d{4}\] ")
     assert undated.sub("", printed[1]) == undated.sub("", said_in([asked])[0])
     assert "My cat is called Tofu." in json.dumps(server.last.messages)
+    assert server.last.messages[0]["content"].startswith("You are Iris, a botanist. You like Ann and answer")
 
 
 @pytest.mark.slow

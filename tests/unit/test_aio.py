@@ -28,6 +28,7 @@ MODULES = (
     "core.relationships",
     "core.semantic",
     "core.jobs",
+    "core.personas",
     "core.tokens",
     "core.transcripts",
     "core.transfer.items",

@@ -1,0 +1,130 @@
+"""DOOR: the persona's own text, which says who it is and opens every prompt.
+
+The text is the file `<persona>.md` in PERSONA_FOLDER: people write it, `set_persona_text` and the import of a character
+card write it too. A folder or file that is missing means that there is no text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from .calls import defaults
+from .config import Settings
+from .errors import ConfigError, MessageError
+from .scope import Scope
+
+__all__ = ["get_persona_text", "set_persona_text"]
+
+MOST_BYTES = 1_000_000
+
+_MACROS = re.compile(r"\{\{(char|user)\}\}", re.IGNORECASE)
+_NO_FILE_NAME = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|%]|^\.|[. ]$')
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+_texts: dict[Path, tuple[tuple[int, int, int], str]] = {}
+"""File to its inode, change and size, and what it said then: a prompt asks for it each time."""
+_MOST_TEXTS = 256
+
+
+def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None) -> str:
+    """Return the text that says who the persona is, as it is written; blank where there is none.
+
+    Args:
+        settings: those of the process by default; PERSONA_FOLDER counts.
+        scope: its persona; the one of the process by default.
+
+    Raises:
+        ConfigError: the file is there and cannot be read, is not UTF-8 or has more than 1,000,000 bytes.
+
+    >>> from prompt_engine import Scope
+    >>> from prompt_engine.personas import get_persona_text
+    >>> get_persona_text(settings={"PERSONA_FOLDER": "nowhere"}, scope=Scope("iris"))
+    ''
+    """
+    known = defaults.settings_for(settings)
+    return read_text(find_file(known, defaults.scope_for(scope, known).persona))
+
+
+def set_persona_text(
+    text: str, *, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+) -> Path:
+    """Write the text that says who the persona is, in place of the one before, and return its file.
+
+    Every prompt of the persona begins with it. It counts toward the limit of a prompt and is never shortened.
+
+    Args:
+        text: any text; `{{char}}` becomes the persona's name in a prompt, `{{user}}` the name of who is asking. A blank
+            text removes the file.
+        settings, scope: as for `get_persona_text`.
+
+    Raises:
+        MessageError: the text has more than 1,000,000 bytes or holds what is not Unicode.
+        ConfigError: the file cannot be written.
+
+    >>> import tempfile
+    >>> from prompt_engine import Scope
+    >>> from prompt_engine.personas import get_persona_text, set_persona_text
+    >>> folder = {"PERSONA_FOLDER": tempfile.mkdtemp()}
+    >>> set_persona_text("You are {{char}}, a botanist.", settings=folder, scope=Scope("iris")).name
+    'iris.md'
+    >>> get_persona_text(settings=folder, scope=Scope("iris"))
+    'You are {{char}}, a botanist.'
+    """
+    if _SURROGATES.search(text) or len(text.encode()) > MOST_BYTES:
+        raise MessageError(f"text must be valid Unicode of at most {MOST_BYTES:,} bytes.", fields=("text",))
+    known = defaults.settings_for(settings)
+    file = find_file(known, defaults.scope_for(scope, known).persona)
+    try:
+        if not text.strip():
+            file.unlink(missing_ok=True)
+            return file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_name(f"{file.name}.{os.getpid()}.new")
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(file)
+    except OSError as error:
+        raise _refusal(file, f"cannot be written ({error.strerror})") from error
+    return file
+
+
+def find_file(settings: Settings, persona: str) -> Path:
+    """Return the file of a persona's text; a relative PERSONA_FOLDER is next to config.yaml."""
+    beside = Path(os.environ.get("CONFIG_FILE") or "config.yaml").parent
+    name = _NO_FILE_NAME.sub(lambda match: f"%{ord(match[0]):02X}", persona)
+    return beside / settings.persona_folder / f"{name}.md"
+
+
+def read_text(file: Path) -> str:
+    """Return what a file says, without blank lines around it; blank where there is no such file."""
+    try:
+        facts = file.stat()
+        mark = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
+        known = _texts.get(file)
+        if known is not None and known[0] == mark:
+            return known[1]
+        if facts.st_size > MOST_BYTES:
+            raise _refusal(file, f"has more than {MOST_BYTES:,} bytes")
+        text = file.read_text(encoding="utf-8-sig").strip("\r\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except UnicodeDecodeError as error:
+        raise _refusal(file, "is not UTF-8") from error
+    except OSError as error:
+        raise _refusal(file, f"cannot be read ({error.strerror})") from error
+    if len(_texts) >= _MOST_TEXTS:
+        _texts.clear()
+    _texts[file] = mark, text
+    return text
+
+
+def fill_names(text: str, char: str, user: str) -> str:
+    """Return a persona's text with `{{char}}` and `{{user}}` replaced."""
+    names = {"char": char, "user": user}
+    return _MACROS.sub(lambda match: names[match[1].lower()], text)
+
+
+def _refusal(file: Path, problem: str) -> ConfigError:
+    return ConfigError(f"{str(file)!r} {problem}. It is the persona's text in PERSONA_FOLDER.", source=str(file))

@@ -1,0 +1,112 @@
+"""The persona's own text: where it is read and written, and where it stands in a prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config import Settings
+from core.errors import ConfigError, MessageError, PromptTooLargeError
+from core.hooks import clear_hooks, set_hook
+from core.personas import get_persona_text, set_persona_text
+from core.prompt_engine import build_messages, to_messages
+from core.scope import Scope
+from tests.spec.stage import Stage, message
+
+IRIS = Scope("iris")
+
+
+def folder_of(path: Path) -> Settings:
+    return Settings(persona_folder=str(path / "personas"))
+
+
+def ask(stage: Stage, settings: Settings, **more: Any) -> Any:
+    return build_messages(message("tofu"), db=stage.db, settings=settings, scope=stage.scope(), **more)
+
+
+def test_c7_the_text_opens_the_system_message_and_the_instructions(stage: Stage, tmp_path: Path) -> None:
+    """Without it the model answers as nobody: a newcomer must see it work with one file."""
+    settings = folder_of(tmp_path)
+    text = "You are {{char}}.\n\nBe kind to {{User}}."
+    written = set_persona_text(text, settings=settings, scope=stage.scope())
+    assert written == tmp_path / "personas" / f"{stage.persona}.md" and written.read_text() == text
+    filled = f"You are {stage.persona.capitalize()}.\n\nBe kind to Ann."
+    assert ask(stage, settings)[0]["content"].startswith(f"{filled}\n\n")
+    prompt = stage.prompt("tofu", settings=settings)
+    assert prompt["instructions"].startswith(f"{filled}\n\n") and "persona" not in prompt["context"]
+    assert to_messages(prompt)[0]["content"].startswith(filled)
+    set_persona_text(" ", settings=settings, scope=stage.scope())
+    assert not written.exists() and "kind" not in ask(stage, settings)[0]["content"]
+
+
+def test_c7_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stage, tmp_path: Path) -> None:
+    """Half a description is another persona."""
+    settings, text = folder_of(tmp_path), "I love moss. " * 100
+    set_persona_text(text, settings=settings, scope=stage.scope())
+    for n in range(20):
+        stage.remember(f"tofu {n} " + "x" * 100, ["tofu"], n)
+    made = ask(stage, settings, max_chars=2500)
+    assert made[0]["content"].startswith(text) and sum(len(each["content"]) for each in made) <= 2500
+    assert text in stage.prompt("tofu", settings=settings, max_chars=3000)["instructions"]
+    with pytest.raises(PromptTooLargeError):
+        ask(stage, settings, max_chars=1200)
+
+
+def test_c7_what_the_hook_says_counts_before_the_file(stage: Stage, tmp_path: Path) -> None:
+    """A host that makes the text for each call means that one."""
+    settings = folder_of(tmp_path)
+    set_persona_text("From the file.", settings=settings, scope=stage.scope())
+    set_hook("context", lambda: {"persona": "From the hook."})
+    try:
+        assert ask(stage, settings)[0]["content"].startswith("From the hook.")
+    finally:
+        clear_hooks()
+
+
+def test_c7_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:
+    """An id is never a path: no persona reads or writes outside the folder."""
+    settings = folder_of(tmp_path)
+    for persona in ("iris", "Iris ", "../iris", "/etc/iris", ".hidden", "a%2Fb", "a/b", "美羽"):
+        path = set_persona_text(f"I am {persona!r}.", settings=settings, scope=Scope(persona))
+        assert path.parent == tmp_path / "personas"
+        assert get_persona_text(settings=settings, scope=Scope(persona)) == f"I am {persona!r}."
+    assert len(list((tmp_path / "personas").iterdir())) == 8
+    assert get_persona_text(settings=settings, scope=IRIS) == "I am 'iris'."
+    assert get_persona_text(settings=settings, scope=Scope("nobody")) == ""
+
+
+def test_c7_the_folder_is_next_to_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service may be started from anywhere."""
+    (tmp_path / "personas").mkdir()
+    (tmp_path / "personas" / "iris.md").write_text("\ufeffI am here.\n\n", encoding="utf-8")
+    (tmp_path / "config.yaml").write_text("PERSONA_ID: iris\n")
+    monkeypatch.setenv("CONFIG_FILE", str(tmp_path / "config.yaml"))
+    assert get_persona_text() == "I am here."
+
+
+def test_c7_a_file_that_changes_counts_at_the_next_call(tmp_path: Path) -> None:
+    """People edit it while the program runs."""
+    settings = folder_of(tmp_path)
+    file = set_persona_text("One.", settings=settings, scope=IRIS)
+    assert get_persona_text(settings=settings, scope=IRIS) == "One."
+    file.write_text("Two, longer.")
+    assert get_persona_text(settings=settings, scope=IRIS) == "Two, longer."
+
+
+def test_c7_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stage, tmp_path: Path) -> None:
+    """The people who talk with the persona still get an answer; its operator learns why it is nobody."""
+    settings = folder_of(tmp_path)
+    file = set_persona_text("One.", settings=settings, scope=stage.scope())
+    file.write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        get_persona_text(settings=settings, scope=stage.scope())
+    _, report = stage.explain("tofu", settings=settings)
+    assert "persona_text" in str(report)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(ConfigError, match="cannot be"):
+        set_persona_text("Two.", settings=settings, scope=stage.scope())
+    with pytest.raises(MessageError, match="1,000,000"):
+        set_persona_text("x" * 1_000_001, settings=settings, scope=stage.scope())
