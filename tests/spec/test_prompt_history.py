@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from datetime import timedelta
 from typing import Any
 
@@ -65,47 +64,6 @@ def test_p20_build_context_alone_gives_the_lists_of_the_prompt(stage: Stage) -> 
         assert context[key] == prompt[key]
 
 
-def test_p21_what_is_no_message_is_skipped_and_counted(stage: Stage) -> None:
-    item = {"text": "hi", "sender_name": "Ann"}
-    memory = {HERE: [item, "file.png", None, {**item, "text": "ho"}], "tg/b": "x", "tg/c": ["y"], "tg/d": 3}
-    prompt, report = stage.explain("what", memory)
-    assert current(prompt["context"]) == ["hi", "ho"]
-    assert "context_memory: 5 things are no message and are left out" in report["notes"]
-    same = stage.context("what", {"chat_id": [item], "user_id": [item], HERE: [item]})
-    assert len(same["history_current_chat"]) == 1
-    assert same["history_recent"] == []
-    for wrong in ([item], "x", 3, b"y"):
-        context = stage.context("what", wrong)
-        assert context["history_current_chat"] == []
-
-
-def test_p22_the_fields_of_live_messages(stage: Stage) -> None:
-    memory = {
-        HERE: [
-            {"username": "ann", "content": "hi", "created_at": "2026-03-10T12:00:00Z"},
-            {"text": "who"},
-        ]
-    }
-    assert stage.context("what", memory)["history_current_chat"] == ['[10/03/26:1200] ann: "hi"', 'Unknown: "who"']
-
-
-def test_p23_a_live_copy_of_a_stored_row_is_one_line(stage: Stage) -> None:
-    stage.say("hello", minutes=20)
-    stage.say("yes", minutes=19, message_id="4")
-    stage.say("yes", minutes=17, message_id="5")
-    copy = live("hello", 20 - 2 / 60)
-    prompt, report = stage.explain("what", {HERE: [copy]})
-    assert current(prompt["context"]) == ["hello", "yes", "yes"]
-    assert reasons(report, "history_current_chat") == ["duplicate"]
-
-
-def test_p24_the_newest_lines_stay_stored_before_live(stage: Stage) -> None:
-    for n in range(1, 6):
-        stage.say(f"s{n}", minutes=20 - n)
-    memory = {HERE: [live("l6", 14), live("l7", 13)]}
-    assert current(stage.context("what", memory, CONTEXT_VERBOSITY=4)) == ["s4", "s5", "l6", "l7"]
-
-
 def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> None:
     for n in range(10):
         stage.say(f"good {n}", minutes=400 - n)
@@ -158,53 +116,7 @@ def test_p24_of_other_conversations_no_more_lines_travel_than_may_be_shown(
 # P25 to P27
 
 
-def test_p25_each_list_holds_its_conversations_and_no_line_is_in_both(stage: Stage) -> None:
-    for n in range(3):
-        stage.say(f"here {n}", minutes=20 - n)
-    for n in range(4):
-        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=40 - n)
-    memory = {ELSEWHERE: [live(f"there {n}", 40 - n, "Bob") for n in range(2)]}
-    context = stage.context("what", memory)
-    assert current(context) == ["here 0", "here 1", "here 2"]
-    assert recent(context) == ["there 0", "there 1", "there 2", "there 3"]
-
-
-@pytest.mark.parametrize("unified", [0, 1])
-def test_p25_unified_history_decides_where_other_lines_come_from(stage: Stage, unified: int) -> None:
-    stage.say("stored same", ELSEWHERE, "Bob", minutes=40)
-    stage.say("stored other", "discord/9", "Bob", minutes=39)
-    memory = {ELSEWHERE: [live("live same", 38, "Bob")], "discord/9": [live("live other", 37, "Bob")]}
-    lines = recent(stage.context("what", memory, UNIFIED_HISTORY=unified))
-    every = ["stored same", "stored other", "live same", "live other"]
-    assert lines == (every if unified else ["live same"])
-
-
-@pytest.mark.parametrize("flags", list(itertools.product((0, 1), repeat=3)))
-def test_p26_each_switch_empties_its_own_list(stage: Stage, flags: tuple[int, ...]) -> None:
-    here, there, unified = flags
-    stage.say("here", minutes=20)
-    stage.say("there", ELSEWHERE, "Bob", minutes=40)
-    memory = {ELSEWHERE: [live("live there", 38, "Bob")]}
-    context = stage.context(
-        "what", memory, ENABLE_HISTORY_CURRENT_CHAT=here, ENABLE_HISTORY_RECENT=there, UNIFIED_HISTORY=unified
-    )
-    assert bool(context["history_current_chat"]) is bool(here)
-    assert bool(context["history_recent"]) is bool(there)
-
-
 # P28 to P33
-
-
-def test_p28_p29_p31_a_line_is_written_as_the_rule_says(stage: Stage) -> None:
-    stage.say('say "hi"\nnow', minutes=3, metadata={"reply_to": {"sender_name": "Bob", "text": "see you"}})
-    stage.say("long ago", minutes=62)
-    stage.say("quoted", minutes=4, metadata={"reply_to": {"sender_name": "Bob", "text": "x" * 41}})
-    lines = stage.context("what", TIMEZONE="Europe/Rome")["history_current_chat"]
-    assert lines == [
-        '[10/03/26:1158] [1 hour earlier] Ann: "long ago"',
-        f'[10/03/26:1256] Ann [replied to Bob: "{"x" * 40}…"]: "quoted"',
-        '[10/03/26:1257] Ann [replied to Bob: "see you"]: "say \'hi\' now"',
-    ]
 
 
 def test_p30_a_line_of_another_conversation_names_it(stage: Stage) -> None:
@@ -214,14 +126,6 @@ def test_p30_a_line_of_another_conversation_names_it(stage: Stage) -> None:
         '[from telegram_bot/42] [10/03/26:1155] Ann: "ok"',
         '[from Kitchen] [10/03/26:1156] Bob: "fine"',
     ]
-
-
-def test_p32_blank_noise_and_inner_monologue_are_not_shown(stage: Stage) -> None:
-    path = "webui/-1"
-    stage.say("inner", path, "self", minutes=9)
-    stage.say("outer", path, "Ann", minutes=8)
-    memory = {path: [live("  ", 6), live("more inner", 5, "self")]}
-    assert current(stage.context("what", memory, path=path)) == ["outer"]
 
 
 def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
@@ -234,19 +138,6 @@ def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
     other = stage.explain("is tofu soft", memory, ENABLE_HISTORY_CURRENT_CHAT=0)
     assert snippets(other[0]["context"]) == ["is tofu soft"]
     assert "echo" in reasons(other[1], "memories")
-
-
-def test_p34_memories_do_not_repeat_visible_lines(stage: Stage) -> None:
-    shown = [stage.say(f"tofu is fine number {n}", minutes=30 - n) for n in range(5)]
-    for n in range(7):
-        stage.remember(f"tofu memory {n}", ["tofu"], 500 + n)
-    stage.remember("TOFU is  fine number 4", ["tofu"], 400)
-    prompt, report = stage.explain("tofu", CONTEXT_VERBOSITY=5)
-    assert len(current(prompt["context"])) == 5
-    assert len(prompt["context"]["memories"]) == 5
-    assert not {hit["id"] for hit in prompt["context"]["memories"]} & set(shown)
-    assert "TOFU is  fine number 4" not in snippets(prompt["context"])
-    assert "visible" in reasons(report, "memories")
 
 
 # P35 to P37

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,35 +41,6 @@ def test_f60_without_any_name_that_is_looked_for_all_are_named(stage: Stage, giv
 def test_p2_one_name_that_is_looked_for_is_enough(stage: Stage, given: Any) -> None:
     prompt = build_json_prompt(given, db=stage.db, scope=stage.scope())
     assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()
-
-
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
-        ("soon", NOW.isoformat()),
-        (object(), NOW.isoformat()),
-        (float("nan"), NOW.isoformat()),
-        (datetime(1, 1, 1), "1970-01-01T00:00:00+00:00"),  # noqa: DTZ001 - a naive time is what is tried
-        (datetime(9999, 12, 31, tzinfo=UTC), "9998-12-31T23:59:59.999999+00:00"),
-        (1e300, "9998-12-31T23:59:59.999999+00:00"),
-        (-5, "1970-01-01T00:00:00+00:00"),
-        (1_773_144_000, "2026-03-10T12:00:00+00:00"),
-    ],
-)
-def test_f61_a_date_that_cannot_be_is_replaced_and_noted(stage: Stage, given: Any, shown: str) -> None:
-    stage.say("a line", minutes=20)
-    stage.diary("a day")
-    prompt, report = stage.explain("hi", date=given)
-    assert prompt["input"]["payload"]["timestamp"] == shown
-    assert any("date" in note for note in report["notes"]) is (given != 1_773_144_000)
-    assert said(prompt["context"]["history_current_chat"]) == ["a line"]
-
-
-@pytest.mark.parametrize("text", ["\U0001f600" * 50, "\x00", "\ud800", "a\x00b\ud800c", "", " \n\t ", "[" * 5000])
-def test_f62_odd_texts_are_used(stage: Stage, text: str) -> None:
-    prompt = stage.prompt(text)
-    assert prompt["input"]["payload"]["text"] == text.replace("\x00", "").replace("\ud800", "\ufffd")
-    json.dumps(prompt).encode()
 
 
 class Hostile:

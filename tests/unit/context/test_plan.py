@@ -1,23 +1,10 @@
 """The switches of the history lists: each acts alone."""
 
 from datetime import UTC, datetime
-from itertools import product
-
-import pytest
 
 from core.context.live import LiveHistory
 from core.context.plan import current_and_recent, history_plan, is_on, skips_history
 from core.shapes import HistoryEntry, IncomingMessage, LeftOut
-
-NAMES = ("ENABLE_HISTORY_CURRENT_CHAT", "ENABLE_HISTORY_RECENT", "UNIFIED_HISTORY")
-
-
-@pytest.mark.parametrize("values", list(product((0, 1), repeat=3)))
-def test_p26_each_of_the_three_switches_acts_alone(values: tuple[int, int, int]) -> None:
-    plan = history_plan(dict(zip(NAMES, values, strict=True)))
-    assert (plan.current, plan.recent) == (bool(values[0]), bool(values[1]))
-    assert plan.same_interface_only is not bool(values[2])
-    assert plan.recent_stored is bool(values[1] and values[2])
 
 
 def test_p36_skip_history_is_read_as_a_switch() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import time
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
@@ -13,7 +12,7 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core import prompt_engine
@@ -42,10 +41,6 @@ def example() -> dict[str, Any]:
         "__pre_reduction_size": 321,
         "actions": {"message": {"brief": "b"}},
     }
-
-
-def lengths(fitted: Reduction) -> dict[str, int]:
-    return {key: items_in(value) for key, value in fitted.prompt.get("context", {}).items()}
 
 
 RANK = [("memories", 2), ("memories", 3), ("memories", 1)]
@@ -275,29 +270,6 @@ def texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             yield from texts_in(item)
-
-
-def test_p57_a_megabyte_takes_no_longer_than_it_must() -> None:
-    lines = [f"line {n} {'x' * 90}" for n in range(8_000)]
-    memories = [{"source": "memories", "id": n, "snippet": "y" * 60, "tags": ["a"]} for n in range(1_500)]
-    prompt: dict[str, Any] = {
-        "context": {"history_recent": lines, "memories": memories},
-        "input": "i",
-        "instructions": "j",
-    }
-    best = {}
-    for count in (1, 2):
-        big = deepcopy(prompt)
-        big["context"]["history_recent"] = lines * count
-        big["context"]["memories"] = memories * count
-        taken = []
-        for _ in range(5):
-            start = time.process_time()
-            fit(big, limit_chars=50_000)
-            taken.append(time.process_time() - start)
-        best[count] = min(taken)
-    assert best[1] < 0.09, best  # 30 ms are promised on a quiet machine; three times that on a busy one
-    assert best[2] < 3.5 * best[1], best
 
 
 def test_p58_json_text_for_transmission() -> None:
@@ -590,13 +562,3 @@ def test_promise_the_limit_is_never_exceeded_and_the_room_is_filled() -> None:
     assert overruns == 0
     assert len(fillings) > PROMPTS / 2
     assert mean(fillings) > 0.97, mean(fillings)
-
-
-@given(prompts)
-@settings(max_examples=25)
-def test_p55_all_limits_of_one_prompt(prompt: dict[str, Any]) -> None:
-    before: tuple[Any, ...] = ()
-    for limit in range(size(prompt) + 1, 0, -7):
-        fitted = fit(prompt, limit_chars=limit)
-        assert fitted.removals[: len(before)] == before
-        before = fitted.removals

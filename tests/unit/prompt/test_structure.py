@@ -37,11 +37,6 @@ def test_p7_keys_of_a_bare_message() -> None:
     assert list(make(actions=DISCORD)) == BARE
 
 
-def test_p8_context_keeps_its_order() -> None:
-    merged, _, _ = merge_host_context({**EMPTY, "memories": []}, {"weather": "rain"})
-    assert list(make(context=merged)["context"]) == [*EMPTY, "memories", "weather"]
-
-
 @pytest.mark.parametrize("name", sorted(OWN_KEYS))
 def test_p8_a_host_key_with_the_name_of_a_section_is_not_taken_and_reported(name: str) -> None:
     merged, persona, notes = merge_host_context({"thoughts": ["t"]}, {name: "canary"})
@@ -81,14 +76,6 @@ def test_p15_a_persona_of_another_type_is_noted() -> None:
     assert merge_host_context({}, {"persona": {"name": "Iris"}})[1:] == (
         "", ("hook context: 'persona' is of type dict and is left out",)
     )  # fmt: skip
-
-
-def test_p13_the_instructions_are_one_short_line() -> None:
-    line = make(actions=DISCORD)["instructions"]
-    assert "\n" not in line
-    assert "  " not in line
-    assert len(line) < 1600
-    assert all(word in line for word in ("JSON", "type", "payload", "thread_id", "actions"))
 
 
 def test_p16_an_action_with_eight_keys_keeps_three() -> None:
@@ -229,10 +216,6 @@ def test_p19_f31_incoming_text_stands_in_context_and_input_only() -> None:
     assert made["instructions"] == "canary\n\n" + without["instructions"]
     assert "canary" not in json.dumps(made["actions"])
     assert with_text(ATTACK)["input"]["payload"]["text"] == ATTACK
-
-
-def test_f62_a_text_of_one_megabyte_is_used() -> None:
-    assert make({"text": "[" * 1_000_000})["input"]["payload"]["text"] == "[" * 1_000_000
 
 
 def test_p65_a_broken_overlay_leaves_the_prompt_as_it_is(tmp_path: Any) -> None:
