@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import time
 from dataclasses import asdict
 from datetime import datetime
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     from ..db import Finding
     from ..upkeep.maintenance import Ran, Script, Value
 
-NameArgument = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Which script; without it they are listed.", show_default=False)
-]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Which script; list shows them.", show_default=False)]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of the script; may be repeated.")
 ]
-BackupArgument = Annotated[Path, typer.Argument(metavar="FILE", help="File that is written.", show_default=False)]
+BackupArgument = Annotated[
+    Path | None, typer.Argument(metavar="[FILE]", help="Without it prompt-engine-DATE here.", show_default=False)
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 ApplyOption = Annotated[bool, typer.Option("--apply", help="Change, not only count.")]
 
@@ -139,38 +138,32 @@ def pack(run: Run) -> None:
     run.answer({"done": done, "seconds": seconds}, said)
 
 
-def backup(run: Run, file: BackupArgument, force: ForceOption = False) -> None:
-    """Write a consistent copy of the database.
+def backup(run: Run, file: BackupArgument = None, force: ForceOption = False) -> None:
+    """Write a consistent copy of the database into a file.
 
-    Others may write meanwhile. Of a server the command to run is printed.
+    Only you can read the file. A SQLite file is copied; of a server mariadb-dump or mysqldump writes SQL. Others may
+    write meanwhile.
     """
-    db = run.open_bare()
-    if db.family != "sqlite":
-        url = db.target.url
-        place = (f"--host={url.host or 'localhost'}", f"--port={url.port or 3306}", f"--user={url.username or ''}")
-        dump = ("mysqldump", "--single-transaction", "--routines=false", *place, "-p", url.database or "")
-        command = f"{shlex.join(dump)} > {shlex.quote(str(file))}"
-        run.answer({"file": None, "command": command}, lambda: output.lines(["Run this:", f"    {command}"]))
-        return
-    from ..upkeep.copies import copy_file
+    from ..upkeep.backup import write_backup
 
-    copied = copy_file(db, file, overwrite=force)
-    run.answer({"file": str(file), "bytes": copied}, f"{file}: {copied} bytes.")
+    db = run.open_bare()
+    ending = "sqlite3" if db.family == "sqlite" else "sql"
+    target = file or Path(f"prompt-engine-{db.clock():%Y%m%d-%H%M%S}.{ending}")
+    size = write_backup(db, target, overwrite=force)
+    run.answer({"file": str(target.resolve()), "bytes": size}, f"{target.resolve()}: {size:,} bytes.")
 
 
 # The scripts of an operator, by name
 
 
-def run_script(run: Run, name: NameArgument = None, settings: SetOption = None, apply_: ApplyOption = False) -> None:
+def run_script(run: Run, name: NameArgument, settings: SetOption = None, apply_: ApplyOption = False) -> None:
     """Count, or with --apply change, by a script.
 
     Every script works on one persona: that of --persona-id, else of PERSONA_ID.
     """
     from ..upkeep import maintenance
 
-    if name is None:
-        if settings or apply_:
-            raise typer.BadParameter(f"say which script: {', '.join(maintenance.list_scripts())}")
+    if name == "list":
         _list_scripts(run)
         return
     if name not in maintenance.list_scripts():

@@ -1,48 +1,72 @@
-"""`prompt-engine demo`: ten months of talk in a flat, and the prompt for a question about something said long ago."""
+"""`prompt-engine demo`: ten months of talk in a flat, and a question about something said long ago."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import StoreError
 from ..scope import Scope
+from ..shapes import PERSONA_SENDER
 from . import output
 from .run import Run
 
 if TYPE_CHECKING:
     from ..database.engine import Database
+    from ..prompt.messages import Messages
 
 FILE = "prompt-engine-demo.sqlite3"
 INTERFACE, KITCHEN, PERSONA = "demo", "demo/kitchen", "Iris"
 _SAMPLE = Path(__file__).resolve().parent / "sample"
-_PERSONA_ID = "demo"
+_PERSONA_ID = "Iris"
 _MARK = 0x50454431
 """SQLite's application_id of a database that the demo made. Nothing else is ever removed."""
+_LIMIT = 4_000
+_MOST_ITEMS = 12
+_MOST_HITS = 100
+_SHOWN = 6
+_LINE_CHARS = 112
+_REASONS = {
+    "visible": "are in the chat's newest lines already",
+    "limit": f"match less: {_MOST_ITEMS} memories are the limit here (MEMORY_ITEMS)",
+    "duplicate": "say the same as another",
+}
 
 
 def demo(run: Run) -> None:
-    """Import a sample conversation and print a prompt.
+    """Show what a question gets from a sample conversation.
 
-    The prompt goes to standard output as JSON, what was done to standard error. The database is a file in this folder,
-    made anew each time.
+    It tells what was found, who may see it, what was left out and what the model would be sent; --json prints the JSON
+    prompt instead. The database is a file in this folder, made anew each time.
     """
-    from ..prompt_engine import explain_json_prompt
+    from ..prompt_engine import build_json_prompt
 
     sample = _read_sample()
     file = Path.cwd() / FILE
     db = _open_new(file, sample["today"])
     run.use(db)
     stored = _store_sample(db, sample)
-    prompt, report = explain_json_prompt(_build_message(sample), max_chars=12_000, db=db, scope=Scope(_PERSONA_ID))
-    output.print_json(prompt)
-    _print_account(file, stored, sample, prompt, report)
+    message = _build_message(sample)
+    if run.asks_json:
+        output.print_json(build_json_prompt(message, max_chars=_LIMIT, db=db, scope=Scope(_PERSONA_ID)))
+        return
+    output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {_count_words(stored)}, in {file.name}.")
+    _tell_story(db, message)
+    output.heading("Next")
+    output.lines(
+        [
+            f"  export DATABASE_URL=sqlite:///{file.name} PERSONA_ID={_PERSONA_ID}",
+            f"  {_program_name()} explain 'Who repairs the oven?' --conversation {KITCHEN}",
+        ]
+    )
 
 
 def _read_sample() -> dict[str, Any]:
@@ -117,7 +141,7 @@ def _store_sample(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
     for memory in sample["memories"]:
         door.insert_memory(
             memory["text"],
-            PERSONA,
+            PERSONA_SENDER,
             "demo",
             memory["tags"],
             scope,
@@ -155,32 +179,63 @@ def _build_message(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _print_account(
-    file: Path,
-    stored: Mapping[str, int],
-    sample: Mapping[str, Any],
-    prompt: Mapping[str, Any],
-    report: Mapping[str, Any],
-) -> None:
-    what = ", ".join(f"{count} {name}" for name, count in stored.items())
-    context = prompt["context"]
-    oldest = min((hit["timestamp"] for hit in context["memories"] if hit["timestamp"]), default="")[:10]
-    lines = len(context["history_current_chat"])
-    if sys.stdout.isatty():
-        output.note("")
-    for line in (
-        f"Above is the prompt for a message of {sample['message']['speaker']} in a flat's chat on 10 March 2026.",
-        f"Stored before: {what}, in {file.name} (SQLite, in this folder).",
-        f"In the prompt: {len(context['memories'])} memories, the oldest of {oldest}, and {lines} lines of the chat.",
-        f"It takes {report['size']} characters, at most {report['limit']} were allowed.",
-        "Not in it: what Mara and Jonas told Iris in private.",
-        "Try next:",
-        f"  export DATABASE_URL=sqlite:///{file.name} PERSONA_ID={_PERSONA_ID}",
-        f"  {_program_name()} explain 'Who repairs the oven?' --conversation {KITCHEN}",
-        f"  {_program_name()} search 'spare key'",
-        f"  {_program_name()} import YOUR-CHAT.jsonl --dry-run",
-    ):
-        output.note(line)
+def _count_words(stored: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in stored.items())
+
+
+def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
+    """Print what is asked, found, seen by whom, left out and sent for a message."""
+    from ..prompt_engine import build_messages, explain_json_prompt
+
+    asking: Any = {
+        "max_chars": _LIMIT,
+        "db": db,
+        "scope": Scope(_PERSONA_ID),
+        "settings": {"MEMORY_ITEMS": _MOST_ITEMS},
+    }
+    prompt, report = explain_json_prompt(message, **asking)
+    build_messages(message, **asking)  # loads what a running program has loaded
+    began = time.perf_counter()
+    messages = cast("Messages", build_messages(message, **asking))
+    milliseconds = (time.perf_counter() - began) * 1000
+
+    output.heading(f"Asked by {message['from_user']['full_name']} in the kitchen chat")
+    output.indented(message["text"])
+    part = report["sections"]["memories"]
+    output.heading(f"Found: {part['found']} memories and messages, by words and tags, without a model")
+    by_rank = {(one["source"], str(one["id"])): one["rank"] for one in report["search"]["hits"]}
+    memories = sorted(prompt["context"]["memories"], key=lambda hit: by_rank[hit["source"], str(hit["id"])])
+    for hit in memories[:_SHOWN]:
+        output.indented(_start_of(f"[{hit['timestamp'][:10]}] {hit.get('speaker', PERSONA)}: {hit['snippet']}"))
+    output.heading("Who may see it")
+    output.indented("Everyone in the kitchen chat: it was said or saved there.")
+    hidden = _count_hidden(db, message["text"])
+    output.indented(f"Not seen here: {hidden} more from the private chats of Mara and of Jonas with {PERSONA}.")
+    output.heading("Left out")
+    reasons = Counter(one["reason"] for one in report["left_out"] if one["section"] == "memories")
+    for reason, words in _REASONS.items():
+        if reasons[reason]:
+            output.indented(f"{reasons[reason]} {words}")
+    size = sum(len(each["content"]) for each in messages)
+    output.heading(f"Sent to the model: {len(messages)} messages, {size:,} characters, built in {milliseconds:.0f} ms")
+    for each in (messages[0], messages[-1]):
+        output.indented(_start_of(f"{each['role']}: {each['content']}"), style="dim")
+
+
+def _count_hidden(db: Database, text: str) -> int:
+    """Return how many rows the same words find in the direct messages, and not in the kitchen."""
+    from ..synth_core_memory import search_memories
+
+    def find(place: str, name: str) -> set[int]:
+        scope = Scope(_PERSONA_ID, f"{INTERFACE}/{place}", f"{INTERFACE}/{name}")
+        return {hit["id"] for hit in search_memories(query=text, limit=_MOST_HITS, db=db, scope=scope)}
+
+    return len((find("Mara", "Mara") | find("Jonas", "Jonas")) - find("kitchen", "Mara"))
+
+
+def _start_of(text: str) -> str:
+    line = output.clean(text)
+    return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]} ..."
 
 
 def _program_name() -> str:

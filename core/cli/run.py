@@ -82,10 +82,12 @@ debugging: bool = False
 class Run:
     """What a subcommand works with."""
 
-    def __init__(self, *, database: str | None, persona: str | None, as_json: bool, creates: bool) -> None:
+    def __init__(self, *, database: str | None, persona: str | None, as_json: bool | None, creates: bool) -> None:
         self.url = database
         self.persona = persona
-        self.as_json = as_json
+        self.asks_json = bool(as_json)
+        """Whether --json was given."""
+        self.as_json = not sys.stdout.isatty() if as_json is None else as_json
         self.creates = creates
         """Whether an SQLite file that is not there is made; a mistyped one looks like an empty memory."""
         self._db: Database | None = None
@@ -172,11 +174,10 @@ def _started(
 ) -> Iterator[Run]:
     global debugging
     debugging = debug
-    wants_json = not sys.stdout.isatty() if as_json is None else as_json
     before = os.environ.get("CONFIG_FILE")
     if config is not None:
         os.environ["CONFIG_FILE"] = str(config)
-    run = Run(database=database, persona=persona_id, as_json=wants_json, creates=creates)
+    run = Run(database=database, persona=persona_id, as_json=as_json, creates=creates)
     try:
         yield run
     finally:

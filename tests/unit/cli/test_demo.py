@@ -20,20 +20,35 @@ from tests.unit.cli.conftest import ROOT, Command
 MANY = 6_000
 
 
+SECRETS = ("coffee pot", "midwife", "cactus", "she must not find out")
+
+
 def test_demo_finds_what_was_said_long_ago_and_keeps_secrets(run: Command, tmp_path: Path) -> None:
-    """The prompt on stdout, a few lines on stderr, one file in this folder."""
-    ran = run("demo")
-    assert ran.code == 0
+    """With --json the prompt alone, and one file in this folder."""
+    ran = run("demo", "--json")
+    assert (ran.code, ran.err) == (0, "")
     memories = ran.json["context"]["memories"]
     assert any("Cashews" in hit["snippet"] and hit["timestamp"] < "2025-06-09" for hit in memories)
     assert "Altona" not in ran.out
-    for secret in ("coffee pot", "midwife", "cactus", "she must not find out"):
-        assert secret.lower() not in ran.out.lower()
+    assert [secret for secret in SECRETS if secret in ran.out.lower()] == []
     assert [path.name for path in tmp_path.iterdir()] == [DEMO_FILE]
-    assert DEMO_FILE in ran.err
-    assert "117 messages, 6 memories, 2 diary entries" in ran.err
-    assert 5 <= len(ran.err.splitlines()) <= 15
-    assert json.loads(run("demo").out)["context"]["history_current_chat"] == ran.json["context"]["history_current_chat"]
+    again = run("demo", "--json").json["context"]
+    assert again["history_current_chat"] == ran.json["context"]["history_current_chat"]
+
+
+def test_demo_tells_a_story_on_one_screen(run: Command) -> None:
+    """What was asked, found, seen by whom, left out and sent, in how many ms, and the next command."""
+    ran = run("demo")
+    assert (ran.code, ran.err) == (0, "")
+    assert "117 messages, 6 memories, 2 diary entries" in ran.out and DEMO_FILE in ran.out
+    starts = ("Asked by Mara", "Found: 18", "Who may see it", "Left out", "Sent to the model: ", "Next")
+    titles = [line for line in ran.out.splitlines() if line and not line.startswith(" ")][1:]
+    assert len(titles) == len(starts) and all(map(str.startswith, titles, starts))
+    assert "Cashews are dangerous for her" in ran.out
+    assert titles[4].endswith(" ms")
+    assert "  prompt-engine explain" in ran.out.splitlines()[-1]
+    assert [secret for secret in SECRETS if secret in ran.out.lower()] == []
+    assert len(ran.out.splitlines()) <= 36 and "\x1b" not in ran.out
 
 
 def test_demo_removes_nothing_but_what_it_made(run: Command, tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import shlex
+import os
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -138,15 +139,52 @@ def test_db_backup_is_a_whole_database(run: Command, call: dict[str, Any], tmp_p
     assert run("db", "backup", "missing/copy.db").code == 1
 
 
-def test_db_backup_of_a_server_prints_a_command_to_run(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is pasted into a shell; a password would stay in its history."""
-    monkeypatch.setenv("DATABASE_URL", "mysql://eva:geheim@db.example/chats")
-    ran = run("db", "backup", "of today.sql")
-    assert ran.json["file"] is None and "geheim" not in str(ran)
-    assert shlex.split(ran.json["command"]) == [
-        "mysqldump", "--single-transaction", "--routines=false", "--host=db.example", "--port=3306", "--user=eva",
-        "-p", "chats", ">", "of today.sql",
-    ]  # fmt: skip
+def test_db_backup_is_private_and_says_where_it_is(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
+    """It holds all that everybody said; a copy that every account can read gives it away."""
+    _say(call, "discord/c1", "hello")
+    before = os.umask(0)
+    try:
+        ran = run("db", "backup")
+    finally:
+        os.umask(before)
+    file = Path(ran.json["file"])
+    assert file.parent == tmp_path and file.name.startswith("prompt-engine-") and file.suffix == ".sqlite3"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert str(file) in run("db", "backup", "b.db", "--text").out.replace(str(tmp_path / "b.db"), str(file))
+
+
+DUMP = """#!/bin/sh
+cat "${1#--defaults-file=}" > login.txt
+echo "$@" > arguments.txt
+[ -f fail ] && echo "mysqldump: Got error: 1045" >&2 && exit 2
+echo "-- a dump"
+"""
+
+
+def test_db_backup_of_a_server_runs_the_tool_that_is_there(
+    run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The password reaches it by a file of the owner: on a command line every process of the machine reads it."""
+    monkeypatch.setenv("DATABASE_URL", "mysql://eva:ge%22heim@db.example:3310/chats")
+    tool = tmp_path / "bin" / "mysqldump"
+    tool.parent.mkdir()
+    monkeypatch.setenv("PATH", str(tool.parent))
+    missing = run("db", "backup", "today.sql")
+    assert missing.code == 1 and "Neither mariadb-dump nor mysqldump is installed here" in missing.err
+    assert "--host=db.example --port=3310 --user=eva -p chats" in missing.err and "heim" not in missing.err
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    tool.write_text(DUMP)
+    tool.chmod(0o700)
+    ran = run("db", "backup", "today.sql")
+    assert ran.json == {"file": str(tmp_path / "today.sql"), "bytes": 10}
+    assert stat.S_IMODE((tmp_path / "today.sql").stat().st_mode) == 0o600
+    login = (tmp_path / "login.txt").read_text()
+    assert 'host="db.example"' in login and 'password="ge\\"heim"' in login and "VERIFY_IDENTITY" in login
+    arguments = (tmp_path / "arguments.txt").read_text().split()
+    assert "heim" not in str(arguments) and not Path(arguments[0].removeprefix("--defaults-file=")).exists()
+    (tmp_path / "fail").touch()
+    failed = run("db", "backup", "other.sql")
+    assert (failed.code, "1045" in failed.err) == (1, True) and not list(tmp_path.glob("*other*"))
 
 
 def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Command, call: dict[str, Any]) -> None:

@@ -206,7 +206,12 @@ def test_d15_an_index_row_deleted_by_hand_is_found_and_mended(run: Command, tmp_
 def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
     """They count, and change with --apply alone; whose rows is the persona's."""
     run("remember", "tea", "--persona-id", "other")
-    assert {each["name"] for each in run("db", "maintenance").json} >= {"health", "orphans", "duplicates", "prune"}
+    assert {each["name"] for each in run("db", "maintenance", "list").json} >= {
+        "health",
+        "orphans",
+        "duplicates",
+        "prune",
+    }
     assert run("db", "maintenance", "health").json["counted"]["memories"] == 0
     assert run("db", "maintenance", "health", "--persona-id", "other").json["counted"]["memories"] == 1
     shown = run("db", "maintenance", "prune", "--set", "expired_before=2026-01-01 00:00:00", "--text").out
