@@ -63,8 +63,8 @@ def _dump_server(target: Target, part: Path) -> None:
             source="DATABASE_URL",
         )
     with _login_file(target) as login, part.open("wb") as stream:
-        command = [tool, f"--defaults-file={login}", *DUMP_OPTIONS, str(target.url.database)]
-        done = subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, check=False)  # noqa: S603
+        arguments = [tool, f"--defaults-file={login}", *DUMP_OPTIONS, str(target.url.database)]
+        done = subprocess.run(arguments, stdout=stream, stderr=subprocess.PIPE, check=False)  # noqa: S603
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
         raise StoreError(f"{Path(tool).name} failed: {said[-1]}", source="DATABASE_URL")
