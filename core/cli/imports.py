@@ -22,6 +22,7 @@ from .run import Run, ServerOption, refusals
 
 if TYPE_CHECKING:
     from ..scope import Scope
+    from ..transfer.cards import CardImport
     from ..transfer.imports import ImportResult
     from ..transfer.items import ItemImport
 
@@ -119,6 +120,8 @@ def import_(
     Open-LLM-VTuber with a memory, or the tables of the original application as JSON. Or values, as `export --values`
     writes them: --conversation, --user and --private say whose they are from then on.
 
+    Or it is a character card, as PNG, CHARX or JSON: it becomes the persona's text (PERSONA_FOLDER), its book memories.
+
     Or it is the folder of the two Markdown files that `export --markdown` writes: what is not stored yet is added.
     """
     if (file is None) == (from_url is None):
@@ -131,7 +134,11 @@ def import_(
         _import_markdown(run, file, run.scope(conversation, user or None, server))
         return
     with refusals():
-        values = _read_values(file)
+        is_card = _is_card(file)
+        values = None if is_card else _read_values(file)
+    if is_card:
+        _import_card(run, file, dry_run=dry_run)
+        return
     if values is not None:
         scope = run.scope(conversation, user or None, server, privacy="direct" if private else None)
         _import_values(run, values, scope, dry_run=dry_run, strict=strict)
@@ -415,6 +422,26 @@ def _following(result: ImportResult, queued: int) -> list[str]:
 
 
 # Memory items
+
+
+def _is_card(file: Path) -> bool:
+    from ..transfer.cards import read_card
+
+    return read_card(file) is not None
+
+
+def _import_card(run: Run, file: Path, *, dry_run: bool) -> None:
+    from ..transfer.cards import import_card
+
+    with refusals():
+        done = import_card(file, dry_run=dry_run, db=run.db, settings=run.settings, scope=run.scope())
+    run.answer(done.as_dict(), lambda: _print_card(done))
+
+
+def _print_card(done: CardImport) -> None:
+    where = f"is in {done.file}" if done.file else "was not stored"
+    output.say(output.clean(f"{done.name}: the persona's text of {done.characters:,} characters {where}."))
+    _print_items(done.items)
 
 
 def _read_values(file: Path) -> list[Any] | None:

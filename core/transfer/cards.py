@@ -1,0 +1,233 @@
+"""Character cards, as PNG, CHARX or JSON of every version: the persona's text, and the entries of the card's book."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..calls.call import GivenSettings, open_call
+from ..database.engine import Database
+from ..errors import TransferError
+from ..personas import fill_names, get_persona_text, set_persona_text
+from ..scope import Scope
+from ..text.folding import clean
+from .items import ItemImport, import_items
+from .items.books import find_book
+
+MOST_BYTES = 20 * 1024**2
+"""Most bytes of the JSON of a card, and of a file that is no picture."""
+_PNG = b"\x89PNG\r\n\x1a\n"
+_PNG_BYTES = 200 * 1024**2
+_KEYWORDS = (b"ccv3", b"chara")
+"""Names of the text chunks that hold a card, the newer version first."""
+_FIELDS = {
+    "name": ("nickname", "name", "char_name"),
+    "system": ("system_prompt",),
+    "description": ("description", "char_persona"),
+    "personality": ("personality",),
+    "scenario": ("scenario", "world_scenario"),
+    "example": ("mes_example", "example_dialogue"),
+    "greeting": ("first_mes", "char_greeting"),
+}
+_TITLES = {"personality": "Personality", "scenario": "Scenario", "example": "Example dialogue",
+           "greeting": "First message"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a character card says."""
+
+    name: str
+    text: str
+    """The persona's text: description, personality, scenario, example dialogue and first message."""
+    book: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CardImport:
+    """What an import of a card did."""
+
+    name: str
+    """Name of the character."""
+    characters: int
+    """Length of the persona's text."""
+    file: str = ""
+    """Where the text is; blank in a dry run."""
+    items: ItemImport = field(default_factory=ItemImport)
+    """What became of the entries of the book."""
+    dry_run: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values, fields in their order."""
+        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "items": self.items.as_dict()}
+
+
+def import_card(
+    path: str | PathLike[str],
+    *,
+    dry_run: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> CardImport:
+    """Make a character card the text of the scope's persona, and store the entries of its book as memories.
+
+    Args:
+        path: a PNG whose text chunks hold the card, a CHARX archive, or the card as JSON.
+        dry_run: give the same answer and store nothing.
+        db, settings, scope: those of the process by default; the scope gives the persona.
+
+    Returns:
+        The name of the character, the file of the persona's text and what became of the book. Importing the same card
+        again changes nothing.
+
+    Raises:
+        TransferError: the file holds no card, or the persona has another text already.
+
+    >>> import json, pathlib, tempfile
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.transfer.cards import import_card
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> card = {"name": "Mira", "description": "{{char}} keeps bees.", "first_mes": "Hello, {{user}}."}
+    >>> _ = (folder / "mira.json").write_text(json.dumps(card))
+    >>> settings, db = {"PERSONA_FOLDER": str(folder)}, open_database("sqlite://")
+    >>> done = import_card(folder / "mira.json", settings=settings, scope=Scope("mira"), db=db)
+    >>> done.name, (folder / "mira.md").read_text().splitlines()[0]
+    ('Mira', 'Mira keeps bees.')
+    """
+    card = read_card(Path(path))
+    if card is None:
+        raise TransferError(f"{str(path)!r} holds no character card. Name a card as PNG, CHARX or JSON.")
+    call = open_call(db, settings, scope)
+    own = {"db": call.db, "settings": call.settings, "scope": call.scope}
+    text = get_persona_text(settings=call.settings, scope=call.scope)
+    if text not in ("", card.text):
+        raise TransferError(
+            f"The persona {call.persona!r} has another text already. Move its file in PERSONA_FOLDER away, or import "
+            "the card for another persona (--persona-id)."
+        )
+    items = ItemImport("character_book")
+    if card.book is not None:
+        book = json.dumps({"data": {"name": card.name, "character_book": card.book}}).encode()
+        items = import_items(book, dry_run=dry_run, max_bytes=2 * MOST_BYTES, **own)  # type: ignore[arg-type]
+    file = "" if dry_run else str(set_persona_text(card.text, settings=call.settings, scope=call.scope))
+    return CardImport(card.name, len(card.text), file, items, dry_run)
+
+
+def read_card(path: Path) -> Card | None:
+    """Return the card that a file holds, None where it holds none."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            begins = stream.read(len(_PNG))
+            if begins == _PNG:
+                return _read_png(stream.read(_PNG_BYTES + 1))
+        if zipfile.is_zipfile(path):
+            return _read_charx(path)
+        if begins.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"") or path.stat().st_size > MOST_BYTES:
+            return None
+        return _read_json(path.read_bytes())
+    except OSError as error:
+        raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
+
+
+# The forms of a card
+
+
+def _read_png(content: bytes) -> Card:
+    """Return the card in the text chunks of a picture; the newest version of several."""
+    if len(content) > _PNG_BYTES:
+        raise TransferError(f"The picture has more than {_PNG_BYTES:,} bytes, which no card has.")
+    texts = dict(_text_chunks(content))
+    for keyword in _KEYWORDS:
+        if keyword in texts:
+            try:
+                card = _read_json(base64.b64decode(texts[keyword], validate=False))
+            except binascii.Error:
+                card = None
+            if card is not None:
+                return card
+            raise TransferError("The card in the picture is damaged. Download it again from where it comes from.")
+    raise TransferError(
+        "The picture holds no character card. Programs that shrink or edit pictures remove it; download the original."
+    )
+
+
+def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield keyword and text of the text chunks of a PNG; what is cut off ends it."""
+    at = 0
+    while at + 8 <= len(content):
+        size, kind = struct.unpack(">I4s", content[at : at + 8])
+        data = content[at + 8 : at + 8 + size]
+        at += 12 + size
+        keyword, _, rest = data.partition(b"\x00")
+        if kind == b"tEXt":
+            yield keyword, rest
+        elif kind == b"zTXt":
+            yield keyword, _inflate(rest[1:])
+        elif kind == b"iTXt":
+            text = rest[2:].split(b"\x00", 2)[-1]
+            yield keyword, _inflate(text) if rest[:1] == b"\x01" else text
+
+
+def _inflate(packed: bytes) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(packed, 2 * MOST_BYTES)
+    except zlib.error:
+        return b""
+
+
+def _read_charx(path: Path) -> Card | None:
+    """Return the card of a CHARX archive, None where a zip archive holds none."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("card.json") as stream:
+            content = stream.read(MOST_BYTES + 1)
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError):
+        return None
+    return _read_json(content) if len(content) <= MOST_BYTES else None
+
+
+def _read_json(content: bytes) -> Card | None:
+    """Return the card a JSON text is, None where it is none."""
+    try:
+        value = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    data = value["data"] if isinstance(value.get("data"), dict) else value
+    is_card = str(value.get("spec", "")).startswith("chara_card") or (
+        any(name in data for name in _FIELDS["name"]) and any(name in data for name in _FIELDS["greeting"])
+    )
+    return _make_card(data) if is_card else None
+
+
+# The persona's text
+
+
+def _make_card(data: Mapping[str, Any]) -> Card:
+    found = {part: _field(data, names) for part, names in _FIELDS.items()}
+    name = found.pop("name") or "the character"
+    found["system"] = found["system"].replace("{{original}}", "").strip()
+    found["example"] = re.sub(r"\s*<START>\s*", "\n\n", found["example"], flags=re.IGNORECASE).strip()
+    parts = [f"{_TITLES[part]}:\n{text}" if part in _TITLES else text for part, text in found.items() if text]
+    text = re.sub(r"<(BOT|CHAR)>", "{{char}}", "\n\n".join(parts), flags=re.IGNORECASE)
+    text = re.sub(r"<USER>", "{{user}}", text, flags=re.IGNORECASE)
+    return Card(name, fill_names(text, name, "{{user}}"), find_book(data) if "character_book" in data else None)
+
+
+def _field(data: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """Return the first of these fields that says something."""
+    texts = (data.get(name) for name in names)
+    return next((clean(text).strip() for text in texts if isinstance(text, str) and text.strip()), "")
