@@ -61,10 +61,10 @@ def environment(tmp_path: Path) -> Environment:
 
 
 def run_ten_lines(environment: Environment, folder: Path) -> str:
-    """Return what the ten lines of the README print in a new folder of their own, and what their prompt remembers."""
+    """Return what the ten lines of the README print in a new folder of their own."""
     assert TEN_LINES is not None
     folder.mkdir()
-    return environment.run(WORKS + TEN_LINES[1] + 'print(prompt["context"]["memories"][0]["snippet"])\n', folder)
+    return environment.run(WORKS + TEN_LINES[1], folder)
 
 
 def names_in(wheel: Path) -> set[str]:
@@ -117,16 +117,16 @@ def test_r1_nothing_inside_says_core(part: str) -> None:
 @pytest.mark.slow
 def test_r1_beside_a_package_called_core(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
     """Installed before, after, and removed again, it takes nothing from ours, nor ours from it."""
-    said = "Your cat is called Tofu.\nAnn's cat is called Tofu.\n"
+    said = "\nMy cat is called Tofu.\n"
     theirs = "import core; assert core.WHOSE == 'theirs'"
     environment.install(other)
     environment.install(wheel)
-    assert run_ten_lines(environment, tmp_path / "before").startswith(said)
+    assert run_ten_lines(environment, tmp_path / "before").endswith(said)
     environment.run(theirs, tmp_path)
     environment.pip("uninstall", "-y", "othercore")
-    assert run_ten_lines(environment, tmp_path / "removed").startswith(said)
+    assert run_ten_lines(environment, tmp_path / "removed").endswith(said)
     environment.install(other)
-    assert run_ten_lines(environment, tmp_path / "after").startswith(said)
+    assert run_ten_lines(environment, tmp_path / "after").endswith(said)
     environment.pip("uninstall", "-y", "prompt-engine")
     environment.run(theirs, tmp_path)
 
