@@ -53,12 +53,6 @@ def lines(path: str, scope: Scope) -> list[tuple[str, str]]:
     return [(line["sender_id"], line["text"]) for line in load_chat_history(path, scope=scope)]
 
 
-def test_r33_examples_are_short() -> None:
-    """Each is read at one go."""
-    for path in EXAMPLES.glob("*.py"):
-        assert len(path.read_text(encoding="utf-8").splitlines()) < 80, path.name
-
-
 def test_r33_the_discord_bot_answers_and_remembers(model: Model) -> None:
     """A message, its answer, an edit and a deletion; the next prompt holds what was said."""
     pytest.importorskip("discord", reason="the extra discord is not installed")

@@ -48,11 +48,3 @@ def test_the_examples_of_a_page_run_in_their_order(own_defaults: None, page: str
     names: dict[str, Any] = {"model": Model()}
     for block in blocks:
         exec(compile(block, str(file), "exec", dont_inherit=True), names)
-
-
-def test_the_readme_leads_to_the_pages_in_two_screens() -> None:
-    """Every page has its place in the site (`test_site.py`); the README leads to the first one and to each way in."""
-    said = (ROOT / "README.md").read_text(encoding="utf-8")
-    starts = ["start/bot.md", "start/front-end.md", "start/agent.md", "start/settings.md"]
-    assert [page for page in ("index.md", "faq.md", "api.md", *starts) if f"docs/{page}" not in said] == []
-    assert len(said.splitlines()) <= 95

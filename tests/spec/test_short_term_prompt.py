@@ -6,17 +6,16 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from core import short_term
 from core.chat_history_cache import save_message
 from core.config import Settings
-from core.privacy import link_participants, set_privacy
+from core.privacy import link_participants
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.short_term.shapes import TurnReason
 from core.transcripts.turns import finish_turn
 from tests.spec.stage import Stage, failed, reasons
 from tests.store.world import NOW
@@ -101,16 +100,6 @@ def test_m21_an_answer_without_a_name_is_the_personas(stage: Stage) -> None:
     assert lines["tg/c2"][1:] == ['Lady Iris: "Green tea."']
 
 
-def test_d35_the_section_comes_within_the_statements_of_a_prompt(stage: Stage) -> None:
-    turn(stage, "tg/c1", "tofu")
-    stage.say("tofu", "tg/here", server="s1")
-    stage.remember("tofu", ["tofu"], server="s1")
-    assert stage.db is not None
-    with stage.db.traced() as statements:
-        context = stage.context("tofu", path="tg/here", **GUILD)
-    assert len(statements) <= 14 and context["short_term"]
-
-
 def test_m18_nothing_private_is_in_a_public_prompt(stage: Stage) -> None:
     turn(stage, "tg/pub", "public")
     turn(stage, "tg/closed", "closed", is_private=True)
@@ -130,13 +119,6 @@ def test_m18_nothing_private_is_in_a_public_prompt(stage: Stage) -> None:
     assert [each["channel"] for each in shown(stage, "tg/closed/7", **closed)] == ["tg/pub"]
     assert [each["channel"] for each in shown(stage, "tg/closed/8", **closed)] == ["tg/pub"]
     assert shown(Stage(stage.db)) == []
-
-
-def test_m28_a_person_who_turned_private_is_in_no_prompt(stage: Stage) -> None:
-    turn(stage, "tg/c1", "secret of ann")
-    assert len(shown(stage, who="Bob")) == 1
-    set_privacy("tg/ann", "full", db=stage.db, settings=Settings(), scope=stage.scope())
-    assert shown(stage, who="Bob") == []
 
 
 @pytest.mark.engines("sqlite")
@@ -175,9 +157,3 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     for block in blocks:
         exec(compile(block, "docs/short-term.md", "exec", dont_inherit=True), names)
     names["call"]["db"].close()
-
-
-def test_the_page_names_every_reason() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "short-term.md"
-    named = set(re.findall(r"^\| `(\w+)` \| ", page.read_text(encoding="utf-8"), re.MULTILINE))
-    assert named == set(get_args(TurnReason)) - {""}

@@ -59,25 +59,3 @@ def test_each_index_stands_in_the_file_with_what_it_serves(family: str) -> None:
             line = next(i for i, one in enumerate(text.splitlines()) if re.search(rf"\b{name}\b", one))
             above = text.splitlines()[line - 1].strip()
             assert re.fullmatch(r"-- \S.* \(\d+ bytes\)", above), name
-
-
-def test_the_page_names_every_table_column_and_index() -> None:
-    """What is documented is what is there."""
-    page = schema_files.build_document()
-    for table in ddl.list_tables().values():
-        part = page.split(f"\n## {table.name}\n")[1].split("\n## ")[0]
-        for column in table.columns:
-            assert f"| {column.name} |" in part
-        for index in ddl.list_indexes(table):
-            assert f"`{index}`" in part
-
-
-def test_check_says_which_files_are_out_of_date(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`--check` writes nothing."""
-    assert schema_files.main(["--check"]) == 0
-    monkeypatch.setattr(schema_files, "build_script", lambda family: "other")
-    assert schema_files.main(["--check"]) == 1
-    assert capsys.readouterr().out.strip().endswith("sqlite.sql")
-    assert schema_files.main(["--check"]) == 1

@@ -420,31 +420,6 @@ def test_m17_a_context_shows_the_newest_three_and_the_own_summary(world: World) 
     assert world.context("u9", "c9", "s9") == []
 
 
-def test_m18_what_is_private_stays_where_it_was_said(world: World) -> None:
-    ann: dict[str, Any] = {"user": "tg/ann"}
-    world.turn(**ann, channel="tg/pub", text="public")
-    world.turn(**ann, channel="tg/closed", text="closed", is_private=True)
-    world.turn(**ann, channel="tg/closed/5", text="thread of closed")
-    world.turn(**ann, channel="tg/elsewhere", text="named thread", parent_channel="tg/closed")
-    world.turn(**ann, channel="tg/ann", server="DM", text="direct")
-    world.turn(**ann, channel="tg/free", server=None, text="no server", is_private=False)
-    world.turn("tg/bob", "tg/bob", "DM", text="of bob")
-
-    def seen(channel: str, server: Any = "s1", user: str = "tg/ann") -> set[str]:
-        found = world.context(user, channel, server)
-        return {line.split('"')[1] for each in found for line in each["lines"] if "re " not in line}
-
-    assert seen("tg/x") == {"public"}
-    assert seen("tg/closed/5") == {"public"}
-    assert seen("tg/ann", "DM") == {"no server"}
-    assert seen("tg/ann/9", "DM") == {"direct", "no server"}
-    assert seen("tg/bob", "DM", "tg/bob") == set()
-    wide = World(world.db, Settings(private_stays_private=False))
-    wide.scope = world.scope
-    assert len(wide.context("tg/ann", "tg/x")) == 3
-    assert {row.local_only for row in world.rows()} == {0}
-
-
 def test_m18_a_named_thread_follows_its_channel(world: World) -> None:
     """Whether the channel was private before the thread was spoken in, or turns private afterwards."""
     world.turn(channel="tg/closed", is_private=True)
@@ -459,15 +434,6 @@ def test_m18_a_named_thread_follows_its_channel(world: World) -> None:
     assert world.context(channel="tg/x") == []
     world.summary("in the thread", channel="tg/late")
     assert [each["channel"] for each in world.context(channel="tg/late")] == ["tg/late"]
-
-
-def test_m18_linked_identities_meet_in_their_direct_messages(world: World) -> None:
-    world.turn("discord/ann", "discord/ann", "DM", text="on discord")
-    world.turn("tg/ann", "tg/ann", "DM", text="on telegram")
-    assert world.context("tg/ann", "tg/ann", "DM") == []
-    link_participants("discord/ann", "tg/ann", **world.given())
-    (shown,) = world.context("tg/ann", "tg/ann", "DM")
-    assert shown["channel"] == "discord/ann"
 
 
 def test_m18_a_conversation_that_turns_private_takes_its_entries_along(world: World) -> None:

@@ -98,30 +98,3 @@ def test_g1_the_event_loop_goes_on_meanwhile() -> None:
         return ticks
 
     assert asyncio.run(beside()) > 5
-
-
-def test_g1_no_call_blocks_the_loop_for_long(tmp_path: Path) -> None:
-    """Whatever a call does, it does in a thread: it opens the database there too."""
-    longest = 0.0
-
-    async def watch(stop: asyncio.Event) -> None:
-        nonlocal longest
-        while not stop.is_set():
-            before = time.thread_time()
-            await asyncio.sleep(0.001)  # all that the loop's thread does meanwhile is done for calls
-            longest = max(longest, time.thread_time() - before)
-
-    async def work() -> None:
-        stop = asyncio.Event()
-        watching = asyncio.create_task(watch(stop))
-        await asyncio.sleep(0)  # it watches from before the first call
-        db = await aio.open_database(f"sqlite:///{tmp_path / 'own.db'}")
-        message = {"message_id": 1, "date": None, "text": "my cat", "interface_path": "tg/1", "from_user": {"id": "7"}}
-        for _ in range(20):
-            await aio.save_chat_message("tg/1", "my cat is called Tofu", "Ann", "7", db=db)
-            await aio.build_json_prompt(message, db=db)
-        stop.set()
-        await watching
-
-    asyncio.run(work())
-    assert longest < 0.02, f"the loop's own thread was busy for {longest * 1000:.0f} ms at once"

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core import errors
 from core.chat_history_cache import save_chat_message
 from core.config import Settings, resolve
 from core.database.engine import Database
 from core.db import insert_memory, open_database
 from core.errors import (
     ConfigError,
-    CoreError,
-    ItemNotFoundError,
     MessageError,
-    ModelError,
     PromptTooLargeError,
     ScopeError,
-    StoreError,
-    StoreReadError,
     StoreWriteError,
     TransferError,
 )
@@ -32,10 +25,7 @@ from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, set_hook, to_messages
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from tests import package_modules
 from tests.store.world import open_db
-
-FAMILY = {ConfigError, StoreError, MessageError, PromptTooLargeError, ScopeError, ModelError, TransferError}
 
 
 @pytest.fixture(scope="module")
@@ -44,43 +34,6 @@ def db() -> Iterator[Database]:
     made = open_db("sqlite://")
     yield made
     made.close()
-
-
-def test_g25_exceptions_form_one_family() -> None:
-    """A host that catches CoreError catches everything raised on purpose."""
-    assert set(CoreError.__subclasses__()) >= FAMILY
-    assert set(StoreError.__subclasses__()) >= {StoreReadError, StoreWriteError}
-    assert issubclass(ItemNotFoundError, MessageError)
-    named = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, Exception)}
-    assert named == FAMILY | {CoreError, ItemNotFoundError, StoreReadError, StoreWriteError}
-
-
-INSIDE = {
-    "core.api.access.AccessRefusedError",  # answered with its status, as the one below
-    "core.admin.errors.CutOffError",
-    "core.admin.errors.Refused",  # answered with its status, by the web framework
-    "core.admin.pages.page.PageError",
-    "core.config.bad_values.BadValueError",
-    "core.database.engine.UndoError",  # ends a transaction, which answers it
-    "core.index.state.ChangedError",  # the index changed while it was read: it is read again
-    "core.text.loose_json.TooDeepError",
-    "core.transfer.items.rows.NotTakenError",
-    "core.transfer.records.RefusedError",
-    "core.index.audiences.SegmentsMovedError",  # the index is read again
-    "core.values.table.RefusedError",  # ends a transaction; `change_values` returns what it carries
-}
-"""Caught inside the package; no caller sees them."""
-
-
-def test_g25_no_exception_stands_outside_the_family() -> None:
-    """But those of which a caller never hears."""
-    strangers = set()
-    for module in package_modules.load_all():
-        for name, each in inspect.getmembers(module, inspect.isclass):
-            own = issubclass(each, Exception) and each.__module__ == module.__name__ and not name.startswith("_")
-            if own and not issubclass(each, CoreError):
-                strangers.add(f"core.{module.__name__.partition('.')[2]}.{name}")  # installed, it has another name
-    assert strangers <= INSIDE
 
 
 def test_g25_facts_stay_on_the_exception() -> None:

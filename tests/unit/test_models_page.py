@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from core.base import resources
 from core.calls import defaults
-from core.config import FLAGS
-from core.config.file import read_yaml_value
 from core.db import configure
-from core.errors import _MODEL_REASONS
 from tests.unit.test_readme import ROOT
 
 TEXT = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
@@ -41,12 +37,3 @@ def test_the_examples_about_models_run(own_defaults: None, capsys: pytest.Captur
         said = re.findall(r"print\(.*\)  # (.*)", block)
         assert capsys.readouterr().out.splitlines() == said
     names["db"].close()
-
-
-def test_the_page_names_every_reason_and_every_flag() -> None:
-    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) - {"reason"} == set(_MODEL_REASONS)
-    assert {name for name in FLAGS if name.startswith("LLM_")} - set(re.findall(r"LLM_[A-Z_]+", TEXT)) == set()
-    languages = read_yaml_value(resources.find("prompts/refused.yaml").read_text(encoding="utf-8"))
-    assert isinstance(languages, dict)
-    assert len(set(languages) - {"machine"}) == 15
-    assert "fifteen languages" in TEXT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,6 @@ MADE = ("api.md", "config.md", "schema.md")
 """Pages that `make docs-site` writes from the code."""
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if page.name not in MADE]
 pytestmark = pytest.mark.checkout
-
-
-def placed(nav: Any) -> Iterator[tuple[str, str]]:
-    """Yield title and path of every page of the navigation."""
-    for entry in nav:
-        for title, value in entry.items():
-            if isinstance(value, str):
-                yield title, value
-            else:
-                yield from placed(value)
 
 
 def site() -> dict[str, Any]:
@@ -45,47 +34,18 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
 
 
-def test_r35_every_page_has_one_place_in_the_site() -> None:
-    """A page that is not in the navigation is not found; decisions are listed by their own first page."""
-    listed = [path for _, path in placed(site()["nav"])]
-    assert len(listed) == len(set(listed))
-    pages = {str(page.relative_to(DOCS)) for page in PAGES}
-    assert {page for page in pages if not page.startswith("decisions/")} | {"decisions/README.md", *MADE} == set(listed)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_r35_links_lead_to_pages_and_headings_of_the_site(page: Path) -> None:
+def test_r35_links_lead_to_pages_and_headings_of_the_site() -> None:
     """The site holds docs/ and nothing else: a link out of it leads nowhere there."""
     broken = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
-        if re.match(r"[a-z]+:", link):
-            continue
-        path, _, anchor = link.partition("#")
-        target = (page.parent / path).resolve() if path else page
-        if target.parent == DOCS and target.name in MADE:
-            continue
-        if DOCS not in target.parents or not target.is_file() or (anchor and anchor not in anchors(target)):
-            broken.append(link)
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if re.match(r"[a-z]+:", link) or (target.parent == DOCS and target.name in MADE):
+                continue
+            if DOCS not in target.parents or not target.is_file() or (anchor and anchor not in anchors(target)):
+                broken.append((page.name, link))
     assert broken == []
-
-
-def test_r35_llms_txt_lists_every_page() -> None:
-    """Programs that read documentation are led to every page, by its title, with a sentence."""
-    text = (DOCS / "llms.txt").read_text(encoding="utf-8")
-    assert text.startswith(f"# {site()['site_name']}\n\n> {site()['site_description']}\n")
-    lines = re.findall(r"^- \[(.+)\]\((.+)\): \S.+$", text, re.MULTILINE)
-    assert lines == list(placed(site()["nav"]))
-
-
-def test_r35_the_settings_by_what_they_are_for_exist() -> None:
-    """What the table tells people to set can be set."""
-    from core.config import FLAGS
-
-    text = (DOCS / "start" / "settings.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`([A-Z][A-Z_]{4,})(?:=[^`]*)?`", text))
-    assert len(named) > 30 and named - set(FLAGS) == set()
-    for name, value in re.findall(r"`([A-Z][A-Z_]{4,})=([^`]*)`", text):
-        FLAGS[name].kind.read_text(value)
 
 
 def test_r36_each_figure_of_the_benchmarks_has_a_command_that_exists() -> None:

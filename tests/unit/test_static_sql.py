@@ -96,12 +96,12 @@ def joined_lines(source: str) -> list[int]:
     return sorted(set(found))
 
 
-@pytest.mark.parametrize("path", STORE, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_t25_no_value_is_written_into_a_statement(path: Path) -> None:
+def test_t25_no_value_is_written_into_a_statement() -> None:
     """Modules that put statements together are listed with what they put in; the doors' own use parameters alone."""
-    joined = joined_lines(path.read_text(encoding="utf-8"))
-    name = path.relative_to(PACKAGE).as_posix()
-    assert name in PUT_TOGETHER or joined == [], f"{name}: lines {joined}"
+    for path in STORE:
+        name = path.relative_to(PACKAGE).as_posix()
+        if name not in PUT_TOGETHER:
+            assert joined_lines(path.read_text(encoding="utf-8")) == [], name
 
 
 def test_t25_only_the_store_sends_sql() -> None:

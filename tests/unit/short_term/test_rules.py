@@ -22,7 +22,6 @@ from core.short_term.rules import (
     is_expired,
     is_second,
     is_summary_due,
-    read_summary,
     slice_turn,
 )
 from core.short_term.rules_turn import list_personas, read_answers, read_messages, read_turn
@@ -228,25 +227,11 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 # M17, M19, M21
 
 
-def test_m17_the_newest_other_channels_and_the_own_summary() -> None:
-    line = (Item("user", "hi"),)
-    others = [entry(f"c{n}", n, id=n, items=line) for n in range(1, 6)]
-    assert [e.channel for e in choose_entries([*others, entry("own", 0)], {"own"}, 3).all] == ["c1", "c2", "c3"]
-    own = entry("own", 2.5, summary="s", summary_at=NOW)
-    assert [e.channel for e in choose_entries([*others, own], {"own"}, 3).all] == ["c1", "c2", "own", "c3"]
-    assert choose_entries(others, set(), 0).all == ()
-
-
 def test_m17_a_channel_of_two_users_appears_once() -> None:
     mine, theirs = entry("c", 5, id=1), entry("c", 1, "u2", id=2)
     assert choose_entries([mine, theirs], set(), 3).others == (theirs,)
     same = entry("c", 5, "u2", id=3)
     assert choose_entries([same, mine], set(), 3).others == (same,)
-
-
-def test_m16_ties_go_by_channel() -> None:
-    found = [entry(name, 1) for name in ("b", "c", "a")]
-    assert [e.channel for e in choose_entries(found, set(), 3).others] == ["a", "b", "c"]
 
 
 def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:
@@ -269,11 +254,6 @@ def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
 
 
 # M22, M23
-
-
-def test_m22_a_summary_is_trimmed_and_cut() -> None:
-    assert read_summary(" " + "x" * 1501 + "\n") == ("x" * 1500, 1)
-    assert read_summary(" \n") == ("", 0)
 
 
 def test_m23_when_a_summary_is_asked_for() -> None:
