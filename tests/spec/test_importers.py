@@ -316,14 +316,14 @@ def test_r22_an_answer_regenerated_later_takes_the_place_of_the_first(db: Databa
 def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_path: Path) -> None:
     """Years of talk are not lost over one line."""
     text = (SAMPLES / "telegram" / "result.json").read_text(encoding="utf-8")
-    text = text.replace('"text": "Hi Bob",', '"text": "Hi Bob" oops,')
+    text = text.replace('"text": "Hi Bob",', '"text": "Hi Bob", "date": "soon", "date_unixtime": [],')
     path = tmp_path / "result.json"
     path.write_text(text, encoding="utf-8")
     scope = own_scope()
     done = _import(db, scope, path)
     assert (done.imported, done.error_count) == (3, 2)
     assert [e.place for e in done.errors] == [
-        "result.json: chats list 1 messages 1", "result.json: chats 2 message 2",
+        "result.json: chats 1 message 1", "result.json: chats 2 message 2",
     ]  # fmt: skip
     assert "Welcome" in _texts(db, scope)
 

@@ -1,27 +1,24 @@
-"""A JSON document read part by part: the elements of the lists that are opened, one after the other, never all at
-once."""
+"""A JSON document as its parts: the elements of the lists that are opened, one after the other.
+
+A document of ordinary size is read whole. A larger one, and one that is broken, is read part by part with ijson, which
+gives everything before the place where it breaks off.
+"""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
 
 Path = tuple[str | int, ...]
 
-_PART = 1 << 18
-MAX_VALUE_CHARS = 128 * 1024**2
-"""Longest element; a conversation of 100,000 lines takes some 50 MB."""
-_DECODER = json.JSONDecoder()
-_BLANK = re.compile(r"[ \t\n\r\ufeff\x00]*")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
-_NEAR_END = 32
-"""Characters at the end of what was read in which an error may come of the text going on."""
+WHOLE_CHARS = 16 * 1024**2
+"""Longest document that is read whole: Python's values take many times its size."""
+_BLANK = "\ufeff\x00 \t\r\n"
 
 
 class BadPart(NamedTuple):
-    """What stands in place of an element that is no JSON."""
+    """What stands in place of the rest of a document that cannot be read."""
 
     reason: str
 
@@ -34,141 +31,84 @@ class Part(NamedTuple):
     value: Any
 
 
-class _BrokenError(Exception):
-    """Nothing more can be read."""
-
-
 def read_parts(stream: TextIO, opens: Callable[[Path], bool]) -> Iterator[Part]:
     """Yield the values of a document; lists and objects whose path `opens` says are opened, others come whole."""
-    window = _Window(stream)
-    try:
-        yield from _value(window, (), opens)
-    except _BrokenError as error:
-        yield Part((), BadPart(f"the file breaks off or is no JSON: {error}"))
+    text = stream.read(WHOLE_CHARS + 1).lstrip(_BLANK)
+    if not text:
         return
-    if window.next():
-        yield Part((), BadPart("there is more after the end"))
-
-
-def _value(window: _Window, path: Path, opens: Callable[[Path], bool]) -> Iterator[Part]:
-    first = window.next()
-    if not first:
-        if path:
-            raise _BrokenError("a value is missing")
-        return
-    if first == "{" and opens(path):
-        yield from _members(window, path, opens)
-    elif first == "[" and opens(path):
-        yield from _elements(window, path, opens)
-    else:
-        yield Part(path, window.value())
-
-
-def _members(window: _Window, path: Path, opens: Callable[[Path], bool]) -> Iterator[Part]:
-    window.take("{")
-    while window.next() != "}":
-        key = window.value()
-        if not isinstance(key, str):
-            raise _BrokenError("a key is needed")
-        window.take(":")
-        yield from _value(window, (*path, key), opens)
-        if window.next() == "}":
-            break
-        window.take(",")
-    window.take("}")
-
-
-def _elements(window: _Window, path: Path, opens: Callable[[Path], bool]) -> Iterator[Part]:
-    window.take("[")
-    at = 0
-    while window.next() != "]":
-        yield from _value(window, (*path, at), opens)
-        at += 1
-        following = window.next()
-        if following == "]":
-            break
-        if following == ",":
-            window.take(",")
-        elif following in ('"', "{"):  # a comma was left out
-            yield Part((*path, at), BadPart("a comma is missing before it"))
+    if len(text) <= WHOLE_CHARS:
+        try:
+            value = json.loads(text.rstrip(_BLANK))
+        except RecursionError:
+            yield Part((), BadPart("it is nested too deeply"))
+            return
+        except ValueError:
+            pass
         else:
-            raise _BrokenError("a comma or the end of a list is missing")
-    window.take("]")
+            yield from _walk((), value, opens)
+            return
+    yield from _stream(text, stream, opens)
 
 
-class _Window:
-    """The part of a text that is looked at."""
+def _walk(path: Path, value: Any, opens: Callable[[Path], bool]) -> Iterator[Part]:
+    if not isinstance(value, (dict, list)) or not opens(path):
+        yield Part(path, value)
+        return
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _walk((*path, step), inner, opens)
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._text = ""
-        self._at = 0
-        self._ended = False
 
-    def _more(self, chars: int = _PART) -> None:
-        part = self._stream.read(chars)
-        self._ended = not part
-        self._text, self._at = self._text[self._at :] + part, 0
+class _Bytes:
+    """The text and the rest of its stream, as ijson reads them."""
 
-    def next(self) -> str:
-        """Return the next character that is not blank, without taking it; "" at the end."""
-        while True:
-            self._at = _BLANK.match(self._text, self._at).end()  # type: ignore[union-attr]
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if self._ended:
-                return ""
-            self._more()
+    def __init__(self, text: str, stream: TextIO) -> None:
+        self._text, self._stream = text, stream
 
-    def take(self, wanted: str) -> None:
-        """Take the next character, which must be this one."""
-        if self.next() != wanted:
-            raise _BrokenError(f"{wanted} is missing")
-        self._at += 1
+    def read(self, size: int) -> bytes:
+        if size == 0:
+            return b""
+        text, self._text = self._text[:size], self._text[size:]
+        return (text or self._stream.read(size)).encode("utf-8", "surrogatepass")
 
-    def value(self) -> Any:
-        """Take the next value; where it is no JSON, pass over it and return why."""
-        self.next()
-        while True:
-            try:
-                value, end = _DECODER.raw_decode(self._text, self._at)
-            except json.JSONDecodeError as error:
-                goes_on = (
-                    error.msg.startswith(("Unterminated", "Invalid \\")) or error.pos >= len(self._text) - _NEAR_END
-                )
-                if self._ended or not goes_on:
-                    return self._pass_over(f"not JSON: {error.msg}")
-            except RecursionError:
-                return self._pass_over("nested too deeply")
-            except ValueError:  # a number of more digits than Python reads
-                return self._pass_over("a number is too long")
+
+def _stream(text: str, rest: TextIO, opens: Callable[[Path], bool]) -> Iterator[Part]:
+    try:
+        import ijson  # noqa: PLC0415 - an extra, which large and broken documents alone need
+    except ImportError:
+        said = "it is broken, or too large to read at once; pip install 'prompt-engine[import]' reads it part by part"
+        yield Part((), BadPart(said))
+        return
+    events = ijson.basic_parse(_Bytes(text, rest), use_float=True)
+    try:
+        yield from _parts(events, ijson.ObjectBuilder, opens)
+    except (ijson.JSONError, ValueError, RecursionError):
+        yield Part((), BadPart("from here on the file is broken or cut off"))
+
+
+def _parts(events: Iterable[tuple[str, Any]], builder: Any, opens: Callable[[Path], bool]) -> Iterator[Part]:
+    """Yield the values that events make; `builder` makes those that come whole."""
+    path: list[str | int] = []
+    building: Any = None
+    depth = 0
+    for event, value in events:
+        is_start, is_end = event.startswith("start_"), event.startswith("end_")
+        if building is not None:
+            building.event(event, value)
+            depth += is_start - is_end
+            if depth == 0:
+                yield Part(tuple(path), building.value)
+                building = None
+        elif event == "map_key":
+            path[-1] = value
+        elif is_end:
+            path.pop()
+        else:
+            if path and isinstance(path[-1], int):
+                path[-1] += 1
+            if is_start and opens(tuple(path)):
+                path.append("" if event == "start_map" else -1)
+            elif is_start:
+                building, depth = builder(), 1
+                building.event(event, value)
             else:
-                if self._ended or end < len(self._text):  # else a number may go on
-                    self._at = end
-                    return value
-            if len(self._text) - self._at > MAX_VALUE_CHARS:
-                raise _BrokenError(f"one element is longer than {MAX_VALUE_CHARS} characters")
-            self._more(max(_PART, len(self._text) - self._at))
-
-    def _pass_over(self, reason: str) -> BadPart:
-        """Go to the end of an element that is no JSON, by its brackets."""
-        depth, at = 0, self._at
-        while True:
-            for token in _TOKEN.finditer(self._text, at):
-                at = token.end()
-                char = token[0]
-                if char in "[{":
-                    depth += 1
-                elif depth == 0 and char in ",]}":
-                    self._at = token.start()
-                    return BadPart(reason)
-                elif char in "]}":
-                    depth -= 1
-            if self._ended:
-                self._at = len(self._text)
-                return BadPart(reason)
-            if len(self._text) - self._at > MAX_VALUE_CHARS:
-                raise _BrokenError(f"one element is longer than {MAX_VALUE_CHARS} characters")
-            held = self._at
-            self._more(max(_PART, len(self._text) - self._at))
-            at -= held
+                yield Part(tuple(path), value)

@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import random
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +14,17 @@ from typing import Any
 
 import pytest
 
+from core.transfer.platforms import json_parts
 from core.transfer.platforms.archive import Export
+from core.transfer.platforms.fields import opens
 from core.transfer.platforms.finding import READERS, Found
-from core.transfer.platforms.json_parts import BadPart, read_parts
+from core.transfer.platforms.json_parts import BadPart, Part, read_parts
 from core.transfer.platforms.survey import count_export
 from core.transfer.platforms.values import Line, Reading
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
 FILES = sorted(path for path in SAMPLES.rglob("*") if path.suffix in (".json", ".txt"))
+BROKEN = BadPart("from here on the file is broken or cut off")
 ODD = (
     None,
     [],
@@ -97,31 +101,32 @@ def test_r23_bytes_gone_wrong_anywhere_end_nothing(tmp_path: Path, sample: Path)
             count_export(Found(Export(path)), Reading())
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 64])
-def test_parts_are_the_same_however_little_is_read_at_once(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Where the text is cut between two readings changes nothing."""
-    from core.transfer.platforms import json_parts
-
+def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large export must give what a small one gives."""
     value = {
         "name": "c",
         "messages": [{"id": n, "t": 'a"\\b\u00e9', "f": -1.5e3, "l": [1, [2]]} for n in range(5)],
+        "chats": {"list": [{"name": "x", "messages": [1, {"a": []}]}, 7, []]},
         "x": 12345,
+        "none": [],
     }
     text = json.dumps(value)
-    whole = list(read_parts(io.StringIO(text), lambda path: path in ((), ("messages",))))
-    monkeypatch.setattr(json_parts, "_PART", size)
-    assert list(read_parts(io.StringIO(text), lambda path: path in ((), ("messages",)))) == whole
-    assert whole[-1] == (("x",), 12345)
-    assert len(whole) == 7
+    whole = list(read_parts(io.StringIO(text), opens))
+    monkeypatch.setattr(json_parts, "WHOLE_CHARS", 10)
+    assert list(read_parts(io.StringIO("\ufeff" + text), opens)) == whole
+    assert Part(("messages", 1), value["messages"][1]) in whole and Part(("x",), 12345) in whole
+    assert Part(("chats", "list", 0, "messages", 1), {"a": []}) in whole
 
 
-def test_a_bad_element_is_passed_over_by_its_brackets() -> None:
-    """Also where brackets stand inside its texts, or a comma is missing."""
-    text = '[{"a": "}]"}, {"b": tru, "c": "]}\\""}, [1, {]}, {"d": 1} {"e": 2}, nonsense, {"f": NaN}]'
-    parts = list(read_parts(io.StringIO(text), lambda path: path == ()))
-    good = [part.value for part in parts if not isinstance(part.value, BadPart)]
-    assert good[:2] == [{"a": "}]"}, {"d": 1}]
-    assert {"e": 2} in good
+def test_what_stands_before_the_broken_place_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the rest is one fault, whether ijson is there or not."""
+    parts = list(read_parts(io.StringIO('[{"a": "}]"}, {"d": 1}, {"b": tru}, {"e": 2}]'), opens))
+    assert [part.value for part in parts] == [{"a": "}]"}, {"d": 1}, BROKEN]
+    cut = list(read_parts(io.StringIO('[{"a": 1}, {"d"'), opens))
+    assert [part.value for part in cut] == [{"a": 1}, BROKEN]
+    monkeypatch.setitem(sys.modules, "ijson", None)
+    (part,) = read_parts(io.StringIO('[{"a": 1}, {"d"'), opens)
+    assert isinstance(part.value, BadPart) and "prompt-engine[import]" in part.value.reason
 
 
 def test_r23_the_list_of_an_archive_is_read_once_for_all_its_members(
