@@ -86,7 +86,7 @@ def mcp(
     It speaks the Model Context Protocol over standard input and output. Who speaks is said here, once, and by no later
     call. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for messages.
     """
-    from .. import mcp_server
+    from ..web import mcp as mcp_server
 
     _check_place(participant, conversation, privacy)
 
@@ -122,7 +122,7 @@ def _load_server() -> Callable[[Callable[[], Any]], None]:
 
     gc.disable()
     try:
-        from ..mcp_server import serve_stdio
+        from ..web.mcp import serve_stdio
     finally:
         gc.enable()
     return serve_stdio

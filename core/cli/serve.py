@@ -133,7 +133,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _working(run: Run, asked: dict[str, Any]) -> AbstractContextManager[None]:
-    from ..api.background import run_queue
+    from ..web.background import run_queue
 
     return run_queue(run.db, asked or None)
 
@@ -160,14 +160,13 @@ def _make_application(
     try:
         import uvicorn  # noqa: F401 - an extra of its own
 
-        from ..api.server import create_server
+        from ..web.app import create_app
     except ModuleNotFoundError as error:
         _refuse(EXTRA.format(name=error.name))
-    mounted = (_make_mcp_face(run, asked),) if mcp else ()
     try:
-        made = create_server(
-            db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin, proxy=proxy, mounted=mounted
-        )
+        made = create_app(db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin, proxy=proxy, mcp=mcp)
+    except ModuleNotFoundError as error:
+        _refuse(MCP_EXTRA.format(name=error.name))
     except ConfigError as error:
         if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL"):
             raise
@@ -199,14 +198,6 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-def _make_mcp_face(run: Run, asked: dict[str, Any]) -> Any:
-    try:
-        from ..mcp_server import create_face
-    except ModuleNotFoundError as error:
-        _refuse(MCP_EXTRA.format(name=error.name))
-    return create_face(run.db, asked or None)
 
 
 def _refuse(sentence: str) -> NoReturn:
@@ -307,7 +298,7 @@ def _open_socket(host: str, port: int) -> socket.socket:
 
 
 def _print_place(settings: Settings, *, admin: bool, mcp: bool, proxy: bool) -> None:
-    from ..admin.hosts import is_loopback
+    from ..web.guard import is_loopback
 
     host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
     place = f"http://{host}:{settings.admin_port}"

@@ -1,7 +1,7 @@
-"""DOOR: tokens, by which programs that reach the engine over a network say who they are.
+"""Tokens, by which programs that reach the engine over a network say who they are.
 
 A token is shown once, when it is made; the database keeps a hash of it. Which routes take which kind is decided by the
-faces (`api`, `admin`); what a token may see is decided by its scope, as for every other caller.
+guard (`web.guard`); what a token may see is decided by its scope, as for every other caller.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..database.engine import Database
 from ..errors import MessageError, ScopeError
 from ..memories.rules import read_id
 from ..scope import Privacy, Scope
-from . import rules, table
+from . import shapes, table
 from .shapes import AccessToken, ListedToken, NewToken, TokenKind
 
 __all__ = ["add_token", "find_token", "list_tokens", "narrow_scope", "revoke_token"]
@@ -76,8 +76,8 @@ def add_token(
         )
     else:
         token = AccessToken(token_id, kind, table.OPERATOR if kind == "admin" else asking.persona, label=label)
-    text = rules.write_token(token_id, secrets.token_urlsafe(32))
-    listed = table.insert_token(call.db, token, rules.hash_token(text))
+    text = shapes.write_token(token_id, secrets.token_urlsafe(32))
+    listed = table.insert_token(call.db, token, shapes.hash_token(text))
     return {**listed, "token": text}
 
 
@@ -98,9 +98,9 @@ def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
     >>> find_token("no token", db=open_database("sqlite://")) is None
     True
     """
-    token_id = rules.read_token_id(text)
+    token_id = shapes.read_token_id(text)
     row = table.read_token(defaults.handle(db), token_id) if token_id is not None else None
-    if row is None or not rules.is_same_hash(row[1], rules.hash_token(text)):
+    if row is None or not shapes.is_same_hash(row[1], shapes.hash_token(text)):
         return None
     return row[0]
 
@@ -148,7 +148,7 @@ def narrow_scope(
         raise ScopeError(_NOT_FOR.format("server"))
     if conversation in (None, own.conversation):
         return own
-    if token.conversation is not None or not rules.is_own_place(conversation, own.participant or ""):
+    if token.conversation is not None or not shapes.is_own_place(conversation, own.participant or ""):
         raise ScopeError(_NOT_FOR.format("conversation"))
     return replace(own, conversation=conversation, privacy="separate" if privacy == "separate" else "direct")
 

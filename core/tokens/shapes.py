@@ -1,7 +1,10 @@
-"""What a token is to those who look one up, and how it is listed."""
+"""What a token is, how it is written, and what is stored of it. Pure."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import re
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -61,3 +64,37 @@ class NewToken(ListedToken):
 
     token: str
     """What is sent as `Authorization: Bearer TOKEN`. It is shown this once and stored nowhere."""
+
+
+PREFIX = "pe_"
+"""What every token begins with, so that people and scanners know one when they see it."""
+
+_FORM = re.compile(r"pe_([0-9]{1,19})_([A-Za-z0-9_-]{43})")
+MOST_ID = 2**63 - 1
+
+
+def write_token(token_id: int, secret: str) -> str:
+    """Return the text of a token."""
+    return f"{PREFIX}{token_id}_{secret}"
+
+
+def read_token_id(text: str) -> int | None:
+    """Return the id that a token says of itself, None for what is no token."""
+    parts = _FORM.fullmatch(text)
+    number = int(parts[1]) if parts else 0
+    return number if 0 < number <= MOST_ID else None
+
+
+def hash_token(text: str) -> bytes:
+    """Return what is stored of a token: with 256 random bits in it, one round cannot be turned back."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def is_same_hash(one: bytes, other: bytes) -> bool:
+    """Return whether two hashes are equal, in a time that tells nothing of where they differ."""
+    return hmac.compare_digest(one, other)
+
+
+def is_own_place(conversation: str, participant: str) -> bool:
+    """Return whether a conversation is a participant's own by its key alone: the chat with them, or a thread of it."""
+    return conversation == participant or conversation.startswith(f"{participant}/")

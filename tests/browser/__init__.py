@@ -1,1 +1,1 @@
-"""Tests of the admin page in Debian's Chromium; see `core.admin.pages`."""
+"""Tests of the admin page in Debian's Chromium; see `core.web.admin.pages`."""

@@ -57,7 +57,7 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve the page over a database that looks used."""
     uvicorn = pytest.importorskip("uvicorn", reason="the extra admin is not installed")
-    from core.admin import create_app
+    from core.web import create_app
 
     folder: Path = tmp_path_factory.mktemp("page")
     db = open_db(f"sqlite:///{folder / 'page.sqlite3'}")

@@ -15,8 +15,8 @@ pytest.importorskip("fastapi")
 
 from starlette.testclient import TestClient
 
-from core.admin.app import create_app
 from core.database.engine import Database
+from core.web import create_app
 from tests.fuzz import strategies as of
 from tests.store.world import open_db
 
@@ -111,4 +111,3 @@ def test_f78_any_body_is_answered(client: TestClient) -> None:
         assert TOKEN not in answer.text
 
     tried()
-    assert client.get("/openapi.json").status_code in (200, 401, 403, 404)

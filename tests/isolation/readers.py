@@ -306,8 +306,6 @@ WRITERS = {
 """Functions that write; what they give back is about what was just handed in, or a count."""
 
 BARE = {
-    "core.admin": "create_app",
-    "core.api": "check_token create_server read_scope",
     "core.semantic": "count_vectors",
     "core.values": "texts_in",
     "core.config": "check load set_in_file show",
@@ -325,6 +323,7 @@ BARE = {
     "core.synth_core_memory": "should_remember",
     "core.synth_tagging": "extract_keywords extract_tags",
     "core.tokens": "find_token narrow_scope",
+    "core.web": "create_app",
 }
 """Functions that read no rows of anybody: of values handed in, of settings, of the database as such."""
 

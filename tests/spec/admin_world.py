@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.testclient import TestClient
 
-from core.admin.app import create_app
 from core.config import Settings
 from core.database.engine import Database
+from core.web import create_app
 
 TOKEN = "a-token-of-the-tests-0001"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -73,7 +73,7 @@ def routes_of(app: FastAPI) -> list[tuple[str, str]]:
     """Return method and path of every route, ids filled in; those of an included router too."""
     found = []
     for route in iter_route_contexts(app.routes):
-        path = str(route.path).replace("{id}", "1")
+        path = str(route.path).replace("{id}", "1").replace("{conversation:path}", "web/ann")
         assert "{" not in path, path
         found += [(method, path) for method in sorted(route.methods or ()) if method != "HEAD"]
     return found

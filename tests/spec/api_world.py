@@ -9,10 +9,10 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from core import tokens
-from core.api.server import create_server
 from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
+from core.web import create_app
 from tests.spec.admin_world import HOST, TOKEN
 
 
@@ -54,7 +54,7 @@ class World:
 
 def made(db: Database, settings: Settings | None = None, **more: Any) -> Any:
     """Return the server with ADMIN_TOKEN of the tests."""
-    return create_server(db=db, settings=(settings or Settings()).replace(admin_token=TOKEN), **more)
+    return create_app(db=db, settings=(settings or Settings()).replace(admin_token=TOKEN), **more)
 
 
 @contextmanager

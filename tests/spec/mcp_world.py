@@ -25,11 +25,11 @@ from mcp.client.streamable_http import streamable_http_client
 
 import core.cli
 from core import tokens as tokens_door
-from core.api.server import create_server
 from core.config import Settings
 from core.database.engine import Database
-from core.mcp_server import Speaker, build_scope, create_face
 from core.scope import Scope
+from core.web import create_app
+from core.web.mcp import Speaker, build_scope
 
 Transport = Literal["stdio", "http"]
 LINKS: tuple[tuple[Transport, str], ...] = (
@@ -78,7 +78,7 @@ def serving(db: Database, persona: str, people: Collection[str] = (ANN, BOB), **
     """Serve MCP over a loopback socket as `prompt-engine serve --mcp` does, with a token for each of some people."""
     scopes = {who: Scope(persona, participant=who) for who in people}
     tokens = {who: tokens_door.add_token(db=db, scope=scope)["token"] for who, scope in scopes.items()}
-    app = create_server(db=db, settings=Settings(**flags), admin=False, mounted=[create_face(db, Settings(**flags))])
+    app = create_app(db=db, settings=Settings(**flags), admin=False, mcp=True)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(
             uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_keep_alive=120)

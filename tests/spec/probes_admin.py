@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.admin.app import create_app
 from core.cli import serve as serving
 from core.config import Settings
 from core.errors import ConfigError
+from core.web import create_app
 from tests.spec.admin_world import BEARER, TOKEN, client_of, made
 from tests.spec.probes import probe
 from tests.spec.stage import Stage

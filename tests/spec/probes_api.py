@@ -8,10 +8,10 @@ from typing import Any
 from unittest.mock import patch
 
 from core import tokens
-from core.api.guard import FaceContext
-from core.api.proxy import identity, memory
 from core.config import Settings
 from core.tokens.shapes import AccessToken
+from core.web.context import WebContext
+from core.web.proxy import identity, memory
 from tests.spec.api_world import bearer, client_of, made
 from tests.spec.probes import probe
 from tests.spec.stage import Stage
@@ -34,13 +34,13 @@ def _allowed_origins(stage: Stage, value: Any) -> object:
 def _proxy_context_chars(stage: Stage, value: Any) -> object:
     assert stage.db is not None
     settings = Settings(proxy_context_chars=value)
-    return "tofu" in memory.build_block(FaceContext(stage.db), settings, stage.scope(), "who is tofu?")
+    return "tofu" in memory.build_block(WebContext(db=stage.db), settings, stage.scope(), "who is tofu?")
 
 
 @probe(2.0, 0.1)
 def _proxy_memory_seconds(stage: Stage, value: Any) -> object:
     async def build() -> str:
-        turns = memory.TurnMemory(FaceContext(stage.db))
+        turns = memory.TurnMemory(WebContext(db=stage.db))
         return await turns.build(stage.scope(), "who is tofu?", (), Settings(proxy_memory_seconds=value))
 
     with patch.object(memory, "build_block", lambda *_: time.sleep(0.5) or "memories"):

@@ -20,10 +20,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from core import chat_history_cache, tokens
-from core.api.server import create_server
 from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
+from core.web import create_app
 
 PATIENCE_SECONDS = 120
 """Longest wait for anything, on a machine that is slow and busy."""
@@ -215,5 +215,5 @@ def proxy_of(db: Database, model_url: str, **flags: Any) -> Iterator[str]:
     """Yield the address of a proxy before a model server."""
     flags = {"proxy_memory_seconds": PATIENCE_SECONDS, **flags}
     settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="upstream-key", **flags)
-    with serving(create_server(db=db, settings=settings, admin=False, proxy=True)) as url:
+    with serving(create_app(db=db, settings=settings, admin=False, proxy=True)) as url:
         yield url

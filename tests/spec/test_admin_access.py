@@ -16,11 +16,10 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from core.admin import guard, sessions
-from core.admin.app import create_app
 from core.config import Settings
 from core.database.engine import Database
 from core.errors import ConfigError
+from core.web import access, create_app, guard
 from tests.spec.admin_world import BEARER, HOST, TOKEN, client_of, made, routes_of
 from tests.store.world import NOW, Clock
 
@@ -62,21 +61,15 @@ def test_l34_without_a_long_token_the_application_is_not_made(token: str, said: 
     assert not token or token not in str(caught.value)
 
 
-def test_l34_a_prefix_that_is_none_is_refused(db: Database) -> None:
-    for prefix in ("", "/", "admin", "/admin/", "/a b"):
-        with pytest.raises(ConfigError, match="prefix"):
-            made(db, prefix=prefix)
-
-
 def test_l34_every_route_without_token_is_401(app: FastAPI, client: TestClient) -> None:
     """Walks what is there, so that a new route cannot be forgotten."""
-    routes = routes_of(app)
-    assert ("GET", "/admin/memory/search") in routes and ("GET", "/admin/openapi.json") in routes and len(routes) > 35
+    routes = [route for route in routes_of(app) if route[1].startswith(("/admin", "/v1"))]
+    assert ("GET", "/admin/memory/search") in routes and len(routes) > 35
     guarded = [r for r in routes if not guard.is_public(r[1].removeprefix("/admin"), r[0])]
     assert {path for _, path in routes} - {path for _, path in guarded} <= {
         "/admin/login", "/admin/static/admin.css", "/admin/static/admin.js", "/admin/static/mark.svg", "/admin/static",
     }  # fmt: skip
-    for method, path in [*guarded, ("GET", "/admin/nowhere"), ("GET", "/"), ("PUT", "/admin/memory/edit")]:
+    for method, path in [*guarded, ("GET", "/admin/nowhere"), ("PUT", "/admin/memory/edit")]:
         answer = client.request(method, path)
         assert (answer.status_code, answer.json()["error"]) == (401, "no_token"), (method, path)
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -107,8 +100,8 @@ def test_l34_a_wrong_token_is_401_and_soon_waits_and_the_right_one_never_does(
 
 def test_l34_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(sessions.hmac, "compare_digest", lambda a, b: asked.append((a, b)) or a == b)
-    assert sessions.is_token("x" * 20, TOKEN) is False and sessions.is_token(TOKEN, TOKEN)
+    monkeypatch.setattr(access.hmac, "compare_digest", lambda a, b: asked.append((a, b)) or a == b)
+    assert access.is_token("x" * 20, TOKEN) is False and access.is_token(TOKEN, TOKEN)
     assert asked == [(b"x" * 20, TOKEN.encode()), (TOKEN.encode(), TOKEN.encode())]
 
 
@@ -146,11 +139,11 @@ def test_l34_a_cookie_that_was_not_made_here_is_401(client: TestClient, value: s
 
 
 def test_l34_a_cookie_of_another_token_or_one_that_is_changed_does_not_hold() -> None:
-    made_value = sessions.Sessions(TOKEN).begin(NOW)
-    assert not sessions.Sessions(TOKEN + "x").holds(made_value, NOW)
+    made_value = access.Sessions(TOKEN).begin(NOW)
+    assert not access.Sessions(TOKEN + "x").holds(made_value, NOW)
     expires, name, signature = made_value.split(".")
-    assert not sessions.Sessions(TOKEN).holds(f"{int(expires) + 1}.{name}.{signature}", NOW)
-    assert sessions.Sessions(TOKEN).holds(made_value, NOW)
+    assert not access.Sessions(TOKEN).holds(f"{int(expires) + 1}.{name}.{signature}", NOW)
+    assert access.Sessions(TOKEN).holds(made_value, NOW)
 
 
 def test_l34_a_wrong_log_in_is_401_and_a_browser_is_led_back(client: TestClient) -> None:
@@ -281,17 +274,31 @@ def test_l34_a_host_mounts_it_into_its_own_application(db: Database, clock: Cloc
         return "hello"
 
     host.mount("/tools", made(db))
-    host.mount("/", made(db, prefix="/memory-admin"))  # last, since it takes every path
     with client_of(host) as client:
         assert client.get("/hello").json() == "hello"
-        for place in ("/tools/admin", "/memory-admin"):
-            assert client.get(f"{place}/relationship/recent").status_code == 401
-            assert client.get(f"{place}/relationship/recent", headers=BEARER).status_code == 200
-            answer = client.post(f"{place}/login", data={"token": TOKEN})
-            assert answer.headers["location"] == f"{place}/" and f"Path={place};" in answer.headers["set-cookie"]
-            assert client.get(f"{place}/relationship/recent").status_code == 200
-            assert client.get(place).headers["location"] == f"{place}/"
-            client.cookies.clear()
+        place = "/tools/admin"
+        assert client.get(f"{place}/relationship/recent").status_code == 401
+        assert client.get(f"{place}/relationship/recent", headers=BEARER).status_code == 200
+        answer = client.post(f"{place}/login", data={"token": TOKEN})
+        assert answer.headers["location"] == f"{place}/" and f"Path={place};" in answer.headers["set-cookie"]
+        assert client.get(f"{place}/relationship/recent").status_code == 200
+        assert client.get(place).headers["location"] == f"{place}/"
+        assert f'href="{place}/"' in client.get("/tools/").text
+        assert client.get("/tools/v1/memories").status_code == 401
+
+
+def test_r41_the_first_page_says_what_runs_here_and_nothing_more(db: Database) -> None:
+    """Who opens the address in a browser finds the page, the API and the docs; a stranger learns nothing stored."""
+    with client_of(made(db)) as client:
+        shown = client.get("/")
+        assert shown.status_code == 200 and shown.headers["content-type"].startswith("text/html")
+        for part in ('href="/admin/"', "/v1</code>", 'href="/openapi.json"', "docs/"):
+            assert part in shown.text, part
+        assert "/mcp" not in shown.text and "front end" not in shown.text
+        assert client.get("/", headers={"Host": "evil.example"}).status_code == 421
+    with client_of(made(db, Settings(llm_base_url="http://127.0.0.1:9/v1"), admin=False, proxy=True, mcp=True)) as bare:
+        shown = bare.get("/")
+        assert "/mcp" in shown.text and "front end" in shown.text and "/admin" not in shown.text
 
 
 def test_l34_a_real_server_answers_on_a_loopback_socket(app: FastAPI, clock: Clock) -> None:
@@ -312,7 +319,7 @@ def test_l34_a_real_server_answers_on_a_loopback_socket(app: FastAPI, clock: Clo
                 assert client.get(LISTED).status_code == 401
                 answer = client.get(LISTED, headers=BEARER)
                 assert answer.json() == {"relationships": []} and "server" not in answer.headers
-                large = client.post("/admin/memory/edit", content=(b" " * 65_536 for _ in range(40)), headers=BEARER)
+                large = client.post("/admin/memory/edit", content=(b" " * 65_536 for _ in range(80)), headers=BEARER)
                 assert large.status_code == 413
         finally:
             server.should_exit = True

@@ -47,7 +47,7 @@ def test_l33_without_memory_the_screens_of_items_are_503_too(db: Database, life:
         ]  # fmt: skip
         for path, form in forms:
             assert asked.ask("POST", f"/page/{path}", data=form).status_code == 503, path
-        for path in ("upkeep", "quarantine", "playground"):
+        for path in ("upkeep", "why"):
             assert asked.ask("GET", f"/page/{path}").status_code == 200, path
     assert life.get_item(item)["text"] == "Tofu is a cat"
 
@@ -77,10 +77,10 @@ def test_l35_whatever_is_stored_is_shown_as_text(operator: Operator, life: Life)
             ("memory", {}), ("memory", {"q": SCRIPT, "tags": SCRIPT, "conversation": "a/" + SCRIPT[:30]}),
             ("memory", {"edit": item}), ("memory/item", {"id": item}), ("memory/item", {"id": item, "edit": 1}),
             ("people/one", {"key": "a/" + SCRIPT[:30]}), ("upkeep", {"state": SCRIPT}),
-            ("memory", {"conf_uid": SCRIPT[:60]}), ("playground", {}), ("quarantine", {}),
+            ("memory", {"conf_uid": SCRIPT[:60]}), ("why", {}), ("upkeep", {}),
         )
     ]  # fmt: skip
-    pages.append(operator.ask("POST", "/page/playground", data={"text": SCRIPT, "participant": SCRIPT}))
+    pages.append(operator.ask("POST", "/page/why", data={"text": SCRIPT, "participant": SCRIPT}))
     for page in pages:
         assert "<script>alert" not in page.text and "<img src=x" not in page.text and "x-evil" not in page.headers
     assert "&lt;script&gt;alert(1)" in pages[0].text and "&lt;script&gt;alert(1)" in pages[3].text

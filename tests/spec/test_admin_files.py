@@ -12,9 +12,10 @@ import pytest
 import yaml
 from fastapi import FastAPI
 
-from core.admin import guard, transfer
 from core.errors import StoreReadError
 from core.transfer.items import writer as items_writing
+from core.web import guard
+from core.web.admin import memory as transfer
 from tests.spec.admin_world import TOKEN, Operator
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE

@@ -38,8 +38,8 @@ LOG_IN = "/admin/login"
 def document(db: Database) -> dict[str, Any]:
     """The document as it is served."""
     with client_of(made(db)) as client:
-        assert client.get("/admin/openapi.json").status_code == 401
-        answer: dict[str, Any] = client.get("/admin/openapi.json", headers=BEARER).json()
+        answer: dict[str, Any] = client.get("/openapi.json").json()
+    answer["paths"] = {path: each for path, each in answer["paths"].items() if path.startswith("/admin/")}
     return answer
 
 
@@ -86,7 +86,7 @@ def test_l33_no_request_gives_a_failure_or_an_answer_of_another_shape(db: Databa
     life = Life(Stage(db, "default"))
     life.item("a", tags=["t"])
     app = made(db, allowed_hosts=["testserver"])
-    schema = schemathesis.openapi.from_asgi("/admin/openapi.json", app, headers=BEARER)
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app).include(path_regex="^/admin/")
     seen: set[int] = set()
 
     @settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))

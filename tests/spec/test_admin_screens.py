@@ -196,11 +196,11 @@ def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(operator
     good = life.item("Tofu is a cat")
     rows = [f"{row['source']}:{row['id']}" for row in privacy.list_quarantined(**asking)]
     assert len(rows) == 2
-    assert "For good?" in operator.ask("GET", "/page/quarantine", params={"ask": rows[0]}).text
+    assert "For good?" in operator.ask("GET", "/page/upkeep", params={"ask": rows[0]}).text
     assert len(privacy.list_quarantined(**asking)) == 2
     for name in (*rows, f"memories:{good}"):
-        answer = operator.ask("POST", "/page/quarantine/release", data={"delete": name})
-        assert ("note=gone" if name.endswith(str(good)) else "note=deleted") in answer.headers["location"]
+        answer = operator.ask("POST", "/page/upkeep/release", data={"delete": name})
+        assert ("note=ended" if name.endswith(str(good)) else "note=deleted") in answer.headers["location"]
     assert privacy.list_quarantined(**asking) == []
     assert life.search_items(operator=True, archived=True)["total"] == 0
     assert life.texts() == ["Tofu is a cat"]
@@ -213,60 +213,11 @@ def test_l23_deep_consolidation_asks_even_where_nothing_would_go(operator: Opera
 
 
 def _try(operator: Operator, **fields: str) -> Any:
-    return operator.ask("POST", "/page/playground", data={"text": "What is the cat called?", **fields})
+    return operator.ask("POST", "/page/why", data={"text": "What is the cat called?", **fields})
 
 
-def test_l35_the_playground_says_that_it_knows_nothing_of_a_place(operator: Operator, stage: Stage) -> None:
+def test_l35_why_says_that_it_knows_nothing_of_a_place(operator: Operator, stage: Stage) -> None:
     """A mistyped key looked like a conversation in which nobody had said anything."""
     stage.say("The cat is called Tofu", "tg/42")
     assert "Nothing is stored of the conversation" not in _try(operator, conversation="tg/42").text
     assert "Nothing is stored of the conversation 'tg/24'" in html.unescape(_try(operator, conversation="tg/24").text)
-
-
-def test_l35_the_playground_shows_the_messages_and_sends_them_to_the_model(db: Database, stage: Stage) -> None:
-    """What is shown is what the model gets; what may not leave does not go to it; nothing is stored."""
-    Life(stage).item("The cat is called Tofu", tags=["cat"])
-    asked: list[Any] = []
-
-    def model(messages: list[dict[str, Any]]) -> str:
-        asked.append(messages)
-        if len(asked) > 1:
-            raise RuntimeError("the line is cut")
-        return "Tofu & <b>nobody</b> else."
-
-    with client_of(made(db, model=model)) as client:
-        operator = Operator(client, stage.persona)
-        shown = _try(operator).text
-        assert not asked and "What the model gets" in shown and "The answer" not in shown
-        sent = _try(operator, action="send").text
-        assert "Tofu &amp; &lt;b&gt;nobody&lt;/b&gt; else." in sent
-        (messages,) = asked
-        contents = [html.unescape(each) for each in re.findall(r'class="said-as"[^>]*>(.*?)</pre>', sent, re.DOTALL)]
-        assert contents == [message["content"] for message in messages]
-        assert any("The cat is called Tofu" in each for each in contents)
-        refused = _try(operator, action="send", destination="local")
-        assert refused.status_code == 422 and "may not leave" in refused.text and len(asked) == 1
-        failed = _try(operator, action="send").text
-        assert "problem" in failed and "the line is cut" not in failed and "What the model gets" in failed
-    with client_of(made(db)) as client:
-        bare = _try(Operator(client, stage.persona), action="send")
-        assert bare.status_code == 422 and "No model is configured" in bare.text
-    assert Life(stage).texts() == ["The cat is called Tofu"]
-
-
-def test_l35_two_settings_are_tried_side_by_side(operator: Operator, stage: Stage) -> None:
-    """What only one of them has is named; settings that lead elsewhere are refused."""
-    life = Life(stage)
-    for name in ("Tofu", "Miso"):
-        life.item(f"The cat is called {name}", tags=["cat"])
-    shown = _try(operator, others="MEMORY_ITEMS: 1").text
-    assert "With the other settings" in shown
-    only = re.search(r"Only as it is set</h3>(.*?)<div class=\"message\"", shown, re.DOTALL)
-    assert only and len(re.findall("The cat is called", only[1])) == 1
-    chat = _try(operator, style="chat").text
-    assert 'value="chat" selected' in chat and "With the other settings" not in chat
-    for wrong, word in (("MEMORY_ITEMS: many", "whole number"), ("MEMORY_ITEM: 1", "MEMORY_ITEMS"),
-                        ("LLM_BASE_URL: http://x", "says nothing"), ("PRIVATE_STAYS_PRIVATE 0", "says nothing"),
-                        ("EMBEDDER: http://x", "says nothing")):  # fmt: skip
-        answer = _try(operator, others=wrong)
-        assert answer.status_code == 422 and word in answer.text, wrong

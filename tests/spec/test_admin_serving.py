@@ -122,7 +122,7 @@ def test_r14_a_proxy_needs_no_admin_token(
 def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
     serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.api import background
+    from core.web import background
 
     begun: list[bool] = []
     monkeypatch.setattr(background.Worker, "run", lambda self: begun.append(True))

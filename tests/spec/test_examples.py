@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from core import tokens
-from core.api.server import create_server
 from core.config import Settings
+from core.web import create_app
 from tests.spec.proxy_world import serving
 
 pytestmark = [pytest.mark.engines("sqlite"), pytest.mark.checkout]
@@ -31,7 +31,7 @@ def load(name: str) -> Any:
 def test_the_filter_of_open_webui_remembers(stage: Any, db: Any) -> None:
     """Two chats of one user, a chat of another: what `inlet` and `outlet` get and give, as Open WebUI calls them."""
     token = tokens.add_token("host", db=db, scope=stage.scope())["token"]
-    with serving(create_server(db=db, settings=Settings(), admin=False)) as url:
+    with serving(create_app(db=db, settings=Settings(), admin=False)) as url:
         made = load("open_webui_filter").Filter()
         made.valves = made.Valves(url=url, token=token)
         ann, bob = {"id": "u1", "name": "Ann"}, {"id": "u2", "name": "Bob"}

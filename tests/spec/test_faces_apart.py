@@ -18,11 +18,10 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra `mcp`")
 
 from core import tokens
-from core.api.server import create_server
 from core.config import Settings
 from core.database.engine import Database
-from core.mcp_server import create_face
 from core.scope import Scope
+from core.web import create_app
 from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, serving
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -46,7 +45,7 @@ def faces(db: Database, stage: Any) -> Iterator[ProxyWorld]:
     model = ModelServer()
     with serving(model.app) as model_url:
         settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="k")
-        app = create_server(db=db, settings=settings, admin=False, proxy=True, mounted=[create_face(db, settings)])
+        app = create_app(db=db, settings=settings, admin=False, proxy=True, mcp=True)
         with serving(app) as url:
             made = ProxyWorld(db, stage.persona, url, model)
             yield made

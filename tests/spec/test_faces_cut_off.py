@@ -14,10 +14,9 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra `mcp`")
 
 from core import tokens
-from core.api.server import create_server
 from core.config import Settings
-from core.mcp_server import create_face
 from core.scope import Scope
+from core.web import create_app
 from tests.spec.proxy_world import PATIENCE_SECONDS, serving, wait_until
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -45,7 +44,7 @@ def test_r13_a_client_that_goes_is_one_quiet_line(
     token = tokens.add_token("scope", db=db, scope=Scope(stage.persona, participant="web/ann"))["token"]
     with socket.create_server(("127.0.0.1", 0)) as silent, caplog.at_level(logging.INFO):
         settings = Settings(llm_base_url=f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
-        app = create_server(db=db, settings=settings, admin=False, proxy=True, mounted=[create_face(db, settings)])
+        app = create_app(db=db, settings=settings, admin=False, proxy=True, mcp=True)
         with serving(app) as url:
             address = urlsplit(url)
             with socket.create_connection((address.hostname, address.port), timeout=PATIENCE_SECONDS) as client:

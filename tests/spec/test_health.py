@@ -14,13 +14,13 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from core.api import health as health_module
-from core.api.server import create_server
 from core.cli import app as command
 from core.cli import serve
 from core.database.engine import Database
 from core.db import open_database
 from core.upkeep import ddl
+from core.web import create_app
+from core.web import health as health_module
 from tests.spec.proxy_world import serving
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -46,7 +46,7 @@ def lose_version(db: Database) -> None:
 
 def test_r34_ready_is_told_from_alive(own: Database) -> None:
     """A supervisor sends requests to what is ready, and restarts only what is not alive."""
-    with TestClient(create_server(db=own, admin=False)) as client:
+    with TestClient(create_app(db=own, admin=False)) as client:
         for path in ("/health", "/health/live"):
             assert client.get(path).json() == {"status": "ok"}
         ready = client.get("/health/ready")
@@ -63,7 +63,7 @@ def test_r34_a_database_that_does_not_answer_is_not_ready(tmp_path: Path) -> Non
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     away = Database(f"mysql://ann:pw7321@127.0.0.1:{port}/none", timeout_seconds=1)
-    with TestClient(create_server(db=away, admin=False)) as client:
+    with TestClient(create_app(db=away, admin=False)) as client:
         answer = client.get("/health/ready")
         assert (answer.status_code, answer.json()) == (503, {"status": "not ready", "lacks": "database"})
         assert client.get("/health/live").json() == {"status": "ok"}
@@ -75,14 +75,14 @@ def test_r34_asking_often_costs_the_database_nothing(own: Database, monkeypatch:
     asked: list[Database] = []
     monkeypatch.setattr(health_module, "_KEPT_SECONDS", 3600.0)
     monkeypatch.setattr(health_module, "list_pending", asked.append)
-    with TestClient(create_server(db=own, admin=False)) as client:
+    with TestClient(create_app(db=own, admin=False)) as client:
         assert {client.get("/health/ready").status_code for _ in range(20)} == {200}
     assert len(asked) == 1
 
 
 def test_r34_the_command_asks_a_running_server(own: Database, capsys: pytest.CaptureFixture[str]) -> None:
     """What the image's health check runs: its exit code is the answer."""
-    with serving(create_server(db=own, admin=False)) as url:
+    with serving(create_app(db=own, admin=False)) as url:
         port = url.rpartition(":")[2]
         assert command.run_command(["health", "--port", port, "--text"]) == 0
         assert capsys.readouterr().out == "It is ready.\n"

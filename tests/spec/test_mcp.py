@@ -21,9 +21,9 @@ from core import ai_diary, conversations, lifelong, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.mcp_server.server import INSTRUCTIONS
-from core.mcp_server.tools import TOOLS
 from core.scope import Scope
+from core.web.mcp.server import INSTRUCTIONS
+from core.web.mcp.tools import TOOLS
 from tests.spec.hostile import HOSTILE
 from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, speaker_of, told
 from tests.store.world import own_scope
@@ -490,7 +490,7 @@ def test_r6_two_clients_at_once(world: World) -> None:
 
 def test_a_slow_call_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search waits until a list that came later has been answered."""
-    from core.mcp_server import tools
+    from core.web.mcp import tools
 
     listed = threading.Event()
     monkeypatch.setattr(tools, "search_memories", lambda **_: [] if listed.wait(120) else pytest.fail("it waited"))
@@ -524,7 +524,7 @@ def test_the_block_never_is_longer_than_asked(world: World) -> None:
 
 
 def test_a_database_that_is_gone_is_told_without_a_trace(tmp_path: Path) -> None:
-    from core.mcp_server.server import create_server
+    from core.web.mcp.server import create_server
 
     db = Database(f"sqlite:///{tmp_path / 'empty.db'}")
     speaker = speaker_of(db, "iris", ANN)
@@ -541,7 +541,7 @@ def test_a_database_that_is_gone_is_told_without_a_trace(tmp_path: Path) -> None
 
 
 def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.mcp_server import tools
+    from core.web.mcp import tools
 
     def fail(*_: Any, **__: Any) -> Any:
         raise KeyError(f"{SECRET} of somebody")

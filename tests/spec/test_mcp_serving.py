@@ -28,8 +28,8 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.cli import app as command_app
 from core.conversations import list_saved_memories
 from core.database.engine import Database
-from core.mcp_server import build_scope
 from core.scope import Scope
+from core.web.mcp import build_scope
 from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, World, command, environment, serving, speaker_of, told
 from tests.store.world import own_scope
 
@@ -73,7 +73,9 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     good = http.tokens[ANN]
     wrong = ["", "x", good[:-1], f"{good}x", good.upper(), revoked["token"], BOB, good.replace("pe_", "pe_1")]
     answers = [post(http, {"Authorization": f"Bearer {text}"} if text else {}) for text in wrong]
-    assert {answer.status_code for answer in answers} == {401} and len({answer.text for answer in answers}) == 1
+    assert {answer.status_code for answer in answers} == {401}
+    assert len({answer.text for answer in answers[1:]}) == 1 and "not valid here" in answers[1].json()["message"]
+    assert "token is needed" in answers[0].json()["message"]
     for text, header in ((f"Basic {good}", 401), (f"bearer {good}", 200)):
         assert post(http, {"Authorization": text}).status_code == header
     for text in (host, admin):
@@ -254,7 +256,7 @@ def test_r6_the_first_answer_waits_for_no_database() -> None:
     """What the command loads before it: neither the doors nor what they need."""
     heavy = ("sqlalchemy", "alembic", "numpy", "jinja2", "core.database.engine", "core.search",
              "rich", "sqlite3")  # fmt: skip
-    code = f"import sys, core.cli.app, core.mcp_server.server; print([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import sys, core.cli.app, core.web.mcp.server; print([m for m in {heavy!r} if m in sys.modules])"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=180)
     assert ran.stdout.strip() == "[]"
@@ -355,7 +357,7 @@ def test_a_missing_extra_and_a_wrong_option_are_told(
     monkeypatch.setenv("DATABASE_URL", away)
     assert command_app.run_command(["mcp"]) == 1
     assert "does not exist. Create it" in " ".join(capsys.readouterr().err.split())
-    for module in [name for name in sys.modules if "mcp_server" in name]:
+    for module in [name for name in sys.modules if ".web.mcp" in name]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(builtins, "__import__", imported)
     assert command_app.run_command(["mcp", "--database", url]) == 2

@@ -14,9 +14,6 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from core import stories, tokens
-from core.api.proxy import answer as answers
-from core.api.proxy import memory
-from core.api.server import create_server
 from core.config import Settings
 from core.errors import ConfigError
 from core.messages import table_log
@@ -24,6 +21,9 @@ from core.prompt.context_text import HEAD
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from core.web import create_app
+from core.web.proxy import answer as answers
+from core.web.proxy import memory
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, post, proxy_of, wait_until, whole
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -73,7 +73,7 @@ def test_r14_the_official_client_lists_models_and_asks(proxy: ProxyWorld) -> Non
 def test_r14_a_missing_upstream_is_refused_at_start(db: Any) -> None:
     for value in ("", "nowhere"):
         with pytest.raises(ConfigError) as caught:
-            create_server(db=db, settings=Settings(llm_base_url=value), admin=False, proxy=True)
+            create_app(db=db, settings=Settings(llm_base_url=value), admin=False, proxy=True)
         assert caught.value.flag == "LLM_BASE_URL"
 
 
@@ -121,7 +121,7 @@ def test_r15_what_is_no_request_is_the_upstreams_to_refuse(proxy: ProxyWorld, co
 def test_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld) -> None:
     """The official client, and the front ends, show `error.message` and nothing else of an answer."""
     for client, status, said in (
-        (proxy.client("pe_1_wrong"), 401, "A valid token is needed"),
+        (proxy.client("pe_1_wrong"), 401, "The token is not valid here"),
         (proxy.client(X_Persona="juno"), 403, "X-Persona is 'juno'"),
         (
             proxy.client(X_User_Id="ann", X_Conversation_Privacy="secret"),
@@ -136,7 +136,7 @@ def test_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld) -> 
             "message",
             "fields",
         }
-    with pytest.raises(openai.AuthenticationError, match="A valid token is needed"):
+    with pytest.raises(openai.AuthenticationError, match="The token is not valid here"):
         proxy.client("pe_1_wrong").models.list()
     assert not proxy.model.requests
 

@@ -207,7 +207,7 @@ def test_r37_a_photo_of_many_megabytes_passes(proxy: ProxyWorld) -> None:
 
 def test_r37_what_is_too_long_to_read_passes_without_memory(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """It arrives while it is passed on, and nothing of it is kept."""
-    from core.api.proxy import routes
+    from core.web.proxy import routes
 
     monkeypatch.setattr(routes, "MAX_READ_BYTES", 1000)
     said = chat("word " * 100_000)
@@ -352,7 +352,7 @@ def test_r37_building_takes_no_longer_than_it_may(
     db: Any, stage: Any, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search that hangs delays the answer by PROXY_MEMORY_SECONDS."""
-    from core.api.proxy import memory
+    from core.web.proxy import memory
 
     done = threading.Event()
     monkeypatch.setattr(memory, "build_json_prompt", lambda *_, **__: done.wait(PATIENCE_SECONDS))

@@ -9,7 +9,7 @@ import pkgutil
 import core
 from core.database.row_shapes import FIRST, Shape
 
-LEFT_OUT = ("core.adapters", "core.admin", "core.as_core")
+LEFT_OUT = ("core.adapters", "core.web", "core.as_core")
 """What needs extras, and brings no rows."""
 
 

@@ -176,7 +176,7 @@ def serve(*words: str) -> int:
 def test_r11_the_queue_runs_once_beside_several_processes(
     url: str, supervised: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.api import background
+    from core.web import background
 
     begun: list[bool] = []
     monkeypatch.setattr(background.Worker, "run", lambda self: begun.append(True))

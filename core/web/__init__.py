@@ -1,0 +1,34 @@
+"""Memory over HTTP and MCP: one application with the admin page, the API for hosts, the proxy and MCP. Extra `admin`.
+
+`create_app` returns the ASGI application that `prompt-engine serve` runs. A route parses a request into a scope and a
+message, calls one public function, and writes what it returned.
+
+| Module | Owns |
+|---|---|
+| app | the application and its first page |
+| guard, access | who may ask: host, origin, size, token, cookie |
+| errors, problems | which failure is which status, and in which words |
+| context, bodies, answers | what routes work with, read and return |
+| http_api | the API for hosts under `/v1` |
+| proxy | the OpenAI dialect, passed on to a model server with memory added |
+| mcp | tools for programs that speak MCP |
+| admin | the operator's API and page |
+| health, background | what a supervisor asks; the worker beside a server |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .app import create_app
+
+__all__ = ["create_app"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "create_app":
+        from .app import create_app  # noqa: PLC0415 - the web framework is loaded when it is asked for
+
+        return create_app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

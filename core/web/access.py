@@ -1,0 +1,164 @@
+"""Tokens and log-ins: which token a request shows, what it stands for, and how long a log-in of the page lasts."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
+
+from starlette.requests import HTTPConnection
+
+from ..database.engine import Database
+from ..errors import ScopeError, StoreError
+from ..scope import Scope
+from ..tokens import find_token, narrow_scope
+from ..tokens.shapes import AccessToken, read_token_id
+from .errors import Refused
+
+NO_TOKEN = "A valid token is needed. Send it as `Authorization: Bearer TOKEN`; `prompt-engine token add` makes one."  # noqa: S105 - a sentence
+WRONG_TOKEN = "The token is not valid here: it was revoked, mistyped, or made for another database. Make one with `prompt-engine token add`."  # noqa: S105, E501 - a sentence
+FORBIDDEN = "The token is not for this."
+CHALLENGE = {"WWW-Authenticate": "Bearer"}
+
+TOKEN_THREADS = 8
+TOKEN_SECONDS = 2.0
+"""Longest wait for the database where a token was right a moment ago."""
+MAX_REMEMBERED = 1000
+"""Tokens remembered for the time that the database does not answer."""
+
+_TOKEN = "prompt_engine.token"  # noqa: S105 - a key of the request
+
+
+class AccessRefusedError(Refused):
+    """The sender of a request may not do this: 401 or 403. The sentence is the same whatever exists."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(
+            status, message, CHALLENGE if status == 401 else None, word="forbidden" if status == 403 else ""
+        )
+
+
+class TokenReader:
+    """Finds tokens in the database. One that was found a moment ago holds while the database does not answer."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(TOKEN_THREADS, "prompt-engine-token")
+        self._remembered: dict[bytes, AccessToken] = {}
+
+    async def find(self, text: str, db: Database) -> AccessToken | None:
+        """Return the token with this text, None for none that holds."""
+        if read_token_id(text) is None:
+            return None
+        shown = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        work = asyncio.get_running_loop().run_in_executor(self._threads, lambda: find_token(text, db=db))
+        try:
+            token = await asyncio.wait_for(work, TOKEN_SECONDS if shown in self._remembered else None)
+        except (StoreError, TimeoutError):
+            if shown not in self._remembered:
+                raise
+            return self._remembered[shown]
+        self._remembered.pop(shown, None)
+        if token is not None:
+            while len(self._remembered) >= MAX_REMEMBERED:
+                self._remembered.pop(next(iter(self._remembered)), None)
+            self._remembered[shown] = token
+        return token
+
+
+def note_token(scope: Any, token: AccessToken) -> None:
+    """Keep the token of a request for the routes."""
+    scope[_TOKEN] = token
+
+
+def get_token(request: HTTPConnection) -> AccessToken:
+    """Return the token of a request that has passed the guard."""
+    token = request.scope.get(_TOKEN)
+    if not isinstance(token, AccessToken):
+        raise AccessRefusedError(401, NO_TOKEN)
+    return token
+
+
+def read_scope(token: AccessToken, **said: Any) -> Scope:
+    """Return the scope of a request: what its token stands for, narrowed by what the request says."""
+    try:
+        return narrow_scope(token, **said)
+    except ScopeError as error:
+        raise AccessRefusedError(403, str(error)) from None
+
+
+def is_token(given: str, token: str) -> bool:
+    """Return whether a text is the token, in a time that says nothing about where it differs."""
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
+
+
+# Log-ins of the page
+
+COOKIE = "prompt_engine_admin"
+LIFETIME = timedelta(hours=12)
+
+
+class Sessions:
+    """The log-ins of one application: a signed value that expires, and holds no more after a log-out.
+
+    The session of Starlette would bring a package, and its cookies would hold after a log-out.
+    """
+
+    def __init__(self, token: str) -> None:
+        self._key = hashlib.sha256(b"prompt-engine admin session\x00" + token.encode("utf-8", "surrogatepass")).digest()
+        self._ended: dict[str, int] = {}
+
+    def begin(self, now: datetime) -> str:
+        """Return the value of a cookie that holds from now for LIFETIME."""
+        expires = int((now + LIFETIME).timestamp())
+        body = f"{expires}.{secrets.token_hex(16)}"
+        return f"{body}.{self._sign(body)}"
+
+    def holds(self, value: str, now: datetime) -> bool:
+        """Return whether a cookie's value was made here, has not expired and was not ended."""
+        body, _, signature = value.rpartition(".")
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(body).encode()):
+            return False
+        expires, _, name = body.partition(".")
+        return int(expires) > now.timestamp() and name not in self._ended
+
+    def end(self, value: str, now: datetime) -> None:
+        """Let a value hold no more; in this process, which is the one that serves the page."""
+        if self.holds(value, now):
+            expires, name, _ = value.split(".")
+            self._ended = {key: until for key, until in self._ended.items() if until > now.timestamp()}
+            self._ended[name] = int(expires)
+
+    def sign_form(self, cookie: str) -> str:
+        """Return the form token of a log-in: nobody makes it without ADMIN_TOKEN, and each log-in has its own."""
+        return self._sign(f"form {cookie}")
+
+    def _sign(self, body: str) -> str:
+        return hmac.new(self._key, body.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+FREE_TRIES = 5
+"""Wrong tokens within WINDOW that are answered at once."""
+MAX_TRIES = 30
+"""Wrong tokens within WINDOW after which the answer is 429."""
+WINDOW = timedelta(minutes=1)
+
+
+class WrongTokens:
+    """How many wrong tokens came lately, and how long the answer to the next one waits."""
+
+    def __init__(self) -> None:
+        self._times: deque[datetime] = deque(maxlen=MAX_TRIES + 1)
+
+    def count(self, now: datetime) -> float | None:
+        """Count a wrong token and return the seconds its answer waits; None after MAX_TRIES."""
+        self._times.append(now)
+        while not now - WINDOW < self._times[0] <= now:  # later ones too: a clock may be put back
+            self._times.popleft()
+        if len(self._times) > MAX_TRIES:
+            return None
+        return round(min(max(len(self._times) - FREE_TRIES, 0) * 0.1, 2.0), 3)

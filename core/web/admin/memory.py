@@ -1,0 +1,309 @@
+"""The operator's routes of memory items: whole files, pruning and consolidation, search, edits of one and of many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Path, Query, UploadFile
+from starlette.responses import StreamingResponse
+
+from ... import lifelong
+from ...base.wire_ids import LARGEST_ID
+from ...config.flags_lifelong import PruneMode
+from ...errors import ItemNotFoundError, TransferError
+from ...memories.rules import DEFAULT_KIND, Tier
+from ...scope import Scope
+from ...transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_items
+from ...transfer.items.pieces import MAX_BYTES, MAX_ITEMS, too_large
+from ...transfer.items.reader import Syntax
+from ..answers import (
+    BulkAnswer,
+    BulkDeletedAnswer,
+    CycleAnswer,
+    DeletedAnswer,
+    ImportAnswer,
+    ItemPageAnswer,
+    OneItemAnswer,
+    PrunedAnswer,
+    PrunedItem,
+    PrunedItemsAnswer,
+    VersionsAnswer,
+)
+from ..bodies import (
+    DryRun,
+    EditBody,
+    HistoryUid,
+    IdsBody,
+    Kinds,
+    Limit,
+    MemoryAdmin,
+    Offset,
+    PinBody,
+    Reason,
+    RetagBody,
+    refusals,
+    refusals_beside_text,
+    split_commas,
+)
+from ..context import AdminCall
+from ..errors import Refused, refuse_bad_values
+from . import archive_reasons
+
+router: APIRouter = APIRouter(tags=["Memory"])
+
+CHUNK_CHARS = 65_536
+"""What is sent at once: a piece of text an item would cost a change of threads each."""
+
+_ITEMS = {
+    "type": "object", "required": ["items"], "properties": {"items": {"type": "array", "items": {"type": "object"}}}
+}  # fmt: skip
+_EXPORTED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": 'The file: {"items": [...]}, or with jsonl one item a line.',
+        "content": {
+            "application/json": {"schema": _ITEMS},
+            "application/yaml": {"schema": _ITEMS},
+            "application/x-ndjson": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+@router.get("/memory/export", response_class=StreamingResponse, responses=refusals_beside_text() | _EXPORTED)
+def export(
+    admin: MemoryAdmin,
+    kind: Kinds = None,
+    fmt: Annotated[Syntax, Query(description="json, yaml, or jsonl for one item a line.")] = "json",
+    limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="Most items.")] = DEFAULT_LIMIT,
+    after: Annotated[
+        str | None,
+        Query(max_length=80, description="Go on behind an item: its timestamp, a slash, its id.", examples=["/7"]),
+    ] = None,
+) -> StreamingResponse:
+    """Return the persona's memory items as a file, oldest first, sent while it is read."""
+    with refuse_bad_values():
+        exported = export_items(kind=split_commas(kind), fmt=fmt, limit=limit, after=after, **admin.asking)
+    return stream_export(exported, f"memories.{fmt}")
+
+
+def stream_export(exported: ItemExport, name: str) -> StreamingResponse:
+    """Return an export as an answer of which no more than a part is held at a time."""
+    parts = chunks(exported)
+    first = next(parts, "")
+
+    def whole() -> Iterator[str]:
+        yield first
+        yield from parts
+
+    return StreamingResponse(
+        whole(), media_type=exported.media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )
+
+
+def chunks(pieces: Iterable[str], most: int = CHUNK_CHARS) -> Iterator[str]:
+    """Yield the same text in parts of about `most` characters."""
+    waiting: list[str] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= most:
+            yield "".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield "".join(waiting)
+
+
+@router.post("/memory/import", name="import", responses=refusals())
+def import_file(
+    admin: MemoryAdmin,
+    file: Annotated[UploadFile, File(description="JSON, YAML or JSON lines, also packed; at most 20 MB.")],
+    history_uid: Annotated[str | None, Query(max_length=512, description="Conversation every item is of.")] = None,
+    default_kind: Annotated[str, Query(max_length=64, description="Kind of items that name none.")] = DEFAULT_KIND,
+    fmt: Annotated[Syntax | None, Query(description="Without it, found out.")] = None,
+    dry_run: DryRun = False,
+) -> ImportAnswer:
+    """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, others taken."""
+    asking = admin.asking
+    if history_uid:
+        asking["scope"] = Scope(admin.call.persona, history_uid)
+    if (file.size or 0) > MAX_BYTES:
+        raise Refused(413, str(too_large(MAX_BYTES)))
+    try:
+        done = import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
+    except TransferError as error:
+        if str(error) == str(too_large(MAX_BYTES)):
+            raise Refused(413, str(error)) from None
+        raise
+    return ImportAnswer.model_validate(done.as_dict())
+
+
+# Pruning and consolidation
+
+MOST_SHOWN = 1000
+"""Items that a pruning names; further ones are counted."""
+
+
+@router.post("/memory/prune_session_ttl", responses=refusals())
+def prune_session_ttl(
+    admin: MemoryAdmin,
+    ttl_sec: Annotated[int, Query(ge=0, le=315_360_000, description="0 is SESSION_TTL_SEC; 1 to 59 become 60.")] = 0,
+    history_uid: Annotated[
+        str | None, Query(max_length=512, description="The active conversation: its items stay.")
+    ] = None,
+) -> PrunedAnswer:
+    """Archive the session items that have expired."""
+    done = lifelong.prune_session_by_ttl(ttl_sec, history_uid, **admin.asking)
+    return PrunedAnswer(pruned=int(done), notes=list(done.notes))
+
+
+@router.post("/memory/prune_ltm", responses=refusals())
+def prune_ltm(
+    admin: MemoryAdmin,
+    max_age_days: Annotated[int | None, Query(ge=1, le=36_500, description="PRUNE_MAX_AGE_DAYS by default.")] = None,
+    max_importance: Annotated[float | None, Query(ge=0, le=1, description="PRUNE_MAX_IMPORTANCE by default.")] = None,
+    mode: Annotated[PruneMode | None, Query(description="any, or all; PRUNE_MODE by default.")] = None,
+    dry_run: DryRun = False,
+) -> PrunedItemsAnswer:
+    """Archive the long-term items that are too old or too unimportant; pinned and saved ones stay."""
+    done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **admin.asking)
+    listed = [PrunedItem(id=item, reasons=list(reasons)) for item, reasons in done.items[:MOST_SHOWN]]
+    return PrunedItemsAnswer(pruned=int(done), notes=list(done.notes), items=listed, dry_run=dry_run)
+
+
+@router.post("/memory/consolidate", responses=refusals())
+def consolidate(
+    admin: MemoryAdmin,
+    reason: Reason = "admin",
+    history_uid: HistoryUid = None,
+    wait: Annotated[bool, Query(description="Run it now; else put it into the queue for a worker.")] = True,
+) -> CycleAnswer:
+    """Make memory items of what was said since the last time, then archive what has expired."""
+    done = lifelong.trigger_memory_consolidation(
+        reason, history_uid=history_uid, wait=wait, model=admin.context.model, **admin.asking
+    )
+    return CycleAnswer.model_validate(asdict(done))
+
+
+@router.post("/memory/deep_consolidation", responses=refusals())
+def deep_consolidation(admin: MemoryAdmin, reason: Reason = "admin", history_uid: HistoryUid = None) -> CycleAnswer:
+    """Prune long-term memory, then store the facts of the newest messages anew."""
+    done = lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
+    return CycleAnswer.model_validate(asdict(done))
+
+
+# Items
+
+EDITOR = "admin"
+"""Who changed a text, in its history."""
+
+OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
+
+
+@router.get("/memory/search", responses=refusals())
+def search(
+    admin: MemoryAdmin,
+    q: Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")] = "",
+    kinds: Kinds = None,
+    tier: Annotated[Tier | None, Query(description="session or long_term.")] = None,
+    conversation: Annotated[str | None, Query(max_length=512, description="Conversation key.")] = None,
+    min_importance: Annotated[float | None, Query(ge=0, le=1)] = None,
+    since: Annotated[str | None, Query(max_length=64, description="The earliest time, ISO 8601.")] = None,
+    until: Annotated[str | None, Query(max_length=64, description="The latest time, ISO 8601.")] = None,
+    tags: Annotated[list[str] | None, Query(description="All of these; the parameter repeated.")] = None,
+    archived: Annotated[
+        bool, Query(description="Those deleted, pruned or replaced, in place of those that hold.")
+    ] = False,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> ItemPageAnswer:
+    """Return a page of the items that hold all words and filters, newest first, of all audiences of the persona."""
+    page = lifelong.search_items(
+        q,
+        split_commas(kinds),
+        tier,
+        conversation=conversation,
+        min_importance=min_importance,
+        since=since,
+        until=until,
+        tags=tags,
+        limit=limit,
+        offset=offset,
+        archived=archived,
+        operator=True,
+        **admin.asking,
+    )
+    return ItemPageAnswer.model_validate(page)
+
+
+@router.post("/memory/edit", responses=refusals(404))
+def edit(admin: MemoryAdmin, body: EditBody) -> OneItemAnswer:
+    """Give an item another text and return it; the former text goes to its history."""
+    lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
+    return _read_item(admin, body.id)
+
+
+@router.delete("/memory/delete/{id}", responses=refusals(404))
+def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the documented name
+    """Archive an item; `restore` brings it back."""
+    done = lifelong.delete_items([id], operator=True, **admin.asking)
+    if done.unknown:
+        raise ItemNotFoundError(id)
+    return DeletedAnswer(deleted=done.count)
+
+
+@router.post("/memory/delete", responses=refusals())
+def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkDeletedAnswer:
+    """Archive up to 1,000 items in one transaction."""
+    done = lifelong.delete_items(body.ids, operator=True, **admin.asking)
+    return BulkDeletedAnswer(deleted=done.count, count=done.count, unknown=list(done.unknown))
+
+
+@router.post("/memory/restore", responses=refusals())
+def restore(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
+    """Bring up to 1,000 archived or replaced items back."""
+    return _build_bulk(lifelong.restore_items(body.ids, operator=True, **admin.asking))
+
+
+@router.post("/memory/retag", responses=refusals())
+def retag(admin: MemoryAdmin, body: RetagBody) -> BulkAnswer:
+    """Change the tags of up to 1,000 items in one transaction."""
+    return _build_bulk(lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **admin.asking))
+
+
+@router.post("/memory/pin", responses=refusals())
+def pin(admin: MemoryAdmin, body: PinBody) -> BulkAnswer:
+    """Pin up to 1,000 items, so that nothing prunes them, or let them go."""
+    return _build_bulk(lifelong.pin_items(body.ids, body.pinned, operator=True, **admin.asking))
+
+
+@router.post("/memory/purge", responses=refusals())
+def purge(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
+    """Remove up to 1,000 items for good, with their former texts; nothing brings them back."""
+    return _build_bulk(lifelong.purge_items(body.ids, operator=True, **admin.asking))
+
+
+@router.get("/memory/{id}", responses=refusals(404))
+def get(admin: MemoryAdmin, id: OneId) -> OneItemAnswer:  # noqa: A002 - as above
+    """Return one item, archived or not; of one in the archive also why it went, where that is known."""
+    return _read_item(admin, id)
+
+
+@router.get("/memory/{id}/history", responses=refusals(404))
+def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as above
+    """Return every text an item has had, the first one first, the present one last."""
+    versions = lifelong.get_item_history(id, operator=True, **admin.asking)
+    return VersionsAnswer.model_validate({"versions": versions})
+
+
+def _read_item(admin: AdminCall, row_id: int) -> OneItemAnswer:
+    asking = {"operator": True, **admin.asking}
+    item = lifelong.get_item(row_id, **asking)
+    former = archive_reasons.find_reasons(admin.call.db, item["persona"], [item]).get(item["id"])
+    return OneItemAnswer.model_validate({**item, "former": former and former._asdict()})
+
+
+def _build_bulk(done: lifelong.BulkResult) -> BulkAnswer:
+    return BulkAnswer(count=done.count, unknown=list(done.unknown))

@@ -1,0 +1,225 @@
+"""The operator's other routes: relationships, the queue, quarantine, forgetting, and why a prompt is so."""
+
+from __future__ import annotations
+
+import copy
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from ... import forgetting, jobs, privacy, relationships
+from ...database.engine import Database
+from ...jobs import table_listing
+from ...jobs.rules import STATES
+from ...prompt_engine import explain_json_prompt
+from ...relationships.rules import MOST_LISTED as MOST_RELATIONSHIPS
+from ...scope import Scope
+from ...shapes import OperationState, WriteResult
+from ...text.strict_json import make_strict
+from ..answers import (
+    ExplainedAnswer,
+    ForgottenAnswer,
+    OperationChanged,
+    OperationsAnswer,
+    QuarantineAnswer,
+    RelationshipAnswer,
+    RelationshipChanged,
+    RelationshipsAnswer,
+    ReleasedAnswer,
+)
+from ..bodies import (
+    Admin,
+    DryRun,
+    ExplainBody,
+    ForgetBody,
+    Limit,
+    OperationBody,
+    RelationshipBody,
+    ReleaseBody,
+    refusals,
+)
+from ..context import AdminCall, WebContext
+from ..errors import Refused, refuse_bad_values
+
+router: APIRouter = APIRouter(tags=["Operation"])
+
+UserId = Annotated[str, Query(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])]
+
+
+@router.get("/relationship", responses=refusals())
+def get_relationship(admin: Admin, user_id: UserId) -> RelationshipAnswer:
+    """Return how the persona stands to a person, faded up to now; zeros for an unknown one."""
+    return RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
+
+
+@router.get("/relationship/recent", name="recent", responses=refusals())
+def list_relationships(
+    admin: Admin, limit: Annotated[int, Query(ge=1, le=MOST_RELATIONSHIPS)] = 20
+) -> RelationshipsAnswer:
+    """Return the persona's relationships, the newest interaction first."""
+    recent = relationships.list_recent(limit, **admin.asking)
+    return RelationshipsAnswer.model_validate({"relationships": recent})
+
+
+@router.post("/relationship/update", responses=refusals())
+def update_relationship(admin: Admin, body: RelationshipBody) -> RelationshipChanged:
+    """Add to affinity and trust of a person, or name them; it counts as no interaction."""
+    done = relationships.adjust(
+        body.user_id,
+        body.affinity_delta,
+        body.trust_delta,
+        body.username,
+        touch=False,
+        **admin.asking,
+    )
+    return RelationshipChanged.model_validate({**done.relationship, "stored": done.stored, "reason": done.reason})
+
+
+# The queue
+
+MOST_LISTED = 10_000
+
+
+@router.get("/jobs", name="listed", responses=refusals())
+def list_operations(
+    admin: Admin,
+    states: Annotated[list[OperationState] | None, Query(description="Only these; the parameter repeated.")] = None,
+    types: Annotated[list[str] | None, Query(description="Only these types; the parameter repeated.")] = None,
+    conversation: Annotated[str | None, Query(max_length=512)] = None,
+    limit: Limit = 50,
+    offset: Annotated[int, Query(ge=0, le=MOST_LISTED - 500, description="How many are passed over.")] = 0,
+) -> OperationsAnswer:
+    """Return the operations of the persona: running ones, those to come in the order of their turns, ended ones."""
+    wanted = list(states or STATES)
+    with refuse_bad_values():
+        operations = jobs.list_operations(
+            wanted, types or (), limit + offset, conversation=conversation, **admin.asking
+        )
+    total = None
+    if conversation is None:
+        total = sum(
+            number
+            for kind, each in jobs.count_operations(**admin.asking).items()
+            for state, number in each.items()
+            if state in wanted and (not types or kind in types)
+        )
+    return OperationsAnswer.model_validate({"operations": operations[offset:], "total": total})
+
+
+@router.post("/jobs/cancel", responses=refusals(404))
+def cancel(admin: Admin, body: OperationBody) -> OperationChanged:
+    """Cancel an operation that has not ended; the result of a running one is dropped."""
+    _check_operation(admin, body.id)
+    return _build_changed(jobs.cancel(body.id, **admin.asking), body.id)
+
+
+@router.post("/jobs/retry", responses=refusals(404))
+def retry(admin: Admin, body: OperationBody) -> OperationChanged:
+    """Put a failed operation back into the queue."""
+    _check_operation(admin, body.id)
+    return _build_changed(jobs.retry_operation(body.id, **admin.asking), body.id)
+
+
+def _check_operation(admin: AdminCall, operation: int) -> None:
+    if not table_listing.is_known(admin.call.db, admin.call.persona, operation):
+        raise Refused(404, f"There is no operation {operation} here. GET /jobs lists those there are.")
+
+
+def _build_changed(done: WriteResult, operation: int) -> OperationChanged:
+    return OperationChanged(id=operation, changed=done.stored, reason=done.reason, notes=list(done.notes))
+
+
+# Quarantine and forgetting
+
+
+@router.get("/quarantine", name="listed", responses=refusals())
+def list_quarantined(admin: Admin, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> QuarantineAnswer:
+    """Return what was flagged of the persona, newest first; read by nobody until it is released."""
+    return QuarantineAnswer.model_validate({"items": privacy.list_quarantined(limit, **admin.asking)})
+
+
+@router.post("/quarantine/release", responses=refusals(404))
+def release(admin: Admin, body: ReleaseBody) -> ReleasedAnswer:
+    """Let a flagged row be found."""
+    if not privacy.release(body.source, body.id, **admin.asking):
+        raise Refused(404, f"There is no flagged row {body.id} in {body.source} here. GET /quarantine lists them.")
+    return ReleasedAnswer(released=1)
+
+
+@router.post("/forget", responses=refusals())
+def forget(admin: Admin, body: ForgetBody, dry_run: DryRun = False) -> ForgottenAnswer:
+    """Delete everything of one participant, conversation or memory for good; nothing brings it back."""
+    done = forgetting.forget(
+        participant=body.participant,
+        conversation=body.conversation,
+        memory=body.memory,
+        dry_run=dry_run,
+        **admin.asking,
+    )
+    return ForgottenAnswer.model_validate(done.as_dict())
+
+
+# Why
+
+MESSAGE_ID = "why"
+
+
+@router.post("/prompt/explain", responses=refusals())
+def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
+    """Return the prompt a message would get and the report on it: what was found, kept, cut, left out and why."""
+    prompt, report = explain_message(admin, body)
+    return ExplainedAnswer(prompt=dict(make_strict(prompt)[0]), report=dict(make_strict(report)[0]))
+
+
+def explain_message(admin: AdminCall, body: ExplainBody) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the prompt a message would get and the report on it; nothing is stored."""
+    scope = Scope(
+        admin.call.persona,
+        body.conversation or None,
+        _build_participant(body),
+        body.server,
+        body.destination,
+        body.privacy,
+    )
+    with refuse_bad_values():
+        return explain_json_prompt(
+            _build_message(admin.context, body),
+            max_chars=body.max_chars,
+            limit_tokens=body.limit_tokens,
+            destination=body.destination,
+            db=without_writing(admin.call.db),
+            settings=admin.call.settings.replace(record_recalls=False),
+            scope=scope,
+        )
+
+
+def _build_message(context: WebContext, body: ExplainBody) -> dict[str, Any]:
+    who = (body.user_id or "").rpartition("/")[2]
+    message: dict[str, Any] = {
+        "message_id": MESSAGE_ID,
+        "date": context.now(),
+        "text": body.text,
+        "from_user": {"id": who, "full_name": body.name or body.username or who, "username": body.username},
+        "server_id": body.server,
+    }
+    return {**message, "interface_path": body.conversation} if body.conversation else message
+
+
+def _build_participant(body: ExplainBody) -> str | None:
+    if not body.user_id:
+        return None
+    if "/" in body.user_id or not body.conversation:
+        return body.user_id
+    return f"{body.conversation.partition('/')[0]}/{body.user_id}"
+
+
+def without_writing(db: Database) -> Database:
+    """Return a copy of the handle, on the same connections, that writes nothing and has caches of its own."""
+    reading = copy.copy(db)
+    reading.caches = {}
+    reading.transaction = _not_done  # type: ignore[assignment, method-assign]
+    return reading
+
+
+def _not_done(*_: Any, **__: Any) -> None:
+    return None

@@ -1,0 +1,150 @@
+"""The page: what an operator sees in a browser, made on the server.
+
+| Module | Owns |
+|---|---|
+| page | one request and its answer; names; how form values are read; the environment of the templates |
+| formats, plots | pure: how values are shown, what is drawn |
+| memory, people, why, upkeep | the screens, and what their forms change |
+| templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
+
+Everything works without the script: forms, and an answer that leads on to a screen. The script adds what is
+comfortable. Screens call doors; what a door refuses is shown in its words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache, partial
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Form
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ....audience import table_overview
+from ... import access, errors, guard
+from ...bodies import OPERATOR, refusals
+from ...context import WebContext
+from . import memory, people, upkeep, why
+from .page import BASE, STATIC, Page, Pages, of_memory, render_missing
+
+__all__ = ["BASE", "FILES", "render_missing", "router"]
+
+FILES = {
+    "admin.css": "text/css; charset=utf-8",
+    "admin.js": "text/javascript; charset=utf-8",
+    "mark.svg": "image/svg+xml",
+}
+"""The only files there are: nothing of a request's path reaches the file system."""
+
+
+def router(context: WebContext) -> APIRouter:
+    """Return the routes of the page, to stand below the application's prefix."""
+    pages = Pages(context)
+    pages.add("/", _front)
+    pages.add("/login", _log_in, is_open=True)
+    for name in FILES:
+        pages.add(f"/static/{name}", partial(_file, name), is_open=True)
+    for path, screen in (
+        ("/memory", of_memory(memory.listing)),
+        ("/memory/item", of_memory(memory.item)),
+        ("/conversations", people.list_conversations),
+        ("/conversations/one", people.show_conversation),
+        ("/people", people.list_people),
+        ("/people/one", of_memory(people.show_person)),
+        ("/upkeep", upkeep.listing),
+        ("/why", why.show),
+    ):
+        pages.add(BASE + path, screen)
+    for path, screen in (
+        ("/forget", people.forget_all),
+        ("/memory/row", of_memory(memory.row)),
+        ("/memory/bulk", of_memory(memory.bulk)),
+        ("/memory/edit", of_memory(memory.edit)),
+        ("/memory/add", of_memory(memory.add)),
+        ("/memory/classify", of_memory(memory.classify)),
+        ("/memory/undo", of_memory(memory.undo)),
+        ("/upkeep/change", upkeep.change),
+        ("/upkeep/run", of_memory(upkeep.run)),
+        ("/upkeep/release", upkeep.release),
+        ("/why", why.ask),
+    ):
+        pages.add(BASE + path, screen, method="POST")
+    # The path itself, without a slash: Starlette's own routes take no blank path.
+    pages.router.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require_operator)])
+    _add_login(pages.router, context)
+    return pages.router
+
+
+def _bare(request: Request) -> RedirectResponse:
+    return RedirectResponse(f"{guard.admin_root(request.scope)}/", 303)
+
+
+def _add_login(router: APIRouter, context: WebContext) -> None:
+    """Add the routes by which the page logs in and out."""
+
+    @router.post("/login", status_code=303, response_class=RedirectResponse, responses=refusals(), tags=["Log-in"])
+    async def login(request: Request, token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")]) -> Response:
+        """Set the page's cookie, which holds for 12 hours, and lead to the page."""
+        if not access.is_token(token.strip(), context.admin_token):
+            try:
+                await guard.refuse_wrong_token(context)
+            except errors.Refused as error:
+                if error.status_code != 401 or "text/html" not in request.headers.get("accept", ""):
+                    raise
+            return guard.lead_to_login(request.scope, failed=True)
+        base = guard.admin_root(request.scope)
+        answer = RedirectResponse(f"{base}/", 303)
+        answer.set_cookie(
+            access.COOKIE,
+            context.sessions.begin(context.now()),
+            max_age=int(access.LIFETIME.total_seconds()),
+            path=base,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    @router.post(
+        "/logout", status_code=303, response_class=RedirectResponse, responses=refusals(), tags=["Log-in"],
+        dependencies=OPERATOR,
+    )  # fmt: skip
+    def logout(request: Request) -> Response:
+        """End the page's log-in: the cookie holds no more, whoever has it."""
+        base = guard.admin_root(request.scope)
+        context.sessions.end(request.cookies.get(access.COOKIE, ""), context.now())
+        answer = RedirectResponse(f"{base}/login", 303)
+        answer.delete_cookie(access.COOKIE, path=base, httponly=True, samesite="strict")
+        return answer
+
+
+def _front(page: Page) -> Response:
+    """Lead to the memory of the persona that is set, or, where nothing is stored of it, of the one spoken to last."""
+    wanted = page.context.values().persona_id
+    return page.redirect(page.url("memory", conf_uid=table_overview.choose_persona(page.db, wanted)))
+
+
+def _log_in(page: Page) -> Response:
+    """Return the log-in form; who came from a wrong token is told so."""
+    return page.render(
+        "sign_in.html.j2",
+        is_signed_in=False,
+        title="Sign in",
+        is_wrong=bool(page.query("failed")),
+    )
+
+
+def _file(name: str, page: Page) -> Response:
+    """Return the style sheet or the script; asked for anew each time, and sent when it is another one."""
+    content, sign = _read_static(name)
+    headers = {"Cache-Control": "no-cache", "ETag": sign}
+    if page.request.headers.get("if-none-match") == sign:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=FILES[name], headers=headers)
+
+
+@lru_cache(maxsize=4)
+def _read_static(name: str) -> tuple[bytes, str]:
+    content = (STATIC / name).read_bytes()
+    return content, f'"{hashlib.sha256(content).hexdigest()[:20]}"'

@@ -1,0 +1,225 @@
+"""How values are shown on the page: numbers, times, long texts, what each kind and reason means. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo
+
+from ....text.folding import one_line
+from ..archive_reasons import Former
+
+FOLDED_CHARS = 320
+"""Longest text that is shown unfolded."""
+
+KIND_NAMES: Mapping[str, str] = {
+    "FactsAboutUser": "Facts about a person",
+    "PastEvents": "Past events",
+    "SelfBeliefs": "Beliefs about itself",
+    "Objectives": "Objectives",
+    "KeyFacts": "Key facts",
+    "Emotions": "Emotions",
+    "Mood": "Mood",
+    "chat": "Kept from a chat",
+    "saved": "Saved on request",
+    "instruction": "Standing instruction",
+    "": "Unsorted",
+}
+PROVENANCES: Mapping[str, str] = {
+    "host": "the application stored it",
+    "model": "a model wrote it",
+    "extract": "kept as it was said, without a model",
+    "manual": "written by hand",
+    "import": "from a file",
+}
+PRIVACY_NAMES: Mapping[str, str] = {
+    "": "as by default",
+    "none": "everything may be kept",
+    "partial": "nothing for the long term",
+    "full": "not to be remembered",
+}
+TIER_NAMES: Mapping[str, str] = {"long_term": "Long term", "session": "Session"}
+
+SECTION_NAMES: Mapping[str, str] = {
+    "history_current_chat": "Lines of this conversation",
+    "history_recent": "Lines of other conversations",
+    "thoughts": "Diary and thoughts",
+    "memories": "Memories",
+    "tags_placeholder": "Tags",
+    "relationship": "Relationship",
+    "recent_conversations": "Recent conversations",
+    "standing_wishes": "Standing instructions",
+    "saved_memories": "Saved memories",
+    "short_term": "Said elsewhere a moment ago",
+    "message_recaps": "Recaps of messages",
+    "running_recap": "Running recap",
+}
+
+LEFT_OUT: Mapping[str, str] = {
+    "duplicate": "it says what another item in the prompt says",
+    "visible": "it can be read in the history of the prompt already",
+    "echo": "it is an echo of what the persona was shown",
+    "private": "whoever asks may not see it",
+    "privacy": "a person asked not to be remembered",
+    "expired": "it has expired",
+    "destination": "it may go into a local prompt alone",
+    "limit": "its list was full",
+    "blank": "it has no text",
+    "hidden": "it was hidden",
+    "noise": "it says nothing",
+    "invalid": "it cannot be read",
+    "cut": "the prompt would have been too large",
+}
+
+REASONS: Mapping[str, str] = {
+    "own": "words of its own",
+    "turn": "words of the turn it stands in",
+    "share": "its best passage",
+    "context": "words in and around it",
+    "session": "the session it belongs to",
+    "beside": "a better one beside it",
+    "person": "who said it",
+    "near": "said here, or where you take part",
+    "first": "it tells of the one who asks",
+    "length": "its length",
+    "time": "it names a time",
+    "number": "it names a number",
+    "day": "the day that is asked for",
+    "days_after": "the days after the one asked for",
+    "month": "the month that is asked for",
+    "meaning": "what it means",
+    "meaning_near": "what it and the turns around it mean",
+    "meaning_after": "what the turn after it means",
+}
+"""Reasons of `search.ranking.weights`, as people read them."""
+
+
+_FORMER: Mapping[str, tuple[str, str]] = {
+    "replaced": ("replaced by another", "Replaced{by}."),
+    "expired": ("expired", "Its time as a session item was over."),
+    "pruned": ("pruned", "Pruned for its age or importance{by}."),
+    "deleted": ("deleted", "Deleted by hand: nothing prunes what is pinned or was asked for."),
+    "unknown": ("archived", "It was deleted by hand, or pruned when somebody asked for it; which is not recorded."),
+}
+"""Why an item holds no more: in a list, and as a sentence. See `admin.archive_reasons`."""
+
+
+class Cut(NamedTuple):
+    """A long text in two: its beginning, and the whole."""
+
+    lead: str
+    is_long: bool
+
+
+def folded(text: str, most: int = FOLDED_CHARS) -> Cut:
+    """Return the beginning of a text, up to the end of a word, and whether there is more."""
+    if len(text) <= most:
+        return Cut(text, False)
+    lead = text[:most]
+    space = max(lead.rfind(" "), lead.rfind("\n"))
+    return Cut(lead[:space] if space > most // 2 else lead, True)
+
+
+def number(value: float | None) -> str:
+    """Return a number with its thousands apart; a dash for None."""
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def moment(value: str | datetime | None) -> datetime | None:
+    """Return a time as doors give it, aware; None where there is none."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if value is None:
+        return None
+    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def exact(at: datetime) -> str:
+    """Return a time to the second, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def near(at: datetime, zone: str) -> str:
+    """Return a time to the minute in a zone, for whoever runs no script."""
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}"
+
+
+def kind_name(kind: str) -> str:
+    """Return what people call a kind."""
+    return KIND_NAMES.get(kind, kind)
+
+
+def former_word(why: str) -> str:
+    """Return why an item of the archive went, in the words of a list."""
+    return _FORMER[why][0]
+
+
+def former_sentence(former: Former) -> str:
+    """Return why an item holds no more, as a sentence."""
+    by = {"model": ", by the model", "file": ", by the file"}.get(former.by, f", by a {former.by} run")
+    return _FORMER[former.why][1].format(by=by if former.by else "")
+
+
+def provenance_name(provenance: str) -> str:
+    """Return where an item comes from, as people say it."""
+    return PROVENANCES.get(provenance, provenance or "not known")
+
+
+def privacy_name(level: str) -> str:
+    """Return what may be kept of a person, as people say it."""
+    return PRIVACY_NAMES.get(level, level)
+
+
+def as_json(value: object) -> str:
+    """Return a value as JSON over several lines, letters as they are."""
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def words_of(name: str) -> str:
+    """Return a name of the program as words."""
+    return re.sub(r"[_\s]+", " ", name).strip().capitalize()
+
+
+def section_name(name: str) -> str:
+    """Return what people call a section of the prompt."""
+    return SECTION_NAMES.get(name, words_of(name))
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def show_key(key: str) -> str:
+    """Return a key to be read: what stands in it percent-encoded as its letters, in one line."""
+    return one_line(unquote(key))
+
+
+def filters() -> dict[str, Any]:
+    """Return the filters of the templates, by name."""
+    return {
+        "folded": folded,
+        "number": number,
+        "moment": moment,
+        "exact": exact,
+        "near": near,
+        "kind_name": kind_name,
+        "former_word": former_word,
+        "former_sentence": former_sentence,
+        "provenance_name": provenance_name,
+        "privacy_name": privacy_name,
+        "as_json": as_json,
+        "words_of": words_of,
+        "section_name": section_name,
+        "plural": plural,
+        "shown_key": show_key,
+    }

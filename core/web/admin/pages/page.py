@@ -1,0 +1,385 @@
+"""One request of the page: who asks, for which persona, and the answer."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi import APIRouter
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from ....audience import table_overview
+from ....config import Settings
+from ....database.engine import Database
+from ....errors import CoreError, StoreError
+from ... import bodies, errors, guard
+from ...access import COOKIE
+from ...context import AdminCall, WebContext, open_admin_call
+from . import formats
+from .formats import show_key
+
+FOLDER = Path(__file__).resolve().parent
+STATIC = FOLDER / "static"
+
+BASE = "/page"
+"""Below ADMIN."""
+GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
+    (
+        "What is remembered",
+        (("memory", "Memory", "m"), ("conversations", "Conversations", "c"), ("people", "People", "e")),
+    ),
+    ("What a model gets", (("why", "Why", "w"),)),
+    ("Care", (("upkeep", "Upkeep", "u"),)),
+)
+"""Screens by group: path, title, and the letter that after `g` leads there."""
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Return the environment of the templates, read once: HTML in which every text is shown as text."""
+    templates = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    templates.filters.update(formats.filters())
+    templates.globals.update(TIER_NAMES=formats.TIER_NAMES, LEFT_OUT=formats.LEFT_OUT, REASONS=formats.REASONS)
+    return templates
+
+
+MOST_PERSONAS = 200
+"""Names that the field at the top offers."""
+
+
+class PageError(Exception):
+    """Something a person at the page can put right; shown with its status instead of the screen."""
+
+    def __init__(self, text: str, status: int = 422) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Page:
+    """One request of the page."""
+
+    def __init__(self, context: WebContext, request: Request, form: FormData) -> None:
+        self.context = context
+        self.request = request
+        self.form = form
+        self.persona: str = self.query("conf_uid") or "default"  # as it is written: a blank more is another one
+        self.root: str = guard.admin_root(request.scope)
+        self.base: str = self.root + BASE
+
+    # What was asked
+
+    def query(self, name: str) -> str:
+        """Return a value of the address, blank where there is none."""
+        return self.request.query_params.get(name, "")
+
+    def queries(self, name: str) -> list[str]:
+        """Return all values of a name in the address that are not blank."""
+        return [value for value in self.request.query_params.getlist(name) if value]
+
+    def field(self, name: str) -> str:
+        """Return a text of the form, blank where there is none."""
+        value = self.form.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def fields(self, name: str) -> list[str]:
+        """Return all texts of a name in the form."""
+        return [value for value in self.form.getlist(name) if isinstance(value, str)]
+
+    @cached_property
+    def admin(self) -> AdminCall:
+        """Return what a screen works with: database, settings and the scope of the persona, read once."""
+        return open_admin_call(self.context, self.persona)
+
+    @property
+    def db(self) -> Database:
+        """Return the database."""
+        return self.admin.call.db
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings as they were when the screen was asked for."""
+        return self.admin.call.settings
+
+    def asking(self) -> dict[str, Any]:
+        """Return what a door is passed: database, settings, and the scope of the persona."""
+        return self.admin.asking
+
+    def operating(self) -> dict[str, Any]:
+        """Return what a door of items is passed: an operator sees all audiences of the persona."""
+        return {**self.asking(), "operator": True}
+
+    def check_memory(self) -> None:
+        """Return where memory is switched on."""
+        try:
+            bodies.check_memory(self.context.values())
+        except errors.Refused as error:
+            raise PageError(str(error.detail), error.status_code) from None
+
+    # The answer
+
+    def url(self, path: str, **query: Any) -> str:
+        """Return the address of a screen for the same persona; blank values are left out, lists are repeated."""
+        given = {"conf_uid": self.persona, **query}
+        kept = [(name, each) for name, value in given.items() for each in _texts_of(value)]
+        return f"{self.base}/{path}?{urlencode(kept)}"
+
+    def url_after(self, path: str, back: str, **query: Any) -> str:
+        """Return the address of a screen with the values of an earlier address, for after a change."""
+        pairs = [(name, value) for name, value in parse_qsl(back[:4000]) if name not in _NOT_KEPT]
+        given: dict[str, list[str]] = {}
+        for name, value in pairs:
+            given.setdefault(name, []).append(value)
+        return self.url(path, **{**given, **query})
+
+    @property
+    def is_own_form(self) -> bool:
+        """Return whether the form was made for this log-in; a program that shows the token itself needs none."""
+        if COOKIE not in self.request.cookies:
+            return True
+        return hmac.compare_digest(self.field("form_token").encode("utf-8", "replace"), self.form_token.encode())
+
+    @property
+    def form_token(self) -> str:
+        """Return what every form of this log-in carries."""
+        return self.context.sessions.sign_form(self.request.cookies.get(COOKIE, ""))
+
+    def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Return a screen made of a template."""
+        html = (
+            environment()
+            .get_template(template)
+            .render(
+                page=self,
+                groups=GROUPS,
+                names=values.pop("names", None) or Names(),
+                is_signed_in=values.pop("is_signed_in", True),
+                personas=values.pop("personas", None) or self._list_personas,
+                zone=_read_zone(self.context),
+                **values,
+            )
+        )
+        return HTMLResponse(html, status)
+
+    def _list_personas(self) -> list[str]:
+        try:
+            return table_overview.list_personas(self.context.database(), MOST_PERSONAS)
+        except StoreError:
+            return []
+
+    @staticmethod
+    def redirect(address: str) -> RedirectResponse:
+        """Return the answer to a form: look there."""
+        return RedirectResponse(address, 303)
+
+
+_NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit", "unknown", "part")
+
+
+def _texts_of(value: Any) -> list[str]:
+    if isinstance(value, (list, tuple)):
+        return [str(each) for each in value if str(each)]
+    return [] if value is None or value in ("", False) else [str(value)]
+
+
+def _read_zone(context: WebContext) -> str:
+    try:
+        return context.values().timezone
+    except CoreError:
+        return "UTC"
+
+
+Screen = Callable[[Page], Response]
+
+
+def of_memory(screen: Screen) -> Screen:
+    """Return a screen that is shown only where memory is switched on, as the routes below /memory are."""
+
+    def asked(page: Page) -> Response:
+        page.check_memory()
+        return screen(page)
+
+    return asked
+
+
+class Pages:
+    """The paths of the page, put together by `admin.pages.router`."""
+
+    def __init__(self, context: WebContext) -> None:
+        self.context = context
+        self.router: APIRouter = APIRouter()
+
+    def add(self, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False) -> None:
+        """Put a screen under its path below the prefix."""
+        handler = self._handler(screen, changes=method != "GET", is_open=is_open)
+        self.router.add_route(path, handler, methods=[method], include_in_schema=False)
+
+    def _handler(self, screen: Screen, *, changes: bool, is_open: bool) -> Callable[[Request], Awaitable[Response]]:
+        async def handle(request: Request) -> Response:
+            if not is_open:
+                guard.require_operator(request)
+            page = Page(self.context, request, FormData())
+            if changes:
+                try:
+                    page.form = await request.form(max_fields=5000)
+                except HTTPException as error:
+                    return await run_in_threadpool(_render_problem, page, str(error.detail), error.status_code)
+            try:
+                if changes and not page.is_own_form:
+                    return await run_in_threadpool(_render_problem, page, _STALE, 403)
+                return await run_in_threadpool(_answer_screen, screen, page)
+            finally:
+                await page.form.close()
+
+        return handle
+
+
+_STALE = "This form is from another log-in. Open the screen again and repeat what you did."
+
+
+def _answer_screen(screen: Screen, page: Page) -> Response:
+    """Return what a screen answers, or what failed, told so that it can be put right; never a trace."""
+    try:
+        return screen(page)
+    except PageError as error:
+        return _render_problem(page, str(error), error.status)
+    except CoreError as error:
+        return _render_problem(page, str(error), errors.answer_core_error(error).status_code)
+    except ValueError as error:
+        return _render_problem(page, str(error), 422)
+    except Exception as error:  # noqa: BLE001 - the last line: a person at the page is told that it failed
+        return _render_problem(page, errors.FAILED, errors.answer_failure(error).status_code)
+
+
+def _render_problem(page: Page, text: str, status: int) -> Response:
+    title = "There is nothing here" if status == 404 else "This did not work"
+    return page.render("problem.html.j2", status, title=title, text=text, status_code=status)
+
+
+def render_missing(context: WebContext, request: Request, status: int) -> Response:
+    """Return what a browser gets for a path that there is not, in the look of the page."""
+    return _render_problem(Page(context, request, FormData()), _MISSING[status], status)
+
+
+_MISSING = {
+    404: "No screen has this address. The menu leads to all there are.",
+    405: "This address takes a form, not a visit. Open the screen the form is on.",
+}
+
+
+# What people and conversations are called
+
+
+class Names(NamedTuple):
+    """Names of people and titles of conversations; what has none is called by its key."""
+
+    people: Mapping[str, str] = {}
+    places: Mapping[str, tuple[str, str]] = {}
+
+    def person(self, key: str) -> str:
+        """Return what a person is called: their name, else their key as people write it."""
+        return self.people.get(key) or show_key(key)
+
+    def place(self, key: str) -> str:
+        """Return what a conversation is called: its title, else by who it is held with alone, else its key."""
+        title, person = self.places.get(key, ("", ""))
+        if title or not person:
+            return title or show_key(key)
+        return f"Chat with {self.person(person)}"
+
+
+def read_names(
+    db: Database, persona: str, people: Iterable[str | None] = (), places: Iterable[str | None] = ()
+) -> Names:
+    """Return what these keys are called, those of whom the conversations are held with among them."""
+    titles = table_overview.read_titles(db, persona, filter(None, places))
+    keys = {*filter(None, people), *(person for _, person in titles.values() if person)}
+    return Names(table_overview.read_names(db, persona, keys), titles)
+
+
+def name_items(db: Database, persona: str, items: Iterable[Mapping[str, object]]) -> Names:
+    """Return what the people and conversations of memory items, or of operations, are called."""
+    rows = list(items)
+    return read_names(
+        db, persona, (_text(row["participant"]) for row in rows), (_text(row["conversation"]) for row in rows)
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+# Values of forms and addresses
+
+PAGE_SIZES = (25, 50, 100)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def parse_ids(values: Iterable[str]) -> list[int]:
+    """Return ids; several may stand in one text with commas between."""
+    parts = [part.strip() for value in values for part in value.split(",")]
+    return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 20]
+
+
+def parse_words(text: str) -> list[str]:
+    """Return what stands between commas, without blanks."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def parse_whole(text: str, name: str, default: int = 0) -> int:
+    """Return a whole number, the default for a blank text."""
+    if not text.strip():
+        return default
+    try:
+        return int(text.strip())
+    except ValueError:
+        raise ValueError(f"{name} is {text[:40]!r}. It must be a whole number.") from None
+
+
+def parse_offset(text: str) -> int:
+    """Return how many rows are passed over, 0 for a blank text or a number below."""
+    return max(0, parse_whole(text, "offset"))
+
+
+def parse_fraction(text: str, name: str) -> float | None:
+    """Return a number, None for a blank text."""
+    if not text.strip():
+        return None
+    try:
+        return float(text.strip().replace(",", "."))
+    except ValueError:
+        raise ValueError(f"{name} is {text[:40]!r}. It must be a number.") from None
+
+
+def parse_day(text: str, *, end: bool = False) -> str | None:
+    """Return the first or last instant of a day as ISO text, None for a blank text; what is no day stays as it is."""
+    given = text.strip()
+    if not given:
+        return None
+    return f"{given}T23:59:59.999999" if end and _DATE.fullmatch(given) else given
+
+
+def choose_word(text: str, allowed: Sequence[str], default: str) -> str:
+    """Return one of the allowed words, the default for another."""
+    return text if text in allowed else default
+
+
+def parse_page_size(text: str) -> int:
+    """Return how many rows a page has."""
+    return int(text) if text in {str(size) for size in PAGE_SIZES} else 50

@@ -1,0 +1,174 @@
+"""People and conversations: lists, one of each with what is remembered, and forgetting one for good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from starlette.responses import Response
+
+from .... import lifelong, relationships, stories
+from ....audience import table_overview
+from ....forgetting import forget
+from ....messages import table_log
+from .formats import show_key, words_of
+from .page import Names, Page, PageError, name_items, parse_ids, parse_offset, read_names
+
+SIZE = 50
+"""Rows of a page, and lines of a page of the log."""
+MOST_ITEMS = 25
+"""Items of a person that are shown on their screen."""
+
+
+def list_people(page: Page) -> Response:
+    """Return a page of the people the persona knows, by name."""
+    words = page.query("q").strip()
+    offset = parse_offset(page.query("offset"))
+    shown, total = table_overview.list_people(page.db, page.persona, words, SIZE, offset)
+    return page.render(
+        "people.html.j2",
+        title="People",
+        screen="people",
+        q=words,
+        people=shown,
+        total=total,
+        offset=offset,
+        size=SIZE,
+        flash=None,
+    )
+
+
+def show_person(page: Page) -> Response:
+    """Return a person: by which keys they are known, what was agreed with them, what is remembered of them."""
+    key = page.query("key").strip()
+    if not key:
+        raise PageError("No person was named. Choose one from the list.")
+    identities = table_overview.read_identities(page.db, page.persona, key)
+    keys = [each.key for each in identities] or [key]
+    items = lifelong.search_items(participant=keys, limit=MOST_ITEMS, **page.operating())
+    relationship = relationships.get(key, **page.asking())
+    is_met = bool(relationship["last_interaction"] or relationship["affinity"] or relationship["trust"])
+    if not identities and not items["total"] and not is_met:
+        raise PageError(f"Nothing is stored of {key[:80]!r}.", 404)
+    name = next((each.name for each in identities if each.name), "") or relationship["username"] or show_key(key)
+    instructions = lifelong.search_items(kinds=["instruction"], participant=keys, limit=MOST_ITEMS, **page.operating())
+    called = name_items(page.db, page.persona, items["items"])
+    return page.render(
+        "person.html.j2",
+        title=name,
+        screen="people",
+        key=key,
+        name=name,
+        identities=identities,
+        default_level=page.settings.privacy_default,
+        relationship=relationship if is_met else None,
+        found=items,
+        instructions=instructions["items"],
+        names=Names({**called.people, key: name}, called.places),
+        flash=None,
+    )
+
+
+# Conversations
+
+
+def list_conversations(page: Page) -> Response:
+    """Return a page of conversations, the one spoken in last first."""
+    words = page.query("q").strip()
+    offset = parse_offset(page.query("offset"))
+    shown, total = table_overview.list_conversations(page.db, page.persona, words, SIZE, offset)
+    people = [each.person for each in shown]
+    return page.render(
+        "conversations.html.j2",
+        title="Conversations",
+        screen="conversations",
+        q=words,
+        conversations=shown,
+        names=read_names(page.db, page.persona, people, (each.key for each in shown)),
+        total=total,
+        offset=offset,
+        size=SIZE,
+        flash=None,
+    )
+
+
+def show_conversation(page: Page) -> Response:
+    """Return a conversation with what was said in it, newest page first, and what was made of that."""
+    key = page.query("key").strip()
+    known = table_overview.find_conversation(page.db, page.persona, key)
+    if known is None:
+        raise PageError(f"Nothing is stored of the conversation {key[:80]!r}.", 404)
+    before = parse_ids([page.query("before")])
+    lines = table_log.read_log(page.db, page.persona, key, SIZE + 1, before[0] if before else None)
+    # What may go to a model on this machine alone is shown to an operator too.
+    asking = page.asking()
+    asking["scope"] = replace(asking["scope"], destination="local")
+    return page.render(
+        "conversation.html.j2",
+        title="Conversation",
+        screen="conversations",
+        conversation=known,
+        lines=lines[-SIZE:],
+        has_older=len(lines) > SIZE,
+        is_newest=not before,
+        names=read_names(page.db, page.persona, [known.person], [key]),
+        scenes=stories.list_scenes(key, **asking),
+        running=stories.get_running_recap_storage(key, **asking),
+        flash=None,
+    )
+
+
+# Forgetting
+
+PARTS: Mapping[str, str] = {
+    "chat_history_cache": "Messages",
+    "memories": "Memory items",
+    "ai_diary": "Diary entries",
+    "conversations": "Conversations",
+    "participants": "People",
+    "user_relationships": "Relationships",
+    "relationship_log": "Changes of relationships",
+    "message_recaps": "Recaps of messages",
+    "message_alternatives": "Other answers to a message",
+    "scenes": "Scenes",
+    "scene_recaps": "Recaps of scenes",
+    "running_recaps": "Running recaps",
+    "conversation_summaries": "Summaries of conversations",
+    "short_term_memories": "What was said a moment ago",
+    "item_history": "Former texts",
+    "memory_jobs": "Operations waiting",
+    "memory_recalls": "Counts of recalls",
+    "tags": "Tags",
+}
+"""What people call the rows of a table; of the others the table's name is made words."""
+_INDEX = ("search_", "counters")
+"""Begin the names of tables that are counted in no list: what the search keeps of the rows goes with them."""
+
+
+def forget_all(page: Page) -> Response:
+    """Show what forgetting would take, or, when it is asked for once more, forget."""
+    person, conversation = page.field("participant"), page.field("conversation")
+    if bool(person) == bool(conversation):
+        raise PageError("Nothing was named to forget. Press the button on the screen of a person or conversation.")
+    names = read_names(page.db, page.persona, [person], [conversation])
+    name = names.person(person) if person else names.place(conversation)
+    is_trial = page.field("action") != "forget"
+    done = forget(
+        participant=person or None, conversation=conversation or None, dry_run=is_trial, **page.asking()
+    )  # fmt: skip
+    parts: dict[str, int] = {}
+    for table, count in done.items():
+        if count and not table.startswith(_INDEX):
+            parts[PARTS.get(table) or words_of(table)] = count
+    return page.render(
+        "forget.html.j2",
+        title=f"Forget {name}",
+        screen="people" if person else "conversations",
+        name=name,
+        target=("participant", person) if person else ("conversation", conversation),
+        done=done,
+        parts=sorted(parts.items(), key=lambda part: -part[1]),
+        rows=sum(parts.values()),
+        is_trial=is_trial,
+        flash=None,
+    )

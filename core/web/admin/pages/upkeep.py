@@ -1,0 +1,228 @@
+"""Upkeep: how the memory has grown, what waits, runs and failed in the background, and what is started by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, time, timedelta
+from typing import NamedTuple, cast
+
+from starlette.responses import Response
+
+from .... import jobs, lifelong, privacy
+from ....forgetting import delete_quarantined
+from ....jobs.rules import OPEN, STATES
+from ....lifelong import CycleResult, Pruned, table_runs
+from ....lifelong.pruning import PROTECTED_IMPORTANCE
+from ....memories import table_figures
+from ....memories.table_figures import Growth
+from ....shapes import Source
+from . import plots
+from .formats import TIER_NAMES, plural
+from .page import Page, PageError, choose_word, name_items, parse_ids
+from .plots import Plot
+
+MOST_LISTED = 100
+MOST_RUNS = 20
+REASON = "by hand, admin page"
+GROWTH_DAYS = 90
+MOST_SHOWN = 50
+"""Pruned items that are shown with their texts."""
+
+
+class Count(NamedTuple):
+    """How many operations are in a state."""
+
+    state: str
+    items: int
+
+
+def listing(page: Page) -> Response:
+    """Return the queue with its numbers, and the last runs."""
+    state = choose_word(page.query("state"), STATES, "")
+    counted = jobs.count_operations(**page.asking())
+    counts = [Count(each, sum(states.get(each, 0) for states in counted.values())) for each in STATES]
+    listed = jobs.list_operations(state or STATES, limit=MOST_LISTED, **page.asking())
+    return page.render(
+        "upkeep.html.j2",
+        title="Upkeep",
+        screen="upkeep",
+        state=state,
+        asked=(parse_ids([page.query("ask")]) or [0])[0],
+        counts=counts,
+        total=sum(each.items for each in counts),
+        operations=listed,
+        names=name_items(page.db, page.persona, listed),
+        most=MOST_LISTED,
+        open_states=OPEN,
+        growth=draw_growth(table_figures.growth(page.db, page.persona, GROWTH_DAYS), page.db.clock()),
+        days=GROWTH_DAYS,
+        runs=table_runs.read_newest(page.db, page.persona, MOST_RUNS),
+        settings=page.settings,
+        flagged=privacy.list_quarantined(MOST_LISTED, **page.asking()),
+        asked_row=page.query("ask"),
+        flash=_SAID.get(page.query("note")),
+    )
+
+
+_SAID = {
+    "cancelled": "Cancelled. What it had under way is dropped.",
+    "retried": "Put back into the queue.",
+    "released": "Released: it can be found again.",
+    "deleted": "Deleted for good.",
+    "ended": "Nothing changed: it has ended, or is not flagged any more.",
+    "not_failed": "Nothing changed: it has not failed, or is gone.",
+    "refused": "It cannot be tried again: the texts it worked on were emptied when it failed. Queue it anew.",
+}
+
+
+def change(page: Page) -> Response:
+    """Cancel one operation, or try a failed one again."""
+    back = {"state": page.field("state")}
+    if chosen := parse_ids([page.field("cancel")]):
+        done = jobs.cancel(chosen[0], **page.asking())
+        return page.redirect(page.url("upkeep", note="cancelled" if done.stored else "ended", **back))
+    if chosen := parse_ids([page.field("retry")]):
+        done = jobs.retry_operation(chosen[0], **page.asking())
+        note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
+        return page.redirect(page.url("upkeep", note=note, **back))
+    raise PageError("No operation was named. Press a button beside one.")
+
+
+def draw_growth(grown: Sequence[Growth], now: datetime) -> Plot:
+    """Return how many items there were of each tier, a point for each day that brought some, and the ends."""
+    today = datetime.combine(now.date(), time(), UTC)
+    first = today - timedelta(days=GROWTH_DAYS - 1)
+    series = []
+    for tier in grown:
+        total = tier.before
+        points: list[tuple[datetime, float]] = [(first, total)]
+        for day, items in tier.days:
+            total += items
+            points.append((datetime.combine(day, time(), UTC), total))
+        points.append((max(today, points[-1][0]), total))
+        series.append((TIER_NAMES.get(tier.tier, tier.tier or "no tier"), points))
+    if not any(value for _, points in series for _, value in points):
+        return plots.draw_lines([])
+    return plots.draw_lines(series, unit=" items")
+
+
+# What the screening hook flagged
+
+
+def release(page: Page) -> Response:
+    """Let one flagged row be found, or delete it for good."""
+    action = "delete" if page.field("delete") else "release"
+    source, _, number = page.field(action).partition(":")
+    chosen = parse_ids([number])
+    if not chosen:
+        raise PageError("No row was named. Press the button beside one.")
+    change_row = delete_quarantined if action == "delete" else privacy.release
+    done = change_row(cast("Source", source), chosen[0], **page.asking())
+    return page.redirect(page.url("upkeep", note=f"{action}d" if done else "ended"))
+
+
+# What is started by hand: consolidation, pruning
+
+
+class Outcome(NamedTuple):
+    """What became of it."""
+
+    title: str
+    lines: list[str]
+    items: list[tuple[int, tuple[str, ...]]] = []  # noqa: RUF012 - never changed
+    """Ids and reasons of what was pruned, or would be."""
+    next_action: str = ""
+    """It was a trial, and this does it in earnest; blank where there is nothing to do."""
+    next_words: str = ""
+    """What is on its button."""
+
+
+def run(page: Page) -> Response:
+    """Do what the pressed button says and show what came of it."""
+    action = _ACTIONS.get(page.field("action"))
+    if action is None:
+        raise PageError("The form named no action. Press one of its buttons.")
+    outcome = action(page)
+    ids = [row_id for row_id, _ in outcome.items[:MOST_SHOWN]]
+    texts = table_figures.texts(page.db, page.persona, ids)
+    return page.render(
+        "outcome.html.j2",
+        title=outcome.title,
+        screen="upkeep",
+        outcome=outcome,
+        texts=texts,
+        most=MOST_SHOWN,
+        flash=None,
+    )
+
+
+def _consolidate(page: Page) -> Outcome:
+    done = lifelong.trigger_memory_consolidation(REASON, model=page.context.model, **page.asking())
+    return Outcome("Consolidation", _describe_cycle(done))
+
+
+def _try_deep(page: Page) -> Outcome:
+    """Show what a deep run would archive, and what it asks a model for, before it does."""
+    wanted = lifelong.prune_ltm(dry_run=True, **page.asking())
+    line = f"{plural(wanted, 'long-term item')} would be archived first. Nothing was changed yet."
+    words = f"Archive {plural(wanted, 'item')} and consolidate" if wanted else "Consolidate deeply"
+    return Outcome("Deep consolidation", [line, *_describe_rule(page)], list(wanted.items), "deep", words)
+
+
+def _deep(page: Page) -> Outcome:
+    done = lifelong.deep_consolidation(reason=REASON, model=page.context.model, **page.asking())
+    return Outcome("Deep consolidation", _describe_cycle(done))
+
+
+def _describe_cycle(done: CycleResult) -> list[str]:
+    if done.reason == "busy":
+        return ["Nothing was done: another process is consolidating this persona now. Wait a minute, then try again."]
+    lines = [
+        f"{plural(done.conversations, 'conversation')} looked at.",
+        f"{plural(done.stored, 'item')} stored, {done.merged} merged with what was there.",
+        f"{plural(done.pruned, 'item')} archived because they expired or were pruned.",
+    ]
+    if done.reason:
+        lines.append(f"A part gave nothing: {done.reason.replace('_', ' ')}.")
+    return lines
+
+
+def _prune_session(page: Page) -> Outcome:
+    done = lifelong.prune_session_by_ttl(**page.asking())
+    return Outcome("Expired session items", [f"{plural(done, 'item')} archived.", *done.notes], list(done.items))
+
+
+def _try_pruning(page: Page) -> Outcome:
+    done = lifelong.prune_ltm(dry_run=True, **page.asking())
+    line = f"{plural(done, 'long-term item')} would be archived. Nothing was changed."
+    again = ("prune", f"Archive these {plural(done, 'item')}") if done else ("", "")
+    return Outcome("Pruning, tried", [line, *_describe_rule(page)], list(done.items), *again)
+
+
+def _prune(page: Page) -> Outcome:
+    done: Pruned = lifelong.prune_ltm(**page.asking())
+    return Outcome("Pruning", [f"{plural(done, 'long-term item')} archived.", *_describe_rule(page)], list(done.items))
+
+
+def _describe_rule(page: Page) -> list[str]:
+    settings = page.settings
+    joint = "or" if settings.prune_mode == "any" else "and"
+    rule = (
+        f"Too old is {plural(settings.prune_max_age_days, 'day')} or more, {joint} too unimportant is below "
+        f"{settings.prune_max_importance:g}."
+    )
+    kept = (
+        f"Pinned items, those saved on request, those of importance {PROTECTED_IMPORTANCE:g} and above, "
+        "and what stood in a prompt within that time stay."
+    )
+    return [f"{rule} {kept} What was archived can be restored from the archive."]
+
+
+_ACTIONS: Mapping[str, Callable[[Page], Outcome]] = {
+    "consolidate": _consolidate,
+    "try_deep": _try_deep,
+    "deep": _deep,
+    "prune_session": _prune_session,
+    "try_pruning": _try_pruning,
+    "prune": _prune,
+}

@@ -1,0 +1,166 @@
+"""Why: a message, the prompt and the messages it would get, what was chosen and why, what was cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from starlette.responses import Response
+
+from .... import lifelong
+from ....audience import table_places
+from ....errors import ItemNotFoundError, PromptTooLargeError
+from ....prompt_engine import to_json, to_messages
+from ....scope import Destination
+from ....text.counters import resolve_counter
+from ...bodies import ExplainBody
+from ..operations import explain_message
+from .page import Page, PageError, parse_whole
+
+TEMPLATE = "why.html.j2"
+EMPTY: Mapping[str, str] = {
+    "text": "",
+    "participant": "",
+    "conversation": "",
+    "destination": "remote",
+    "max_chars": "",
+    "limit_tokens": "",
+}
+MAX_IDS = 20
+"""Ids of left-out rows that are shown for one section and reason."""
+
+
+class Chosen(NamedTuple):
+    """One hit of the search."""
+
+    source: str
+    id: int
+    rank: int
+    score: float
+    is_kept: bool
+    text: str
+    timestamp: str
+    tags: list[str]
+    words: list[str]
+    reasons: list[tuple[str, float, float]]
+    """Name, what it adds to the score, and its share of all of them, 0 to 100."""
+    is_context: bool
+
+
+class Lost(NamedTuple):
+    """Items left out of one section for one reason."""
+
+    section: str
+    reason: str
+    ids: list[tuple[str, int | None]]
+    """What is shown of an id, and the memory item it leads to, where it is one."""
+    items: int
+
+
+def show(page: Page) -> Response:
+    """Return the form alone."""
+    return page.render(TEMPLATE, title="Why", screen="why", given=EMPTY, shown=None, problem="", flash=None)
+
+
+def ask(page: Page) -> Response:
+    """Return the form with the prompt of its message. Nothing is stored."""
+    given = {name: page.field(name) or default for name, default in EMPTY.items()}
+    if not given["text"].strip():
+        raise PageError("The message is blank. Write one.")
+    conversation = given["conversation"].strip()
+    destination: Destination = "local" if given["destination"] == "local" else "remote"
+    body = ExplainBody(
+        text=given["text"].replace("\r\n", "\n"),
+        conversation=conversation or None,
+        user_id=given["participant"].strip() or None,
+        destination=destination,
+        max_chars=parse_whole(given["max_chars"], "characters") or None,
+        limit_tokens=parse_whole(given["limit_tokens"], "tokens") or None,
+    )
+    shown, problem = None, ""
+    try:
+        shown = _build_shown(page, *explain_message(page.admin, body))
+        if conversation and not table_places.is_known(page.db, page.persona, conversation):
+            note = f"Nothing is stored of the conversation {conversation!r}: it is taken for a new one. See its key."
+            shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
+    except PromptTooLargeError as error:
+        problem = str(error)
+    return page.render(TEMPLATE, title="Why", screen="why", given=given, shown=shown, problem=problem, flash=None)
+
+
+def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    count, counter = resolve_counter(None)
+    return {
+        "messages": list(to_messages(prompt, style="data", settings=page.settings)),
+        "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
+        "report": report,
+        "chosen": list_chosen(page, prompt, report),
+        "lost": list_lost(report),
+        "size": report["size"],
+        "tokens": report["tokens"] if report["tokens"] is not None else count(to_json(prompt)),
+        "counter": report["counter"] or counter,
+        "errors": [{**error, "stage": stage["stage"]} for stage in report["stages"] for error in stage["errors"]],
+    }
+
+
+def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[Chosen]:
+    """Return what the search brought, best first, and whether it is in the prompt."""
+    kept = {(hit.get("source"), hit.get("id")): hit for hit in prompt.get("context", {}).get("memories") or ()}
+    hits = []
+    for hit in (report.get("search") or {}).get("hits", ()):
+        there = kept.get((hit["source"], hit["id"]))
+        text, at = (there["snippet"], there["timestamp"]) if there else _read_text(page, hit["source"], hit["id"])
+        hits.append(
+            Chosen(
+                hit["source"],
+                hit["id"],
+                hit["rank"],
+                hit["score"],
+                there is not None,
+                text,
+                at,
+                hit["tags"],
+                hit["words"],
+                list_reasons(hit.get("reasons") or {}),
+                bool(hit.get("context")),
+            )
+        )
+    return sorted(hits, key=lambda each: each.rank)
+
+
+def list_reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """Return what a score is made of, the largest part first."""
+    parts = [(name, float(value)) for name, value in given.items() if isinstance(value, (int, float)) and value]
+    whole = sum(abs(value) for _, value in parts) or 1.0
+    parts.sort(key=lambda part: (-abs(part[1]), part[0]))
+    return [(name, value, round(100 * abs(value) / whole, 1)) for name, value in parts]
+
+
+def _read_text(page: Page, source: str, row_id: int) -> tuple[str, str]:
+    """Return text and time of a hit that is not in the prompt."""
+    if source != "memories":
+        return "", ""
+    try:
+        item = lifelong.get_item(row_id, **page.operating())
+    except ItemNotFoundError:
+        return "", ""
+    return item["text"], item["timestamp"]
+
+
+def list_lost(report: Mapping[str, Any]) -> list[Lost]:
+    """Return what is not in the prompt, by section and reason, in the order it was left out."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in report["left_out"]:
+        groups.setdefault((each["section"], each["reason"]), []).append(str(each["id"]))
+    return [
+        Lost(section, reason, [_link_id(section, row) for row in ids if row][:MAX_IDS], len(ids))
+        for (section, reason), ids in groups.items()
+    ]
+
+
+def _link_id(section: str, row: str) -> tuple[str, int | None]:
+    """Return an id of the report, `source/id` or the id alone, and the item it is of."""
+    source, _, number = row.rpartition("/")
+    is_item = (source or section) == "memories" and number.isascii() and number.isdigit()
+    return row, int(number) if is_item else None

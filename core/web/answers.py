@@ -1,0 +1,320 @@
+"""What the routes answer, as the OpenAPI document describes it: ids are texts of digits, times ISO 8601 in UTC."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, Field, PlainSerializer
+
+from ..base.wire_ids import write_ids
+from ..shapes import OperationPriority, OperationState, Source, WriteReason, WriteResult
+
+RowId = Annotated[
+    int, PlainSerializer(str, return_type=str), Field(description="Digits, as text.", examples=["7012345678901"])
+]
+WireObject = Annotated[dict[str, Any], PlainSerializer(write_ids, return_type=dict[str, Any])]
+"""An object that may hold row ids: they leave as texts of digits."""
+HostObject = Annotated[
+    dict[str, Any], PlainSerializer(lambda held: write_ids({"metadata": held})["metadata"], return_type=dict[str, Any])
+]
+"""What a host keeps beside an item; only numbers that clients would round become texts."""
+MessageIds = Annotated[list[Any], PlainSerializer(lambda ids: write_ids({"ids": ids})["ids"], return_type=list[Any])]
+FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid), return_type=str | None)]
+
+
+class ItemAnswer(BaseModel):
+    """One memory item."""
+
+    id: RowId
+    text: str = Field(examples=["The cat is called Tofu."])
+    kind: str = Field(description="One of the kinds, or what a host stored.", examples=["FactsAboutUser"])
+    tier: str = Field(description="session: for a while. long_term: until it is pruned.", examples=["long_term"])
+    importance: float = Field(description="0 to 1.", examples=[0.5])
+    tags: list[str] = Field(examples=[["cat", "tofu"]])
+    emotion: str
+    persona: str = Field(examples=["default"])
+    conversation: str | None = Field(examples=["telegram_bot/42"])
+    participant: str | None = Field(examples=["telegram_bot/u1"])
+    timestamp: str = Field(examples=["2026-03-10T12:00:00+00:00"])
+    expires_at: str
+    pinned: bool
+    provenance: str = Field(description="host, model, extract, manual or import.", examples=["host"])
+    source_message_ids: MessageIds
+    author: str
+    source: str
+    label: str
+    local_only: bool
+    metadata: HostObject
+    archived_at: str = Field(description="Blank while it holds.")
+    superseded_by: RowId | None = Field(description="Id of the item in its place.")
+
+
+class FormerAnswer(BaseModel):
+    """What became of an item that holds no more, as far as what is stored tells."""
+
+    why: Literal["replaced", "expired", "pruned", "deleted", "unknown"] = Field(
+        description="unknown: it was deleted by hand, or pruned on demand.", examples=["expired"]
+    )
+    by: str = Field(description="The kind of the run: cycle or deep; blank where it is not known.")
+
+
+class OneItemAnswer(ItemAnswer):
+    """One memory item, and what became of it."""
+
+    former: FormerAnswer | None = Field(default=None, description="Null while the item holds.")
+
+
+class ItemPageAnswer(BaseModel):
+    """A page of items, newest first."""
+
+    items: list[ItemAnswer]
+    total: int = Field(description="How many there are in all; where `at_least` is true, at least.", examples=[1])
+    at_least: bool = Field(default=False, description="There may be more than `total`.")
+
+
+class DeletedAnswer(BaseModel):
+    """What became of one item."""
+
+    deleted: int = Field(description="1, or 0 where it was archived before.", examples=[1])
+
+
+class BulkAnswer(BaseModel):
+    """What became of many items at once."""
+
+    count: int = Field(description="Items that were changed.", examples=[2])
+    unknown: list[RowId] = Field(description="Ids of which the persona has no item.", examples=[["999"]])
+
+
+class BulkDeletedAnswer(BulkAnswer):
+    """As every bulk answer, with the word of the route for one item."""
+
+    deleted: int = Field(description="The same as count.", examples=[2])
+
+
+class VersionAnswer(BaseModel):
+    """One text an item has had."""
+
+    text: str
+    until: str = Field(description="When it was changed; blank for the one that holds.")
+    reason: str
+    changed_by: str
+
+
+class VersionsAnswer(BaseModel):
+    """Every text an item has had, the first one first."""
+
+    versions: list[VersionAnswer]
+
+
+class RelationshipAnswer(BaseModel):
+    """How the persona stands to a person, faded up to now; zeros for an unknown one."""
+
+    user_id: str = Field(examples=["telegram_bot/u1"])
+    username: str = Field(examples=["Ann"])
+    realname: str
+    affinity: int = Field(description="-100 to 100.", examples=[5])
+    trust: int = Field(description="0 to 100.", examples=[0])
+    interaction_count: int
+    last_interaction: str | None
+
+
+class RelationshipChanged(RelationshipAnswer):
+    """The relationship as it is now, and whether something was stored."""
+
+    stored: bool
+    reason: str = Field(description="unchanged, or privacy where nothing may be kept of the person; else blank.")
+
+
+class RelationshipsAnswer(BaseModel):
+    """Relationships, the newest interaction first."""
+
+    relationships: list[RelationshipAnswer]
+
+
+class ImportProblem(BaseModel):
+    """A row of a file that was not taken. Holds nothing of its text."""
+
+    row: int = Field(description="1-based place in its list, or number of its line.", examples=[3])
+    reason: str = Field(examples=["kind is 'Nope'. It must be one of FactsAboutUser, PastEvents, ..."])
+    uid: FileId = Field(default=None, description="What the file calls it.")
+
+
+class ImportAnswer(BaseModel):
+    """What an import did, or with dry_run would do."""
+
+    format: str = Field(examples=["items"])
+    imported: int = Field(examples=[1])
+    skipped: int = Field(description="Blank items, and those that were there already.", examples=[1])
+    duplicates: int = Field(description="Those of skipped that were there already.")
+    errors: list[ImportProblem] = Field(description="The first 1,000 rows that were not taken.")
+    error_count: int
+    notes: list[str]
+    stopped_after_row: int | None = Field(description="Where it was stopped; null when it came to the end.")
+    dry_run: bool
+
+
+class PrunedAnswer(BaseModel):
+    """How many items were archived, or with dry_run would be."""
+
+    pruned: int = Field(examples=[3])
+    notes: list[str] = []
+
+
+class PrunedItem(BaseModel):
+    """One item that is archived, and why."""
+
+    id: RowId
+    reasons: list[str] = Field(examples=[["age", "importance"]])
+
+
+class PrunedItemsAnswer(PrunedAnswer):
+    """How many items, and which of them: the first 1,000."""
+
+    items: list[PrunedItem]
+    dry_run: bool
+
+
+class CycleAnswer(BaseModel):
+    """What a cycle of consolidation did."""
+
+    stored: int = Field(examples=[4])
+    pruned: int
+    merged: int = Field(description="Items that were there already and took over tags and sources.")
+    conversations: int = Field(description="Conversations looked at.")
+    reason: str = Field(description="Why nothing came of it, or of a part of it; busy while another cycle runs.")
+    deep: bool
+    run_id: RowId | None
+    queued: list[RowId] = Field(description="Operations put into the queue instead.")
+
+
+class OperationAnswer(BaseModel):
+    """One operation of the queue; never what it works on."""
+
+    id: RowId
+    type: str = Field(examples=["RECAP"])
+    state: OperationState
+    priority: OperationPriority
+    conversation: str | None
+    participant: str | None
+    tries: int
+    error: str
+    depends_on: list[RowId]
+    created_at: str
+    updated_at: str
+    available_at: str
+    lease_until: str
+
+
+class OperationsAnswer(BaseModel):
+    """Operations, the running ones first, then those to come in the order of their turns, then ended ones."""
+
+    operations: list[OperationAnswer]
+    total: int | None = Field(description="How many there are in all; null where a conversation was named.")
+
+
+class OperationChanged(BaseModel):
+    """Whether an operation was changed, and why not."""
+
+    id: RowId
+    changed: bool
+    reason: str = Field(description="unchanged, or refused; else blank.")
+    notes: list[str]
+
+
+class QuarantinedAnswer(BaseModel):
+    """One row that the screening hook has flagged."""
+
+    source: str = Field(examples=["memories"])
+    id: RowId
+    timestamp: str
+    snippet: str
+
+
+class QuarantineAnswer(BaseModel):
+    """Flagged rows, newest first."""
+
+    items: list[QuarantinedAnswer]
+
+
+class ReleasedAnswer(BaseModel):
+    """How many rows were released."""
+
+    released: int
+
+
+class ForgottenAnswer(BaseModel):
+    """What was deleted for good, or with dry_run would be."""
+
+    dry_run: bool
+    total: int = Field(description="Rows deleted or changed in all.")
+    tables: dict[str, int] = Field(description="Table to rows.", examples=[{"memories": 3}])
+    operations: int = Field(description="Operations queued to make texts anew without what was forgotten.")
+    files: list[str] = Field(description="Markdown files that were written anew.")
+    out_of_reach: list[str] = Field(description="Files to be deleted by hand, each with why.")
+
+
+class ExplainedAnswer(BaseModel):
+    """The prompt a message would get, and the report on it."""
+
+    prompt: WireObject
+    report: WireObject
+
+
+# The API for hosts
+
+
+class PromptAnswer(BaseModel):
+    """The prompt of a message."""
+
+    prompt: WireObject
+    messages: Any = Field(default=None, description="The prompt as messages of the dialect asked for; else null.")
+    report: WireObject | None = None
+
+
+class WrittenAnswer(BaseModel):
+    """What became of one thing that was to be stored."""
+
+    stored: bool
+    id: RowId | None = Field(description="Of the row that was stored, or of the one that is there.")
+    reason: WriteReason = Field(description="Why nothing new was stored; blank where it was.")
+    notes: list[str] = []
+
+    @classmethod
+    def of_result(cls, result: WriteResult) -> Self:
+        """Return the answer about a write."""
+        return cls(stored=result.stored, id=result.id, reason=result.reason, notes=list(result.notes))
+
+
+class SavedAnswer(WrittenAnswer):
+    """What became of a message and of the reply to it."""
+
+    reply: WrittenAnswer | None = None
+
+
+class SavedMessagesAnswer(BaseModel):
+    """What became of each message, in the order they came."""
+
+    messages: list[SavedAnswer]
+
+
+class HitAnswer(BaseModel):
+    """One found row."""
+
+    source: Source
+    id: RowId
+    timestamp: str
+    snippet: str
+    tags: list[str]
+    speaker: str | None = None
+
+
+class HitsAnswer(BaseModel):
+    """What was found."""
+
+    hits: list[HitAnswer]
+
+
+class StoredMemoryAnswer(BaseModel):
+    """A memory that was stored."""
+
+    id: RowId

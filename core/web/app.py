@@ -1,0 +1,227 @@
+"""The one application: which path leads where.
+
+| Path | What | Token |
+|---|---|---|
+| `/` | what runs here | none |
+| `/admin/...` | the operator's API and page | ADMIN_TOKEN, or a token of kind admin |
+| `/v1/...` | the API for hosts; with a proxy every other route of the model server | scope, host |
+| `/mcp` | the Model Context Protocol | scope |
+| `/openapi.json` | the description of the API | none |
+| `/health/live`, `/health/ready` | that the process answers; that it can serve requests | none |
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager
+from html import escape
+from typing import Any
+
+from fastapi import Depends, FastAPI
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from ..calls.call import GivenSettings
+from ..calls.defaults import check_model, settings_for
+from ..config.admin_token import admin_token
+from ..database.engine import Database
+from ..errors import ConfigError
+from . import access, bodies, errors, guard, http_api
+from .context import ADMIN, WebContext
+from .health import Health
+
+NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+"""The web framework would record parameters and error texts where the process has such a recorder."""
+
+
+def create_app(
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    model: Any = None,
+    allowed_hosts: Collection[str] = (),
+    admin: bool = True,
+    proxy: bool = False,
+    mcp: bool = False,
+) -> FastAPI:
+    """Return the application: the API for hosts, and what is chosen beside it.
+
+    A host mounts it into its own: `host.mount("/memory", create_app())`.
+
+    Args:
+        db: a handle of `open_database`; None for the database of the process, opened at the first request.
+        settings: whole, or a mapping of flag to value; None for those of the process, read at each request.
+        model: what consolidation asks, as `configure` takes it; None for that of the process.
+        allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all, where
+            something in front checks them.
+        admin: with the operator's API and page, which need ADMIN_TOKEN.
+        proxy: with the OpenAI dialect, passed on to LLM_BASE_URL.
+        mcp: with the Model Context Protocol under `/mcp`.
+
+    Returns:
+        An ASGI application, for a server such as uvicorn with its lifespan on.
+
+    Raises:
+        ConfigError: ADMIN_TOKEN is unset or shorter than 16 characters; for a proxy, LLM_BASE_URL is unset or no
+            address, or the extra `llm` is not installed.
+        TypeError: the model cannot be asked.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.web import create_app
+    >>> app = create_app(db=open_database("sqlite://"), settings={"ADMIN_TOKEN": "0123456789abcdef"})
+    >>> "/admin/jobs" in app.openapi()["paths"], "/v1/prompt" in app.openapi()["paths"]
+    (True, True)
+    """
+    check_model(model)
+    token = _read_admin_token(settings) if admin else ""
+    context = WebContext(
+        db=db,
+        settings=settings,
+        model=model,
+        allowed_hosts=frozenset(each.lower() for each in allowed_hosts),
+        admin_token=token,
+        has_proxy=proxy,
+        has_mcp=mcp,
+        sessions=access.Sessions(token),
+    )
+    lifespans: list[Any] = []
+    app = _make_bare(context, lifespans)
+    app.router.routes.extend(Health(context).routes())
+    app.add_route("/", _show_front, include_in_schema=False)
+    app.include_router(http_api.router, dependencies=[bodies.BEARER, Depends(_require_token), *_CHECKED])
+    if admin:
+        _add_admin(app, context)
+    if mcp:
+        from .mcp.http import McpEndpoint  # noqa: PLC0415 - an extra of its own
+
+        endpoint = McpEndpoint(context)
+        app.router.routes.extend(Route(path, endpoint) for path in (guard.MCP, f"{guard.MCP}/"))
+        lifespans.append(endpoint.lifespan)
+    model_server = None
+    if proxy:
+        from .proxy.routes import Proxy  # noqa: PLC0415 - needs the extra `llm`
+
+        model_server = Proxy(context)
+        lifespans.append(model_server.lifespan)
+    app.router.default = _Remaining(model_server, context)
+    return app
+
+
+_CHECKED = (Depends(bodies.check_known),)
+
+
+def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
+    """Return the application without routes: guard, errors, beginning and end."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for begin in lifespans:
+                await stack.enter_async_context(begin())
+            yield
+
+    app = FastAPI(
+        title="prompt-engine",
+        version="1",
+        description="The memory of personas: what a host asks and stores, and what an operator sees and repairs.",
+        docs_url=None,  # that page loads its script from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+        telemetry=NO_TELEMETRY,
+    )
+    app.state.context = context
+    app.add_middleware(guard.Guard, context=context, own_paths=list_own_paths())
+    if origins := settings_for(context.settings).allowed_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=["*"],
+        )
+    for failure in errors.HANDLED:
+        app.add_exception_handler(failure, errors.handle)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    return app
+
+
+def _add_admin(app: FastAPI, context: WebContext) -> None:
+    from .admin import memory, metrics, operations, pages  # noqa: PLC0415 - loaded where it is served
+
+    for group in (memory, operations, metrics):  # `/memory/{id}` stands behind its neighbours
+        app.include_router(group.router, prefix=ADMIN, dependencies=[*bodies.OPERATOR, *_CHECKED])
+    app.include_router(pages.router(context), prefix=ADMIN)
+
+
+def list_own_paths() -> set[str]:
+    """Return the first two parts of the paths of the API for hosts, as `/v1/memories`."""
+    paths = (route.path for route in http_api.router.routes if isinstance(route, APIRoute))
+    return {"/".join(path.split("/")[:3]) for path in paths}
+
+
+def _require_token(request: Request) -> None:
+    access.get_token(request)
+
+
+def _read_admin_token(settings: GivenSettings) -> str:
+    token = settings_for(settings).admin_token
+    if problem := admin_token(token):
+        raise ConfigError(problem, flag="ADMIN_TOKEN")
+    return token
+
+
+class _Remaining:
+    """Answers a path without a route: by the model server behind a proxy, else by 404."""
+
+    def __init__(self, model_server: Any, context: WebContext) -> None:
+        self._model_server, self._context = model_server, context
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = guard.path_below(scope)
+        mistake = guard.find_base_url_mistake(path) if self._model_server else ""
+        if mistake:
+            await guard.speak_dialect(errors.build_refusal(404, mistake))(scope, receive, send)
+        elif self._model_server and path.startswith(f"{guard.V1}/"):
+            await self._model_server(scope, receive, send)
+        else:
+            raise HTTPException(404)
+
+
+async def _answer_http_error(request: Request, error: Any) -> Response:
+    """Answer what was refused; a browser that is signed in gets a page for a path that there is not."""
+    from .admin import pages  # noqa: PLC0415 - loaded where it is served
+
+    is_visit = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    is_screen = guard.path_below(request.scope).startswith(f"{ADMIN}{pages.BASE}")
+    if error.status_code in (404, 405) and is_visit and is_screen and guard.is_operator(request):
+        return await run_in_threadpool(pages.render_missing, request.app.state.context, request, error.status_code)
+    return errors.answer_http_error(error)
+
+
+async def _show_front(request: Request) -> Response:
+    """Say what runs here, and where its parts are."""
+    context: WebContext = request.app.state.context
+    root = str(request.scope.get("root_path", "")).rstrip("/")
+    address = escape(str(request.base_url).rstrip("/"))
+    parts = [
+        f'<a href="{root}{ADMIN}/">Admin page</a>: see and correct what is remembered' if context.admin_token else "",
+        f'<code>{address}/v1</code>: the HTTP API (<a href="{root}/openapi.json">its description</a>)',
+        f"<code>{address}/v1</code>: also the base URL for a front end, as a model server" if context.has_proxy else "",
+        f"<code>{address}/mcp</code>: memory for agents, over MCP" if context.has_mcp else "",
+        f'<a href="{root}/health/ready">Health</a>: whether it can serve requests',
+        "Documentation: the folder <code>docs/</code> of the source, or <code>prompt-engine --help</code>",
+    ]
+    listed = "".join(f"<li>{part}</li>" for part in parts if part)
+    return HTMLResponse(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>prompt-engine</title>'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"></head>'
+        f"<body><h1>prompt-engine</h1><p>The memory of AI personas runs here.</p><ul>{listed}</ul>"
+        "<p>Everything but this page needs a token: <code>prompt-engine token add</code>.</p></body></html>\n"
+    )

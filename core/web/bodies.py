@@ -1,0 +1,411 @@
+"""What the routes take: bodies and parameters, each with its range. What is not known is refused, not passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from fastapi import Depends, Query, Request, Security
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyCookie, HTTPBearer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+from ..base.wire_ids import LARGEST_ID, read_id
+from ..config import Settings
+from ..memories.rules import MOST_IDS
+from ..scope import Destination, Privacy, Scope
+from ..shapes import Ranking
+from ..text.times import parse_time
+from . import access
+from .context import AdminCall, WebContext, open_admin_call
+from .errors import ErrorAnswer, Refused
+from .guard import READING, require_operator
+from .problems import NO_BODY
+
+ConfUid = Annotated[
+    str,
+    Query(min_length=1, max_length=64, description="The persona; compared as a whole.", examples=["default"]),
+]
+DryRun = Annotated[bool, Query(description="Give the same answer and change nothing.")]
+Reason = Annotated[str, Query(max_length=100, description="Why, for the record of the run.")]
+HistoryUid = Annotated[
+    str | None, Query(max_length=512, description="Conversation key; without it all of the persona.")
+]
+Kinds = Annotated[
+    list[str] | None,
+    Query(description="Only these kinds: the parameter repeated, or separated by commas.", examples=[["KeyFacts"]]),
+]
+Limit = Annotated[int, Query(ge=1, le=500, description="Most of them in this answer.")]
+Offset = Annotated[int, Query(ge=0, le=1_000_000_000, description="How many are passed over.")]
+
+
+def _read_whole(value: object) -> object:
+    """Return a number as JSON means it: 7.0 is 7, true and "7" are none."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise PydanticKnownError("int_type")
+
+
+Whole = Annotated[int, BeforeValidator(_read_whole)]
+
+
+def _read_item_id(value: object) -> object:
+    """Return an id that comes as text of digits or as a number."""
+    try:
+        return read_id(value)
+    except ValueError:
+        return _read_whole(value)
+
+
+_BOTH_FORMS = WithJsonSchema(
+    {
+        "anyOf": [{"type": "string", "pattern": "^[0-9]{1,19}$"}, {"type": "integer", "minimum": 0}],
+        "description": "Digits as text, as ids are handed out; a whole number is taken too.",
+        "examples": ["7012345678901"],
+    }
+)
+ItemId = Annotated[int, BeforeValidator(_read_item_id), Field(ge=0, le=LARGEST_ID), _BOTH_FORMS]
+
+
+BEARER = Security(HTTPBearer(auto_error=False, description="From `prompt-engine token add`, or ADMIN_TOKEN."))
+_LOGIN = Security(APIKeyCookie(name=access.COOKIE, auto_error=False, description="Set by POST /admin/login."))
+OPERATOR = [BEARER, _LOGIN, Depends(require_operator)]
+"""Dependencies of every route of an operator."""
+
+
+def _open_call(context: Annotated[WebContext, Depends(require_operator)], conf_uid: ConfUid = "default") -> AdminCall:
+    return open_admin_call(context, conf_uid)
+
+
+Admin = Annotated[AdminCall, Depends(_open_call)]
+
+_NOTHING = frozenset({b"", b"{}", b"null"})
+"""Bodies that ask for nothing; some clients always send one."""
+
+
+async def check_known(request: Request) -> None:
+    """Refuse what a route would not read; for `Depends`, in every route of the API."""
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute):
+        return
+    known = sorted(set(_iter_parameters(route.dependant)))
+    problems = [_unknown_problem("query", name, known) for name in request.query_params if name not in known]
+    if request.method in READING:
+        pass
+    elif route.body_field is None:
+        if (await request.body()).strip() not in _NOTHING:
+            problems.append({"type": NO_BODY, "loc": ("body",), "input": None})
+    elif request.headers.get("content-type", "").startswith("multipart/form-data"):
+        fields = [each.alias for each in route.dependant.body_params]
+        problems += [_unknown_problem("body", name, fields) for name in await request.form() if name not in fields]
+    if problems:
+        raise RequestValidationError(problems)
+
+
+def _iter_parameters(dependant: Dependant) -> Iterator[str]:
+    """Yield the names of the parameters of the address, those that a dependency reads too."""
+    yield from (each.alias for each in dependant.query_params)
+    for part in dependant.dependencies:
+        yield from _iter_parameters(part)
+
+
+def _unknown_problem(place: str, name: str, known: Sequence[str]) -> dict[str, Any]:
+    return {"type": "extra_forbidden", "loc": (place, name), "input": None, "ctx": {"known": known}}
+
+
+def check_memory(settings: Settings) -> None:
+    """Refuse what looks at memory or changes it where it is switched off."""
+    if not settings.enable_memories:
+        raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
+
+
+def open_memory_call(admin: Admin) -> AdminCall:
+    """Return the same where memory is switched on."""
+    check_memory(admin.call.settings)
+    return admin
+
+
+MemoryAdmin = Annotated[AdminCall, Depends(open_memory_call)]
+
+
+def split_commas(values: list[str] | None) -> list[str] | None:
+    """Return what a repeated or comma-separated parameter names; None where it names nothing."""
+    parts = [part.strip() for value in values or () for part in value.split(",")]
+    return [part for part in parts if part] or None
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the refusals a route may answer, for the OpenAPI document; those of every route are in it."""
+    return {each: {"model": ErrorAnswer, "description": _MEANING[each]} for each in sorted({*_ALWAYS, *statuses})}
+
+
+def refusals_beside_text(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the same for a route that answers no JSON where all is well."""
+    shape = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
+    return {
+        each: {"description": words["description"], "content": shape} for each, words in refusals(*statuses).items()
+    }
+
+
+_ALWAYS = (400, 401, 403, 408, 413, 421, 422, 429, 503)
+_MEANING = {
+    400: "The body cannot be read, or the file is of a wrong shape.",
+    401: "No token, or a wrong one.",
+    403: "The token is not for this, or a page of another site asks.",
+    404: "There is no such thing that the token may see.",
+    408: "The body did not arrive in time.",
+    413: "The body or the file is too large.",
+    421: "The Host header names another machine.",
+    422: "A parameter is missing or out of its range; the message names both.",
+    429: "Too many wrong tokens.",
+    503: "Memory is switched off, or the database, the model or the configuration does not serve.",
+}
+
+
+class Body(BaseModel):
+    """A body of a request."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+class EditBody(Body):
+    """Another text for an item."""
+
+    id: ItemId
+    new_content: str = Field(min_length=1, examples=["The cat is called Mochi."])
+
+
+class IdsBody(Body):
+    """Items of a bulk change; each counts once."""
+
+    ids: list[ItemId] = Field(max_length=MOST_IDS, examples=[["7012345678901", "7012345678902"]])
+
+
+class RetagBody(IdsBody):
+    """Tags that join and go, or those that stand in place of what is there."""
+
+    add: list[str] = Field(default=[], max_length=100, examples=[["cat"]])
+    remove: list[str] = Field(default=[], max_length=100)
+    tags: list[str] | None = Field(
+        default=None, max_length=100, description="In place of all there are; then neither of the two."
+    )
+
+
+class PinBody(IdsBody):
+    """Items that nothing prunes, or that are let go."""
+
+    pinned: bool = True
+
+
+class RelationshipBody(Body):
+    """What an operator changes of a relationship; it counts as no interaction."""
+
+    user_id: str = Field(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])
+    affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Affinity stays -100 to 100.")
+    trust_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Trust stays 0 to 100.")
+    username: str | None = Field(default=None, max_length=255, description="Blank and null keep the old one.")
+
+
+class OperationBody(Body):
+    """One operation of the queue."""
+
+    id: ItemId
+
+
+class ReleaseBody(Body):
+    """One flagged row."""
+
+    source: Literal["memories", "ai_diary"]
+    id: ItemId
+
+
+class ForgetBody(Body):
+    """What is forgotten for good: exactly one of the three."""
+
+    participant: str | None = Field(default=None, max_length=255, examples=["telegram_bot/u1"])
+    conversation: str | None = Field(default=None, max_length=512)
+    memory: ItemId | None = Field(default=None, description="Id of an item.")
+
+
+class ExplainBody(Body):
+    """A message as it would come in, and where."""
+
+    text: str = Field(max_length=100_000, examples=["What is my cat called?"])
+    conversation: str | None = Field(default=None, max_length=512, examples=["telegram_bot/42"])
+    user_id: str | None = Field(default=None, max_length=255, description="Its author's id on the interface, or the "
+                                "participant key interface/id.", examples=["u1"])  # fmt: skip
+    name: str = Field(default="", max_length=255, examples=["Ann"])
+    username: str = Field(default="", max_length=255)
+    server: str = Field(default="", max_length=191)
+    privacy: Privacy | None = Field(default=None, description="What the host would say of the conversation.")
+    destination: Destination | None = Field(default=None, description="Where the prompt would go.")
+    max_chars: Whole | None = Field(default=None, ge=1, le=100_000_000)
+    limit_tokens: Whole | None = Field(default=None, ge=1, le=100_000_000)
+
+
+# The API for hosts
+
+MAX_MESSAGES = 500
+
+
+def _read_key(value: object) -> object:
+    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
+        return value
+    raise PydanticCustomError("id", "Input should be a text or a whole number")
+
+
+def _read_date(value: object) -> object:
+    if value is None or parse_time(value) is not None:
+        return value
+    raise PydanticCustomError("time", "Input should be an ISO 8601 time such as 2026-03-10T12:00:00Z")
+
+
+def _read_number(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticKnownError("float_type")
+    return value
+
+
+Text = Annotated[str, Field(max_length=1_000_000)]
+Key = Annotated[str, Field(max_length=512)]
+PlatformId = Annotated[
+    str | int, BeforeValidator(_read_key), Field(description="Id of the message on its platform, at most 191 bytes.")
+]
+Date = Annotated[str | float | None, BeforeValidator(_read_date)]
+
+
+class Who(Body):
+    """Who speaks where. A host token may name anybody of its persona; a scope token need not say any of it."""
+
+    conversation: Key | None = Field(default=None, description="interface/chat[/thread].", examples=["web/7"])
+    participant: Annotated[str, Field(max_length=255)] | None = Field(
+        default=None, description="interface/id.", examples=["web/ann"]
+    )
+    server: Annotated[str, Field(max_length=191)] = Field(
+        default="", description="Community a public conversation belongs to."
+    )
+    privacy: Privacy | None = Field(default=None, description="What the host says of the conversation.")
+
+    def scope(self, request: Request) -> Scope:
+        """Return the scope of the request: its token's, with what this says."""
+        return access.read_scope(
+            access.get_token(request),
+            conversation=self.conversation,
+            participant=self.participant,
+            server=self.server,
+            privacy=self.privacy,
+        )
+
+
+class Person(BaseModel):
+    """Who wrote a message."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
+
+    id: Annotated[str | int | None, BeforeValidator(_read_key)] = Field(
+        default=None, description="Id on the interface of the conversation.", examples=["ann"]
+    )
+    full_name: str | None = Field(default=None, max_length=1000, examples=["Ann"])
+    username: str | None = Field(default=None, max_length=1000)
+
+
+class HostMessage(BaseModel):
+    """One message as its platform has it. Further fields are read as `build_json_prompt` reads them."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
+
+    message_id: PlatformId | None = None
+    date: Date = Field(default=None, description="ISO 8601, or seconds since 1970; without it now.")
+    text: Text = Field(default="", examples=["What was the name of my cat?"])
+    interface_path: Key | None = Field(default=None, description="The conversation.", examples=["web/7"])
+    from_user: Person | None = None
+    server_id: Annotated[str, Field(max_length=191)] | None = None
+    is_private: bool | None = None
+    chat: dict[str, Any] | None = Field(default=None, description="Its id, type and title on the platform.")
+    payload: dict[str, Any] | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as the doors take it."""
+        return self.model_dump(exclude_unset=True)
+
+
+class Reply(Body):
+    """What the persona answered."""
+
+    text: Text
+    message_id: PlatformId | None = None
+    date: Date = None
+    name: str | None = Field(default=None, max_length=255, description="The persona's name as it is shown.")
+
+
+class PromptBody(Body):
+    """A message, and how its prompt is wanted."""
+
+    message: HostMessage
+    context_memory: dict[str, Any] | None = Field(
+        default=None, description="Live messages by conversation key, as `build_json_prompt` takes them."
+    )
+    max_chars: Whole | None = Field(default=None, ge=1, le=100_000_000)
+    limit_tokens: Whole | None = Field(default=None, ge=1, le=100_000_000)
+    style: Literal["prompt", "openai", "anthropic"] = Field(
+        default="prompt", description="prompt: the prompt alone. Else also the messages of that dialect."
+    )
+    report: bool = Field(default=False, description="Also what was found, kept, cut and left out, and why.")
+
+
+class NewMessage(Body):
+    """A message, and the persona's reply to it where there is one."""
+
+    message: HostMessage
+    reply: Reply | None = None
+
+
+class MessagesBody(Body):
+    """Messages to be stored, oldest first."""
+
+    messages: list[NewMessage] = Field(min_length=1, max_length=MAX_MESSAGES)
+
+
+class TurnBody(Body):
+    """A whole turn: what was said, and what the persona answered."""
+
+    message: HostMessage
+    reply: Reply
+
+
+class MessageEditBody(Body):
+    """What a message reads from now on."""
+
+    text: Text
+
+
+class SearchBody(Who):
+    """What is looked for."""
+
+    query: Annotated[str, Field(max_length=20_000)] | None = Field(default=None, description="The message as said.")
+    tags: list[Annotated[str, Field(max_length=255)]] | None = Field(default=None, max_length=100)
+    keywords: list[Annotated[str, Field(max_length=255)]] | None = Field(default=None, max_length=100)
+    include_chat: bool = True
+    limit: Whole = Field(default=5, ge=1, le=200)
+    ranking: Ranking | None = None
+    since: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="The earliest, ISO 8601.")
+    until: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="The latest time, not included."
+    )
+
+
+class MemoryBody(Who):
+    """A memory to be stored."""
+
+    text: Text = Field(examples=["Ann likes green tea."])
+    tags: list[Annotated[str, Field(max_length=255)]] = Field(default=[], max_length=100)
+    kind: Annotated[str, Field(max_length=32)] | None = None
+    importance: Annotated[float | None, BeforeValidator(_read_number)] = Field(default=None, ge=0, le=1)
+    pinned: bool = False
+    author: Annotated[str, Field(max_length=100)] | None = None
+    date: Date = None

@@ -1,0 +1,398 @@
+"""Who may ask: every request passes `Guard` before anything of it is read.
+
+| Step | Refused with |
+|---|---|
+| the Host header names this machine: a foreign name may have been pointed at it | 421 |
+| no page of another site sent it; ALLOWED_ORIGINS may use everything but the operator's routes | 403 |
+| the body is not too large and arrives in time; the proxy passes on bodies of any size | 413, 408 |
+| `Authorization: Bearer` with a token of the right kind, or the page's cookie | 401, 403; many wrong ones 429 |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import logging
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request, cookie_parser
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..base import logs
+from ..transfer.items.pieces import MAX_BYTES
+from . import errors
+from .access import (
+    CHALLENGE,
+    COOKIE,
+    FORBIDDEN,
+    NO_TOKEN,
+    WRONG_TOKEN,
+    AccessRefusedError,
+    TokenReader,
+    is_token,
+    note_token,
+)
+from .context import ADMIN, WebContext
+
+Area = Literal["open", "admin", "hosts", "proxy"]
+"""open: needs no token. admin: the operator's. hosts: the API and MCP. proxy: the model server's routes."""
+
+V1, MCP = "/v1", "/mcp"
+PUBLIC: Mapping[str, tuple[str, ...]] = {"/login": ("GET", "HEAD", "POST"), "/static/": ("GET", "HEAD")}
+"""Below ADMIN: what needs no token; a path ending in a slash stands for all below it."""
+READING = ("GET", "HEAD", "OPTIONS")
+
+FORM_BYTES = 8_192
+BODY_BYTES = 4_194_304
+"""Largest body: many times the longest conversation that a model reads."""
+UPLOAD_BYTES = MAX_BYTES + 65_536
+"""Largest file, and what surrounds it in a multipart body."""
+BODY_SECONDS = 60.0
+"""Longest time a body may take to arrive."""
+
+_POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": _POLICY,
+    "referrer-policy": "same-origin",  # no-referrer would make the Origin of the page's own forms `null`
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""On every answer that does not say otherwise."""
+PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-type-options", "referrer-policy")}
+"""The same on what a model server answered, whose pages are its own."""
+
+_NO_LOGIN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."
+_WRONG = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
+_TOO_LARGE = "The body is too large. At most {} bytes are taken here. Send less at once."
+_OPERATOR = "prompt_engine.operator"
+
+
+class Guard:
+    """Stands before the application: refuses what may not pass, and turns what fails behind it into an answer."""
+
+    def __init__(self, app: ASGIApp, context: WebContext, own_paths: Collection[str]) -> None:
+        self._app, self._context, self._own_paths = app, context, frozenset(own_paths)
+        self._tokens = TokenReader()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        area = self.find_area(path_below(scope))
+        sending = _Sending(send, PROXY_HEADERS if area == "proxy" else HEADERS)
+        try:
+            await self._check(scope, Headers(scope=scope), area)
+            if area in ("admin", "hosts"):
+                receive = give_body(await read_body(receive, _max_bytes(path_below(scope))), receive)
+            await self._app(scope, receive, sending)
+        except ClientDisconnect:
+            logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer
+        except errors.CutOffError:
+            pass  # a response that does not end closes the connection, so that nobody takes a part for the whole
+        except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
+            answer = _build_answer(error, scope, area)
+            if not sending.begun:
+                await answer(scope, receive, sending)
+
+    def find_area(self, path: str) -> Area:
+        """Return what a path belongs to."""
+        if _is_below(path, ADMIN):
+            return "admin" if self._context.admin_token else "open"
+        if _is_below(path, MCP):
+            return "hosts" if self._context.has_mcp else "open"
+        if not _is_below(path, V1) or (self._context.has_proxy and find_base_url_mistake(path)):
+            return "open"
+        is_own = "/".join(path.split("/")[:3]) in self._own_paths
+        return "proxy" if self._context.has_proxy and not is_own else "hosts"
+
+    async def _check(self, scope: Scope, headers: Headers, area: Area) -> None:
+        if _is_below(path_below(scope), "/health"):  # supervisors ask by whatever address they know
+            return
+        settings = self._context.values()
+        if not is_known_host(headers.get("host", ""), settings.admin_host, self._context.allowed_hosts):
+            raise errors.Refused(
+                421,
+                "The Host header names another machine. Use 127.0.0.1, localhost or ADMIN_HOST, or allow the name "
+                "with `prompt-engine serve --allow-host NAME`.",
+            )
+        if area == "open":
+            return
+        changes = scope["method"] not in READING
+        if area == "admin":
+            if changes and judge_origin(headers, scope["scheme"]) == "foreign":
+                raise errors.Refused(403, "A page of another site sent the request. Use the page of this server.")
+            _check_length(headers, _max_bytes(path_below(scope)))
+            await self._check_operator(scope, headers, changes)
+            return
+        is_allowed = headers.get("origin", "") in settings.allowed_origins
+        if not is_allowed and judge_origin(headers, scope["scheme"]) == "foreign":
+            raise errors.Refused(403, "The request was sent from a page that ALLOWED_ORIGINS does not name.")
+        if area == "hosts":
+            _check_length(headers, BODY_BYTES)
+        await self._check_program(scope, headers)
+
+    async def _check_program(self, scope: Scope, headers: Headers) -> None:
+        text = _read_bearer(headers)
+        token = await self._tokens.find(text, self._context.database()) if text else None
+        if token is None:
+            admin_token = self._context.values().admin_token
+            if text and admin_token and is_token(text, admin_token):
+                raise AccessRefusedError(403, FORBIDDEN)
+            raise AccessRefusedError(401, WRONG_TOKEN if text else NO_TOKEN)
+        if token.kind == "admin":
+            raise AccessRefusedError(403, FORBIDDEN)
+        note_token(scope, token)
+
+    async def _check_operator(self, scope: Scope, headers: Headers, changes: bool) -> None:
+        text = _read_bearer(headers)
+        if text is not None:
+            if not is_token(text, self._context.admin_token):
+                await self._check_stored_token(text)
+            scope[_OPERATOR] = True
+            return
+        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        if cookie and self._context.sessions.holds(cookie, self._context.now()):
+            if changes and judge_origin(headers, scope["scheme"]) == "none":
+                raise errors.Refused(403, "The request does not say where it was sent from. Send the header Origin.")
+            scope[_OPERATOR] = True
+        elif not is_public(path_below(scope).removeprefix(ADMIN), scope["method"]):
+            raise errors.Refused(401, _WRONG if cookie else _NO_LOGIN, CHALLENGE)
+
+    async def _check_stored_token(self, text: str) -> None:
+        token = await self._tokens.find(text, self._context.database())
+        if token is None:
+            await refuse_wrong_token(self._context)
+        elif token.kind != "admin":
+            raise AccessRefusedError(403, FORBIDDEN)
+
+
+async def refuse_wrong_token(context: WebContext) -> None:
+    """Refuse a wrong token of an operator, later the more of them came (`WrongTokens`)."""
+    wait = context.wrong_tokens.count(context.now())
+    logs.warning("admin_wrong_token", slowed=wait != 0)
+    if wait is None:
+        raise errors.Refused(429, "Too many wrong tokens. Wait a minute.", {"Retry-After": "60"})
+    await asyncio.sleep(wait)
+    raise errors.Refused(401, _WRONG, CHALLENGE)
+
+
+def is_operator(request: Request) -> bool:
+    """Return whether a request has shown the operator's token or log-in."""
+    return bool(request.scope.get(_OPERATOR))
+
+
+def is_public(path: str, method: str) -> bool:
+    """Return whether a path below ADMIN needs no token."""
+    return any(
+        method in methods and (path == known or (known.endswith("/") and path.startswith(known)))
+        for known, methods in PUBLIC.items()
+    )
+
+
+def _build_answer(error: Exception, scope: Scope, area: Area) -> Response:
+    answer = errors.answer_error(error)
+    if area == "proxy":
+        return speak_dialect(answer)
+    is_visit = scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", "")
+    return lead_to_login(scope) if answer.status_code == 401 and area == "admin" and is_visit else answer
+
+
+def lead_to_login(scope: Scope, *, failed: bool = False) -> HTMLResponse:
+    """Return a 401 that leads a browser to the log-in form."""
+    place = f"{admin_root(scope)}/login{'?failed=1' if failed else ''}"
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Log in</title>'
+        f'<meta http-equiv="refresh" content="0; url={place}"></head><body><a href="{place}">Log in</a></body></html>\n'
+    )
+    return HTMLResponse(page, 401)
+
+
+def speak_dialect(answer: Response) -> Response:
+    """Return a refusal as clients of the OpenAI dialect read it: they show `error.message` and nothing else."""
+    said = json.loads(bytes(answer.body))
+    word, (field, *_) = said["error"], said["fields"] or [None]
+    said["error"] = {"message": said["message"], "type": word, "param": field, "code": word}
+    answer.body = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    answer.headers["content-length"] = str(len(answer.body))
+    return answer
+
+
+# Paths and bodies
+
+
+def path_below(scope: Scope) -> str:
+    """Return the path of a request below the place where a host mounted the application."""
+    return str(scope["path"]).removeprefix(str(scope.get("root_path", "")).rstrip("/"))
+
+
+def admin_root(scope: Scope) -> str:
+    """Return the beginning of the operator's paths in a browser."""
+    return f"{str(scope.get('root_path', '')).rstrip('/')}{ADMIN}"
+
+
+def find_base_url_mistake(path: str) -> str:
+    """Return what is wrong with the base URL of a client that asks for a path, blank where nothing is."""
+    parts = path.split("/")[1:]
+    names = [part for part in parts if part]
+    if names[:2] == ["v1", "v1"]:
+        return "The path holds `/v1` twice. The client adds one itself: leave `/v1` out of its base URL."
+    if names.count("completions") > 1:
+        return "The path holds `/chat/completions` twice. End the client's base URL with `/v1`."
+    if names != parts and names[:1] == ["v1"]:
+        return "The path holds a slash too many. End the client's base URL with `/v1`, without a slash behind it."
+    if names and names[0] in ("chat", "completions", "models", "embeddings", "responses", "audio", "rerank"):
+        return "The path holds no `/v1`. End the client's base URL with `/v1`."
+    return ""
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(f"{prefix}/")
+
+
+def _read_bearer(headers: Headers) -> str | None:
+    """Return the token of the Authorization header, None where there is no such header."""
+    kind, _, text = headers.get("authorization", "").partition(" ")
+    return text.strip() if kind.lower() == "bearer" else None
+
+
+def _max_bytes(path: str) -> int:
+    if path == f"{ADMIN}/login":
+        return FORM_BYTES
+    return UPLOAD_BYTES if path.startswith(ADMIN) and path.endswith("/import") else BODY_BYTES
+
+
+def _check_length(headers: Headers, max_bytes: int) -> None:
+    length = headers.get("content-length", "")
+    if length.isdecimal() and (len(length) > 15 or int(length) > max_bytes):
+        raise errors.Refused(413, _TOO_LARGE.format(max_bytes))
+
+
+async def read_body(receive: Receive, max_bytes: int, seconds: float = BODY_SECONDS) -> bytes:
+    """Return a body when all of it has come, so that a body that ends early changes nothing."""
+    parts, got, more = [], 0, True
+    try:
+        async with asyncio.timeout(seconds):
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                parts.append(message.get("body", b""))
+                got += len(parts[-1])
+                if got > max_bytes:
+                    raise errors.Refused(413, _TOO_LARGE.format(max_bytes))
+                more = message.get("more_body", False)
+    except TimeoutError:
+        raise errors.Refused(408, f"The body did not arrive in time. Send it within {seconds:.0f} seconds.") from None
+    return b"".join(parts)
+
+
+def give_body(body: bytes, receive: Receive) -> Receive:
+    """Return a receive that gives a body that was read, then what else comes over the connection."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_next() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_next
+
+
+class _Sending:
+    """Sends an answer with these headers where it does not say otherwise, and knows whether it has begun."""
+
+    def __init__(self, send: Send, headers: Mapping[str, str]) -> None:
+        self._send, self._headers = send, headers
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in self._headers.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+
+# Where a request comes from
+
+_ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+_PORTS = {"http": 80, "https": 443}
+_NOT_IN_HOSTS = frozenset("@/\\?#")
+"""Characters of an address around a host, never in it."""
+
+
+def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -> bool:
+    """Return whether a Host header names this machine. Starlette's own check cannot tell IPv6 addresses."""
+    if "*" in allowed:
+        return True
+    name = _parse_name(host)
+    if not name:
+        return False
+    if name == "localhost" or name.endswith(".localhost") or name in allowed or name == listening_on.lower():
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or listening_on in _ANY_ADDRESS
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches what listens there."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def judge_origin(headers: Mapping[str, str], scheme: str) -> Literal["own", "foreign", "none"]:
+    """Return whether a page of this application sent a request, one of another site, or nobody says."""
+    fetched = headers.get("sec-fetch-site", "").strip().lower()
+    if fetched not in ("", "same-origin", "none"):
+        return "foreign"
+    said = headers.get("origin", headers.get("referer"))
+    if said is None:
+        return "own" if fetched else "none"
+    place = _parse_place(said)
+    used = said.partition(":")[0].lower()  # a Host without port has that of the scheme the browser used
+    own = _parse_place(f"{used if used in _PORTS else scheme}://{headers.get('host', '')}")
+    return "own" if place is not None and place == own else "foreign"
+
+
+def _parse_place(url: str) -> tuple[str, int] | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    return (parts.hostname, port) if parts.hostname and port else None
+
+
+def _parse_name(host: str) -> str:
+    if not _NOT_IN_HOSTS.isdisjoint(host):
+        return ""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".").lower()
+    except ValueError:
+        return ""
+
+
+def require_operator(request: Request) -> Any:
+    """Return the context of a request with the operator's token or log-in; refuse any other."""
+    if not is_operator(request):
+        raise errors.Refused(401, _NO_LOGIN, CHALLENGE)
+    return request.app.state.context

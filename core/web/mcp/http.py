@@ -1,0 +1,62 @@
+"""The server over streamable HTTP: an ASGI application behind the guard, which checks tokens and sizes.
+
+No session is kept: each request says by its token who speaks, so that none can go on as another, and nothing grows with
+the number of programs that once asked. An answer is one JSON body; there is no stream to listen on.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from .. import access
+from ..context import WebContext
+from ..errors import Refused
+from . import tools  # noqa: F401 - a server that starts once loads them then
+from .server import create_server
+from .speaker import Speaker
+
+NO_PERSON = (
+    "The token stands for no single person, and MCP takes its word for who speaks. Make one with "
+    "`prompt-engine token add --participant KEY`."
+)
+_SPEAKER = "prompt_engine_mcp_speaker"
+_ANY_BYTES = 2**40
+"""The guard decides by its own limit."""
+
+
+class McpEndpoint:
+    """The ASGI application; it serves while its `lifespan` is entered, once."""
+
+    def __init__(self, context: WebContext) -> None:
+        self._context = context
+        self._sessions = StreamableHTTPSessionManager(
+            create_server(lambda request: request.scope[_SPEAKER]),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=_ANY_BYTES,
+        )
+
+    def lifespan(self) -> AbstractAsyncContextManager[None]:
+        """Return what is entered before the first request, and left after the last one."""
+        return self._sessions.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["method"] != "POST":
+            raise Refused(405, "MCP takes POST here; no stream is kept open.", {"Allow": "POST"})
+        scope[_SPEAKER] = self._find_speaker(Request(scope))
+        await self._sessions.handle_request(scope, receive, send)
+
+    def _find_speaker(self, request: Request) -> Speaker:
+        token = access.get_token(request)
+        if token.kind != "scope":
+            raise access.AccessRefusedError(403, NO_PERSON)
+        # A token of no conversation speaks in its person's own direct messages.
+        scope = access.read_scope(token, conversation=token.conversation or token.participant)
+        own = replace(scope, server="") if token.conversation is None else scope
+        return Speaker(own, db=self._context.db, settings=self._context.settings)

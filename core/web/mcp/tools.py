@@ -1,0 +1,265 @@
+"""The tools: each reads its arguments, calls one function, and schemas. A refusal is an answer with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import mcp_types as types
+
+from ...ai_diary import archive_diary_entry, edit_diary_entry
+from ...chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
+from ...conversations import add_saved_memory
+from ...errors import ItemNotFoundError, MessageError
+from ...lifelong import delete_items, edit_item, search_items
+from ...prompt.context_text import write_context
+from ...prompt_engine import build_json_prompt
+from ...shapes import Hit, WriteResult
+from ...synth_core_memory import search_memories
+from ...transcripts.turns import finish_turn
+from . import schemas
+from .speaker import Speaker
+
+ANSWER_ID = "/answer"
+"""What the id of an answer has behind that of the message it schemas."""
+
+Work: TypeAlias = Callable[[Speaker, Any], schemas.Answer | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: what is said of it, what it takes and answers, and what it does."""
+
+    name: str
+    title: str
+    about: str
+    takes: type[schemas.Arguments]
+    work: Work
+    gives: type[schemas.Answer] | None = None
+    """Shape of its structured answer. None: it answers with text alone, so that a long answer is sent once."""
+    reads_only: bool = False
+    destroys: bool = False
+    repeats: bool = True
+    """Called again with the same arguments it changes nothing more."""
+
+    def describe(self) -> types.Tool:
+        """Return the tool as it is listed."""
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.about,
+            input_schema=self.takes.model_json_schema(),
+            output_schema=self.gives.model_json_schema(mode="serialization") if self.gives else None,
+            annotations=types.ToolAnnotations(
+                title=self.title,
+                read_only_hint=self.reads_only,
+                destructive_hint=self.destroys,
+                idempotent_hint=self.repeats,
+                open_world_hint=False,
+            ),
+        )
+
+    def run(self, speaker: Speaker, given: dict[str, Any]) -> types.CallToolResult:
+        """Return the answer to a call.
+
+        Raises:
+            MessageError: arguments that do not fit, naming each.
+            CoreError, ValueError, TypeError: as the called function raises it.
+        """
+        answer = self.work(speaker, schemas.read_arguments(self.takes, given))
+        text = answer if isinstance(answer, str) else answer.model_dump_json()
+        structured = answer.model_dump(mode="json") if self.gives and isinstance(answer, schemas.Answer) else None
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
+
+
+def find_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
+    """Return what belongs to a message."""
+    message = {
+        "message_id": None,
+        "date": None,
+        "text": asked.message,
+        "interface_path": speaker.scope.conversation,
+        "from_user": {"full_name": speaker.shown_name},
+    }
+    text = write_context(build_json_prompt(message, **speaker.asking)["context"], asked.max_chars).text
+    return text or "Nothing is remembered that belongs to this message."
+
+
+def search(speaker: Speaker, asked: schemas.SearchArguments) -> schemas.SearchAnswer:
+    """Return what is found in memories, diary and chat."""
+    if not asked.query.strip() and not asked.tags:
+        raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
+    hits = search_memories(
+        query=asked.query or None,
+        tags=asked.tags or None,
+        limit=asked.limit,
+        since=asked.since or None,
+        until=asked.until or None,
+        **speaker.asking,
+    )
+    return schemas.SearchAnswer(count=len(hits), hits=[_show_hit(hit) for hit in hits])
+
+
+def _show_hit(hit: Hit) -> schemas.FoundText:
+    said_by: Any = hit.get("speaker", "")
+    return schemas.FoundText(
+        id=str(hit["id"]),
+        source=hit["source"],
+        timestamp=hit["timestamp"],
+        speaker=said_by or "",
+        text=hit["snippet"],
+        tags=hit["tags"],
+    )
+
+
+def save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
+    """Save what was asked to be remembered."""
+    return schemas.write_answer(add_saved_memory(asked.text, **speaker.asking))
+
+
+def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.ListAnswer:
+    """Return a page of the memories of a kind, newest first."""
+    kinds = None if asked.kind == "all" else asked.kind
+    page = search_items(kinds=kinds, limit=asked.limit, offset=asked.offset, **speaker.asking)
+    listed = [
+        schemas.ListedMemory(
+            id=str(item["id"]),
+            kind=item["kind"],
+            text=item["text"],
+            speaker=item["participant"] or "",
+            timestamp=item["timestamp"],
+            tags=item["tags"],
+        )
+        for item in page["items"]
+    ]
+    end = asked.offset + len(listed)
+    following = end if listed and end < page["total"] else None
+    return schemas.ListAnswer(count=len(listed), total=page["total"], next_offset=following, memories=listed)
+
+
+def update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
+    """Give what a search found another text: a memory, a line of the chat or a diary entry."""
+    row_id = int(asked.id)
+    return schemas.write_answer(
+        _update_memory(speaker, row_id, asked.text)
+        or _or_none(edit_chat_message(row_id, asked.text, **speaker.asking))
+        or _or_none(edit_diary_entry(row_id, asked.text, **speaker.asking))
+        or _refuse_id(row_id)
+    )
+
+
+def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | None:
+    """Change a memory; None where there is no such memory."""
+    try:
+        return edit_item(row_id, text, editor="mcp", **speaker.asking)
+    except ItemNotFoundError:
+        return None
+
+
+def delete(speaker: Speaker, asked: schemas.DeleteArguments) -> schemas.WriteAnswer:
+    """Take away what a search found: memories and diary entries are archived, a line of the chat is deleted."""
+    row_id = int(asked.id)
+    is_archived = delete_items([row_id], **speaker.asking).count or archive_diary_entry(row_id, **speaker.asking)
+    done = WriteResult(True, row_id) if is_archived else _or_none(delete_chat_message(row_id, **speaker.asking))
+    return schemas.write_answer(done or _refuse_id(row_id))
+
+
+def _or_none(result: WriteResult) -> WriteResult | None:
+    return None if result.reason == "unchanged" and result.id is None else result
+
+
+def _refuse_id(row_id: int) -> WriteResult:
+    """Refuse an id of nothing that is seen here.
+
+    Raises:
+        MessageError: always.
+    """
+    raise MessageError(
+        f"id {row_id} names nothing here. Use an id that memory_search or memory_list gave.", fields=("id",)
+    )
+
+
+def save_turn(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAnswer:
+    """Store both lines of a turn, and what of it counts as said a moment ago; a line that is there stays one."""
+    said = save_chat_message(
+        speaker.scope.conversation,
+        asked.user_text,
+        speaker.shown_name,
+        message_id=asked.message_id or None,
+        **speaker.asking,
+    )
+    answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
+    answered = finish_turn(said, asked.user_text, asked.assistant_text, message_id=answer_id, **speaker.asking)
+    notes = [str(note) for note in dict.fromkeys((*said.notes, *answered.notes))]
+    return schemas.TurnAnswer(user=schemas.saved_line(said), assistant=schemas.saved_line(answered), notes=notes)
+
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "memory_context",
+            "Memory for a message",
+            "Return what is remembered that belongs to a message: recent lines, memories, instructions, summaries, as "
+            "one text. Call it once before you answer a message.",
+            schemas.ContextArguments,
+            find_context,
+            reads_only=True,
+        ),
+        Tool(
+            "memory_search",
+            "Search memory",
+            "Search everything remembered and said for a question or words, tags, or both, within a span of time. Call "
+            "it when the context does not hold what you need. Give query, tags, or both.",
+            schemas.SearchArguments,
+            search,
+            reads_only=True,
+        ),
+        Tool(
+            "memory_save",
+            "Remember",
+            "Save one fact for good, because the person asked you to remember it.",
+            schemas.SaveArguments,
+            save,
+            schemas.WriteAnswer,
+        ),
+        Tool(
+            "memory_list",
+            "List memories",
+            "List memories with their ids, newest first, all or of one kind. next_offset begins the next page.",
+            schemas.ListArguments,
+            list_memories,
+            reads_only=True,
+        ),
+        Tool(
+            "memory_update",
+            "Change a memory",
+            "Give one memory, or one line that was said, another text, by the id that a search or list gave.",
+            schemas.UpdateArguments,
+            update,
+            schemas.WriteAnswer,
+            destroys=True,
+        ),
+        Tool(
+            "memory_delete",
+            "Delete a memory",
+            "Take one memory away, by its id, because the person asked for it; an operator can bring it back. A line "
+            "that was said is deleted for good, with what was made of it.",
+            schemas.DeleteArguments,
+            delete,
+            schemas.WriteAnswer,
+            destroys=True,
+        ),
+        Tool(
+            "turn_save",
+            "Save a turn",
+            "Store what the person said and what you answered, so that it can be recalled later. Call it once after "
+            "each answer.",
+            schemas.TurnArguments,
+            save_turn,
+            schemas.TurnAnswer,
+            repeats=False,
+        ),
+    )
+}

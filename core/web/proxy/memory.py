@@ -1,0 +1,124 @@
+"""Build what is added to a request and store turns, in threads of their own.
+
+A database that is locked or slow holds up these threads and nothing else: a request goes on without memory after
+PROXY_MEMORY_SECONDS, and a turn is stored after its response, again and again until the database takes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ...base import logs
+from ...chat_history_cache import load_chat_history
+from ...config import Settings
+from ...errors import StoreError
+from ...prompt.context_text import HEAD, write_context
+from ...prompt_engine import build_json_prompt
+from ...scope import Scope
+from ...transcripts import save_transcript
+from ..context import WebContext
+
+BUILD_THREADS = 8
+SAVE_THREADS = 4
+SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
+"""Seconds before each further attempt to store a turn: about four minutes in all."""
+EARLIER_SECONDS = 0.5
+"""Longest wait of a request for the turn before it, which is being stored."""
+STOP_SECONDS = 30.0
+"""Longest wait at the end for turns that are being stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A request that is a turn of a chat."""
+
+    lines: list[dict[str, Any]]
+    scope: Scope
+    name: str | None
+
+
+class TurnMemory:
+    """What the proxy asks of the engine."""
+
+    def __init__(self, context: WebContext) -> None:
+        self._context = context
+        self._building = ThreadPoolExecutor(BUILD_THREADS, "proxy-build")
+        self._saving = ThreadPoolExecutor(SAVE_THREADS, "proxy-save")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Future[None], Scope] = {}
+        """Turns that are being written at this moment, and whose they are."""
+
+    async def build(self, scope: Scope, question: str, said: Sequence[str], settings: Settings) -> str:
+        """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS."""
+        async with asyncio.timeout(settings.proxy_memory_seconds):
+            earlier = [
+                work
+                for work, other in self._running.items()
+                if (other.persona, other.participant) == (scope.persona, scope.participant)
+            ]
+            if earlier:  # the next message may come within milliseconds of the answer
+                await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._building, build_block, self._context, settings, scope, question, said
+            )
+
+    async def is_hidden(self, unnamed: Scope, scope: Scope, settings: Settings) -> bool:
+        """Return whether something was said before anybody was named, and nothing yet in this conversation."""
+
+        def check() -> bool:
+            asking: dict[str, Any] = {"db": self._context.database(), "settings": settings}
+            return not load_chat_history(scope.conversation, 1, scope=scope, **asking) and bool(
+                load_chat_history(unnamed.conversation, 1, scope=unnamed, **asking)
+            )
+
+        work = asyncio.get_running_loop().run_in_executor(self._building, check)
+        return await asyncio.wait_for(work, settings.proxy_memory_seconds)
+
+    def save(self, turn: Turn, answer: str, settings: Settings) -> None:
+        """Begin to store a turn with its answer."""
+        task = asyncio.get_running_loop().create_task(self._save(turn, answer, settings))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Wait for what is being stored."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        self._building.shutdown(wait=False, cancel_futures=True)
+        self._saving.shutdown(wait=False, cancel_futures=True)
+
+    async def _save(self, turn: Turn, answer: str, settings: Settings) -> None:
+        def attempt() -> None:
+            save_transcript(
+                turn.lines, answer, name=turn.name, db=self._context.database(), settings=settings, scope=turn.scope
+            )
+
+        for delay in (*SAVE_DELAYS, None):
+            work = asyncio.get_running_loop().run_in_executor(self._saving, attempt)
+            self._running[work] = turn.scope
+            try:
+                await work
+                return
+            except Exception as error:  # noqa: BLE001 - the answer was given; the next request brings the lines again
+                if delay is None or not isinstance(error, StoreError):
+                    logs.warning("proxy_not_stored", error=type(error).__name__)
+                    return
+            finally:
+                del self._running[work]
+            await asyncio.sleep(delay)
+
+
+def build_block(context: WebContext, settings: Settings, scope: Scope, text: str, said: Sequence[str] = ()) -> str:
+    """Return what is put in front of a person's message, blank where nothing belongs to it."""
+    limit_chars = settings.proxy_context_chars
+    if limit_chars <= len(HEAD):
+        return ""
+    message = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
+    prompt = build_json_prompt(message, db=context.database(), settings=settings, scope=scope)
+    return write_context(prompt["context"], limit_chars, said).text

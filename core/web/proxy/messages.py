@@ -1,0 +1,133 @@
+"""Read the messages of a request, and change one value of its JSON while every other byte stays. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+from ...text.thoughts import strip_thoughts
+
+Path = tuple[str | int, ...]
+"""Names of members and indexes of items, from the outside in."""
+
+_BEHIND = ("system", "developer", "tool", "function")
+"""Roles of messages that may follow the person's last one within its turn."""
+_RETRIEVED = re.compile(r"\A\s*### Task:.*</context>\s*", re.DOTALL)
+"""What Open WebUI puts in front of a question: instructions and the documents that it found."""
+_QUERY = re.compile(r"\A<user_query>(.*)</user_query>\s*\Z", re.DOTALL)
+
+
+def find_last_user(messages: Any) -> int | None:
+    """Return the index of the person's last message, None where it was answered; tool calls are no answer."""
+    if not isinstance(messages, list):
+        return None
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index] if isinstance(messages[index], dict) else {}
+        role = message.get("role")
+        if role == "user":
+            return index
+        if role not in _BEHIND and not (role == "assistant" and _calls_tool(message)):
+            return None
+    return None
+
+
+def find_text(messages: Sequence[Any], index: int) -> Path:
+    """Return the path of the text of a message: its content, or that of its first text part."""
+    content = messages[index].get("content")
+    if isinstance(content, str):
+        return "messages", index, "content"
+    part = next(number for number, each in enumerate(content) if _is_text(each))
+    return "messages", index, "content", part, "text"
+
+
+def read_text(content: Any) -> str:
+    """Return the text of a message's content, of parts the texts in lines of their own."""
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if _is_text(part))
+    return content if isinstance(content, str) else ""
+
+
+def read_question(content: Any) -> str:
+    """Return what a person wrote, without what a front end put in front of it."""
+    text = read_text(content)
+    question = _RETRIEVED.sub("", text)
+    query = _QUERY.match(question)
+    return (query[1].strip() if query else question) or text
+
+
+def read_lines(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return what people and persona said, as a transcript reads it."""
+    lines = []
+    for message in messages:
+        role = message.get("role") if isinstance(message, dict) else None
+        if role in ("user", "assistant"):
+            content = message.get("content")
+            text = read_question(content) if role == "user" else strip_thoughts(read_text(content))
+            lines.append({"role": role, "content": text, "name": message.get("name")})
+    return lines
+
+
+def _calls_tool(message: Mapping[str, Any]) -> bool:
+    return bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+
+
+# One value of a JSON text
+
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+
+
+class Span(NamedTuple):
+    """Where a value stands in the text of a body."""
+
+    start: int
+    end: int
+    value: Any
+
+
+def iter_children(text: str, start: int) -> Iterator[tuple[str | int, Span]]:
+    """Yield the members of the object, or the items of the list, that begins at `start` of a valid JSON text."""
+    is_object, index = text[start] == "{", 0
+    at = _skip_blanks(text, start + 1)
+    while text[at] not in "}]":
+        key: str | int = index
+        if is_object:
+            key, at = scanstring(text, at + 1)
+            at = _skip_blanks(text, _skip_blanks(text, at) + 1)
+        value, end = _DECODER.raw_decode(text, at)
+        yield key, Span(at, end, value)
+        at = _skip_blanks(text, end)
+        if text[at] == ",":
+            at = _skip_blanks(text, at + 1)
+        index += 1
+
+
+def find_value(text: str, path: Path) -> Span:
+    """Return where a value of a valid JSON text stands; of a name that comes twice the last, as readers do."""
+    span = Span(_skip_blanks(text, 0), len(text), None)
+    for step in path:
+        span = [child for key, child in iter_children(text, span.start) if key == step][-1]
+    return span
+
+
+def insert_text(text: str, path: Path, inserted: str) -> str:
+    """Return the body with a text put in front of the text at a path."""
+    start = find_value(text, path).start + 1
+    return f"{text[:start]}{json.dumps(inserted, ensure_ascii=False)[1:-1]}{text[start:]}"
+
+
+def replace_value(text: str, path: Path, value: Any) -> str:
+    """Return the body with another value at a path."""
+    span = find_value(text, path)
+    return f"{text[: span.start]}{json.dumps(value, ensure_ascii=False)}{text[span.end :]}"
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    return _BLANKS.match(text, at).end()  # type: ignore[union-attr]

@@ -1,0 +1,64 @@
+"""What the page is made of, without a browser or a database: examples, words for everything, files in the package."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the page needs the extra admin")
+
+from core.memories.rules import INSTRUCTION, KINDS
+from core.search.ranking.weights import WEIGHTS
+from core.web.admin.pages import formats, page, plots
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_every_kind_and_every_reason_of_the_ranking_has_words_for_people() -> None:
+    """A new one without words would be shown as the program writes it."""
+    assert {*KINDS, INSTRUCTION, ""} == set(formats.KIND_NAMES)
+    assert set(WEIGHTS) <= set(formats.REASONS)
+
+
+def test_a_plot_stays_in_its_box_whatever_the_values() -> None:
+    """One point, equal values, negative ones, one moment, thousands of points."""
+    for values in ([0], [5, 5, 5], [-100, 100], list(range(3000)), [1e9, -1]):
+        points = [(START + timedelta(hours=n), value) for n, value in enumerate(values)]
+        drawn = plots.draw_lines([("a", points)], steps=len(values) % 2 == 0)
+        assert len(drawn.lines[0].dots) == len(values)
+        for dot in drawn.lines[0].dots:
+            assert plots.LEFT <= dot.x <= plots.WIDTH - plots.RIGHT
+            assert plots.TOP <= dot.y <= plots.HEIGHT - plots.BOTTOM
+    assert plots.draw_lines([("a", [])]).lines == []
+    same = plots.draw_lines([("a", [(START, 1), (START, 2)])])
+    assert [dot.x for dot in same.lines[0].dots] == [plots.LEFT] * 2
+
+
+def test_no_template_shows_a_text_unescaped() -> None:
+    """Escaping is on, and no template goes round it."""
+    environment = page.environment()
+    assert environment.from_string("{{ x }}").render(x="<b>&'\"") == "&lt;b&gt;&amp;&#39;&#34;"
+    for name in environment.list_templates():
+        source = (page.FOLDER / "templates" / name).read_text(encoding="utf-8")
+        for word in (
+            "|safe",
+            "| safe",
+            "autoescape",
+            "Markup",
+            "<style",
+            "style=",
+            "onclick",
+            "javascript:",
+            "http://",
+        ):
+            assert word not in source, (name, word)
+        environment.get_template(name)
+
+
+def test_style_and_script_load_nothing_from_elsewhere() -> None:
+    """No address of another server, no text put together as HTML."""
+    for name in ("admin.css", "admin.js"):
+        source = (page.STATIC / name).read_text(encoding="utf-8")
+        for word in ("http:", "https:", "@import", "url(", "innerHTML = ", "insertAdjacent", "document.write", "eval("):
+            assert word not in source, (name, word)

@@ -1,0 +1,292 @@
+"""What the proxy reads and changes without a server (R15, R37, F82)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.tokens.shapes import AccessToken
+from core.web.guard import find_base_url_mistake
+from core.web.proxy import identity, messages, tasks
+from core.web.proxy.answer import AnswerReader
+from core.web.proxy.routes import has_dots
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.lists(VALUES, max_size=3), st.text(), st.dictionaries(st.text(max_size=5), VALUES), st.data())
+def test_r15_a_text_is_put_in_and_nothing_else_changes(
+    before: list[Any], content: str, more: dict[str, Any], data: Any
+) -> None:
+    """A provider's cache holds for the bytes in front, and fields nobody knows arrive as they were written."""
+    is_parts = data.draw(st.booleans())
+    message = {"role": "user", "content": [{"type": "image"}, {"text": content}] if is_parts else content}
+    body = {**more, "messages": [*before, message]}
+    indent = data.draw(st.sampled_from([None, 1]))
+    text = json.dumps(body, ensure_ascii=data.draw(st.booleans()), indent=indent)
+    path: Any = ("messages", len(before), "content", *((1, "text") if is_parts else ()))
+    made = messages.insert_text(text, path, 'so "x"\n')
+    at = messages.find_value(text, path).start + 1
+    assert made == text[:at] + 'so \\"x\\"\\n' + text[at:]
+    put_in: Any = json.loads(made)["messages"][-1]["content"]
+    assert (put_in[1]["text"] if is_parts else put_in) == 'so "x"\n' + content
+
+
+def test_r15_of_a_name_that_comes_twice_the_last_counts() -> None:
+    """As for every reader of JSON behind the proxy."""
+    text = '{"model": "a", "model":"b" , "x":[ ]}'
+    assert messages.replace_value(text, ("model",), "c") == '{"model": "a", "model":"c" , "x":[ ]}'
+
+
+def event(delta: dict[str, Any], **more: Any) -> bytes:
+    """Return one event of a stream."""
+    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, **more}]}).encode() + b"\r\n\r\n"
+
+
+def test_r15_an_answer_is_read_however_it_is_cut() -> None:
+    """Networks cut where they like, also within a letter."""
+    events = b"".join(event({"content": text}) for text in ("Grü", "ße, ", "🍰"))
+    whole = b": hello\r\n\r\n" + events + b"data: [DONE]\r\n\r\n"
+    for size in (1, 2, 3, 7, 1000):
+        reader = AnswerReader()
+        for start in range(0, len(whole), size):
+            assert reader.is_complete is (b"[DONE]\r" in whole[:start])
+            reader.feed(whole[start : start + size])
+        assert reader.is_complete and reader.text() == "Grüße, 🍰", size
+    cut = AnswerReader()
+    cut.feed(events)
+    assert cut.text() is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"[]", b'{"error": {}}', b'{"choices": []}', b'{"choices": [7]}', b"\xff",
+        b'{"error": {"message": "x"}, "choices": [{"message": {"content": "half"}, "finish_reason": "stop"}]}',
+        b'{"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]}',
+        event({"content": "half"}) + b'data: {"error": {"message": "gone"}}\n\ndata: [DONE]\n\n',
+        event({"content": "half"}) + b"event: error\ndata: gone\n\ndata: [DONE]\n\n",
+        event({"content": "half"}) + event({}, finish_reason="error") + b"data: [DONE]\n\n",
+        event({"content": "half"}) + event({}, error={"code": 502}, finish_reason="stop") + b"data: [DONE]\n\n",
+    ],
+)  # fmt: skip
+def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> None:
+    """Half an answer that is stored as a whole one is a lie in every later prompt."""
+    reader = AnswerReader()
+    reader.feed(content)
+    assert reader.text() is None
+
+
+@pytest.mark.parametrize(
+    "thought", ["<think>{}</think>", "<reasoning>{}</reasoning>", "◁think▷{}◁/think▷", "{}</think>"]
+)
+def test_r37_thoughts_are_no_part_of_an_answer(thought: str) -> None:
+    """Whole and in a stream."""
+    said = thought.format("He must not know.") + "Hello Ann."
+    whole, streamed = AnswerReader(), AnswerReader()
+    whole.feed(json.dumps({"choices": [{"message": {"content": said}}]}).encode())
+    for letter in said:
+        streamed.feed(event({"content": letter}))
+    streamed.feed(b"data: [DONE]\n\n")
+    assert whole.text() == streamed.text() == "Hello Ann."
+
+
+def key(headers: dict[str, str], token_id: int = 7, **body: Any) -> str | None:
+    """Return the conversation of a request."""
+    named = {name.lower().replace("_", "-"): value for name, value in headers.items()}
+    return identity.read_identity(named, body, AccessToken(token_id, "host", "iris")).conversation
+
+
+NAMES = ("dan", "room2", "55", "chat-55", "%chat-55", "%room-dan", "token-7", "%token-7", "a/b", "a%2Fb", "room:dan")
+
+
+def test_f82_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
+    """Eve reads Dan's direct chat where a room called `dan` has the same key."""
+    room = {"X_Conversation_Privacy": "public"}
+    by_kind = {
+        "direct": {key({"X_User_Id": name}) for name in NAMES},
+        "named": {key({"X_User_Id": name, "X_Conversation_Id": chat}) for name in NAMES for chat in NAMES},
+        "room": {key({"X_Conversation_Id": name, **room}) for name in NAMES},
+        "no user": {key({"X_Conversation_Id": name}) for name in NAMES},
+        "nobody": {key({}), key({}, token_id=8)},
+    }
+    assert [len(keys) for keys in by_kind.values()] == [len(NAMES), len(NAMES) ** 2, len(NAMES), len(NAMES), 2]
+    assert len(set().union(*by_kind.values())) == sum(len(keys) for keys in by_kind.values())
+
+
+def user(text: str) -> dict[str, str]:
+    """Return a person's message."""
+    return {"role": "user", "content": text}
+
+
+def system(text: str) -> dict[str, str]:
+    """Return a front end's message."""
+    return {"role": "system", "content": text}
+
+
+def test_f83_a_user_called_self_is_not_the_persona() -> None:
+    """Else what they say stands as the persona's own words."""
+    assert key({"X_User_Id": "self"}) == "proxy/%self" != key({"X_User_Id": "%self"})
+
+
+HISTORY = [user("I have a cat."), {"role": "assistant", "content": "What is its name?"}]
+
+PERSON = [
+    [user("What's in this image?")],
+    [user("[Continue] I open the door")],
+    [user("Describe this image")],
+    [user("Create a concise, 3-5 word name for my bakery.")],
+    [user("Give me a JSON object with three cats. Only return JSON.")],
+    [*HISTORY, user("Summarize our conversation in 50 words or less.")],
+    [*HISTORY, user("Write a title for our story, no quotes please.")],
+    [*HISTORY, user("[Pause your roleplay] who are you really?")],
+    [
+        *HISTORY,
+        user("Tofu."),
+        system("[System note: write only Iris's next message in this roleplay, 200 words or less, without any names.]"),
+    ],
+    [*HISTORY, user("Tofu."), system("[Write the next reply only as Iris.]")],
+    [
+        system("You are Iris. Answer with 50 words or less, nothing else. You love titles."),
+        user("Ann: hello\nUser: hi there\nWhat do you think of this conversation?"),
+    ],
+    [
+        user(
+            "### Task:\nRespond to the user query using the provided context, incorporating citations.\n\n### "
+            "Guidelines:\n- Only return JSON if asked.\n<context>\nThe title of the conversation: 5 words or less\n"
+            "</context>\n\nWhere did I leave my keys?"
+        ),
+    ],
+]
+
+# As Open WebUI, NextChat, Chatbox, LibreChat, SillyTavern and Cherry Studio ask.
+TASKS = [
+    [
+        user(
+            "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n### "
+            'Output:\nJSON format: { "title": "..." }\n### Chat History:\n<chat_history>\nUSER: hi\n</chat_history>'
+        ),
+    ],
+    [
+        user(
+            "### Task:\nAnalyze the chat history to determine the necessity of generating search queries. Respond "
+            "**EXCLUSIVELY** with a JSON object.\n<chat_history>\nUSER: hi\n</chat_history>"
+        ),
+    ],
+    [
+        *HISTORY,
+        user(
+            "Please generate a four to five word title summarizing our conversation without any lead-in, "
+            "punctuation, quotation marks, periods, symbols, bold text, or additional text. Remove enclosing "
+            "quotation marks."
+        ),
+    ],
+    [*HISTORY, user("使用四到五个字直接返回这句话的简要主题，不要解释、不要标点、不要语气词、不要多余文本")],
+    [
+        *HISTORY,
+        user("Tofu."),
+        system("Summarize the discussion briefly in 200 words or less to use as a prompt for future context."),
+    ],
+    [
+        user(
+            "Based on the chat history, give this conversation a name.\nKeep it short - 10 characters max, no "
+            "quotes.\nJust provide the name, nothing else.\n\nHere's the conversation:\n\n```\nuser: hi\n```"
+        ),
+    ],
+    [
+        user(
+            "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only "
+            "return the title itself.\n\nConversation:\nUser: hi\nAI: hello"
+        ),
+    ],
+    [
+        user(
+            "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise "
+            "title in the detected language (5 words or less, no punctuation or quotation)\n\nUser: hi\nAI: hello"
+        ),
+    ],
+    [
+        *HISTORY,
+        user(
+            "Ignore previous instructions. Summarize the most important facts and events in the story so far. "
+            "Limit the summary to 200 words or less. Your response should include nothing but the summary."
+        ),
+    ],
+    [
+        *HISTORY,
+        user("Tofu."),
+        system("[Write your next reply from the point of view of Ann, using the chat history so far as a guideline.]"),
+    ],
+    [
+        system("Summarize the given session as a 10-word title, without any punctuation. Output only the title."),
+        user('[{"role": "user", "content": "hi"}]'),
+    ],
+]
+# As LobeChat, TypingMind and an older LibreChat ask.
+TASKS += [
+    [
+        system("You sum up conversations. Generate a concise title of the conversation.\n- Output ONLY the title."),
+        user("user: hi\nassistant: hello"),
+    ],
+    [
+        *HISTORY,
+        user(
+            "What would be a short and relevant title for this chat? You must strictly answer with only the title, no "
+            "other text is allowed."
+        ),
+    ],
+    [
+        user(
+            "Summarize the conversation by integrating new lines into the current summary.\n\nNew lines:\nHuman: hi\n"
+            "AI: hello\n\nNew summary:"
+        )
+    ],
+]
+
+
+@pytest.mark.parametrize("messages", PERSON, ids=range(len(PERSON)))
+def test_r37_what_a_person_says_is_a_turn(messages: list[Any]) -> None:
+    """In doubt it is the person's: what is not stored is lost."""
+    assert tasks.name_background({}, {"messages": messages}) == ""
+
+
+@pytest.mark.parametrize("messages", TASKS, ids=range(len(TASKS)))
+def test_r37_what_a_front_end_asks_beside_the_chat_is_no_turn(messages: list[Any]) -> None:
+    """A prompt for a title that is stored appears later as something the person said."""
+    assert tasks.name_background({}, {"messages": messages}) == "task"
+
+
+@pytest.mark.parametrize(
+    ("path", "leaves"),
+    [
+        ("/v1/models", False), ("/v1/models/a..b", False), ("/v1/files/%C3%A4", False), ("/v1/../admin", True),
+        ("/v1/%2e%2e/admin", True), ("/v1/%2E./x", True), ("/v1/%252e%252e/x", True), ("/v1/a%2f..%2fb", True),
+        ("/v1/..%5cx", True), ("/v1/./x", True),
+        ("/v1/..;/x", True),
+    ],
+)  # fmt: skip
+def test_r37_a_path_that_leaves_its_folder_is_known_however_it_is_encoded(path: str, leaves: bool) -> None:
+    """Behind the proxy it would reach routes that the token is not for."""
+    assert has_dots(path) is leaves
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/v1/v1/chat/completions", "twice"), ("/v1//chat/completions", "without a slash"),
+        ("/v1/chat/completions/", "without a slash"), ("/chat/completions", "no `/v1`"), ("/models", "no `/v1`"),
+        ("/v1/chat/completions/chat/completions", "twice"), ("//v1/chat/completions", "without a slash"),
+    ],
+)  # fmt: skip
+def test_r37_a_wrong_base_url_is_answered_with_the_right_one(path: str, said: str) -> None:
+    """A 404 alone does not say which of three settings is wrong."""
+    assert said in find_base_url_mistake(path) and "`/v1`" in find_base_url_mistake(path)
+    assert find_base_url_mistake("/v1/chat/completions") == find_base_url_mistake("/other") == ""
