@@ -180,11 +180,6 @@ def sort_key(found: Hit) -> tuple[bool, int, int, int]:
     return moment is None, age, _SOURCE_ORDER.get(found["source"], len(SOURCES)), -found["id"]
 
 
-def newest_first(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits newest first, of one instant by source, then the higher id; as a new list."""
-    return sorted(hits, key=sort_key)
-
-
 def compared_text(entry: HistoryEntry) -> str:
     """Return what the text of an entry is compared by, folded once: several lists ask, and lines may have megabytes."""
     if not entry.compared:
@@ -229,13 +224,3 @@ def dedupe(
             if same_text is not None:
                 seen.add(same_text)
     return kept
-
-
-def matches_tag(stored: object, tag: str) -> bool:
-    """Return whether the row's tag array holds the tag as a whole element, code point by code point."""
-    return tag in stored_tags(stored)
-
-
-def matches_keyword(folded_text: str, keyword: str) -> bool:
-    """Return whether a folded text holds the keyword, folded, code point by code point; no character is a wildcard."""
-    return fold(clean(keyword)) in folded_text

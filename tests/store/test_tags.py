@@ -18,7 +18,6 @@ from core.synth_tagging import (
     add_alias,
     add_tag,
     expand_tags,
-    extract_keywords,
     extract_tags,
     link_tags,
     list_tags,
@@ -53,20 +52,6 @@ def expanded(db: Any, scope: Scope, *given: Any) -> list[str]:
     return expand_tags(list(given), db=db, settings=DEFAULTS, scope=scope)
 
 
-def test_t4_extract_tags_touches_no_database() -> None:
-    found = extract_tags("Hi Jay, 2024 jay RETRODECK a_b", db=Broken(), settings=DEFAULTS)  # type: ignore[arg-type]
-    assert found == ["jay", "retrodeck", "a_b"]
-    for blank in ("", None, "   "):
-        assert extract_tags(blank, settings=DEFAULTS) == []
-    text = " ".join(f"word{n}x" for n in range(20))
-    assert len(extract_tags(text, settings=DEFAULTS)) == 12
-
-
-def test_t7_extract_keywords() -> None:
-    assert extract_keywords("you and the retrodeck", db=Broken(), settings=DEFAULTS) == ["retrodeck"]  # type: ignore[arg-type]
-    assert extract_keywords("the and you", settings=DEFAULTS) == [] == extract_keywords(None, settings=DEFAULTS)
-
-
 def test_t5_the_stored_vocabulary_finds_tags_and_aliases(db: Database, scope: Scope) -> None:
     for tag in ("pizza night", "pizza", "Cat"):
         assert add_tag(tag, db=db, settings=DEFAULTS, scope=scope).stored
@@ -89,23 +74,6 @@ def test_t12_expansion_over_stored_links(db: Database, scope: Scope) -> None:
 def test_t12_a_vocabulary_passed_needs_no_database() -> None:
     known = Vocabulary(links={"cat": (("pet", 1.0),)})
     assert expand_tags(["cat"], vocabulary=known, db=Broken(), settings=DEFAULTS) == ["cat", "pet"]  # type: ignore[arg-type]
-
-
-def test_t13_cycles_add_nothing_twice(db: Database, scope: Scope) -> None:
-    linked(db, scope, "a", "b")
-    db.transaction(
-        lambda c: c.execute(
-            tag_links.insert(),
-            [
-                {"persona_id": scope.persona, "tag": "b", "related_tag": "a", "weight": 1},
-                {"persona_id": scope.persona, "tag": "a", "related_tag": "a", "weight": 1},
-            ],
-        ),
-        source="test",
-    )
-    tags_again = tags.load(db, scope.persona)
-    assert expand_tags(["a"], vocabulary=tags_again, settings=DEFAULTS) == ["a", "b"]
-    assert expand_tags(["a", "b"], vocabulary=tags_again, settings=DEFAULTS) == ["a", "b"]
 
 
 @pytest.mark.parametrize("given", [[], None, "", [" ", None]])

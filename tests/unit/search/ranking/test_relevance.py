@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.search.question.question import Question
 from core.search.ranking import relevance, weights
-from core.search.ranking.neighbours import FADE_BACK, FADE_ON, gap_of, threads
 from core.search.ranking.people import PERSONA, Speaker, name_texts, person_of
 from core.search.ranking.ranking import Candidate, choose, without_many_contexts
 from core.search.ranking.rows import Asked, PlainRow, Probe, Row
 from core.search.ranking.scores import rank_rows
 from core.search.ranking.times import on_days
-from core.search.ranking.weights import WEIGHTS, weights_for
-from core.text.passages import by_passage, find_places, parts_of
+from core.search.ranking.weights import weights_for
 from core.text.question_words import is_question
 
 MINUTE = 60_000_000
@@ -40,40 +34,6 @@ def scored(rows: list[Row], asked: Asked = ONE, **reasons: float) -> list[float]
     return [one.score for one in rows]
 
 
-def test_t24_a_word_counts_for_the_rows_around_it_and_fades_with_the_words_between() -> None:
-    """The answer shares no word with the question, the turn before it does."""
-    rows = [row(0), row(1, {0: 1.0}), row(2), row(3)]
-    relevance.matches(rows, ONE)
-    before, own, after, later = (one.reasons["context"] for one in rows)
-    assert own > after > later > 0 and after > before > 0
-    assert FADE_BACK > FADE_ON
-    far = [row(0, {0: 1.0}), row(1, words=600), row(2)]
-    relevance.matches(far, ONE)
-    assert far[2].reasons["context"] == 0.0
-
-
-def test_t24_nothing_is_carried_to_rows_that_were_not_read_together_or_are_of_another_conversation() -> None:
-    """What lies between them is not known."""
-    rows = [row(0, {0: 1.0}), row(1, window=2), row(1, thread="b")]
-    relevance.matches(rows, ONE)
-    assert [one.reasons["context"] for one in rows[1:]] == [0.0, 0.0]
-
-
-def test_t24_a_pause_ends_a_session() -> None:
-    """Nothing is carried over it, and each session counts its own words."""
-    rows = [row(0, {0: 1.0}), row(1), row(2), row(900), row(901)]
-    relevance.matches(rows, ONE)
-    assert rows[2].reasons["context"] > 0 == rows[3].reasons["context"]
-    assert rows[2].reasons["session"] > 0 == rows[4].reasons["session"]
-    assert [len(s) for of_thread in threads(rows) for s in of_thread] == [3, 2]
-
-
-def test_t24_what_a_pause_is_depends_on_the_pace() -> None:
-    """Half an hour at least, six hours at most."""
-    assert gap_of([MINUTE]) == 30 * MINUTE and gap_of([600 * MINUTE]) == 360 * MINUTE
-    assert gap_of([5 * MINUTE] * 9) == 100 * MINUTE
-
-
 def test_t29_other_reasons_never_decide_alone() -> None:
     """A row around which nothing matches has no score, whoever said it and however long it is."""
     rows = [row(0, {0: 1.0}), row(900)]
@@ -85,57 +45,6 @@ def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
     """A question that names a day may share no other word with what was said then."""
     rows = [row(0, {0: 1.0}), row(900)]
     assert scored(rows, day=1.0, person=1.0)[1] > 0
-
-
-def test_t29_a_rarer_word_and_one_word_more_outscore() -> None:
-    """All else equal."""
-    asked = Asked([3.0, 1.0], 4.0, 20.0)
-    rare, common, both = scored([row(0, {0: 1.0}, thread="a"), row(0, {1: 1.0}, thread="b"),
-                                 row(0, {0: 1.0, 1: 1.0}, thread="c")], asked)  # fmt: skip
-    assert both > rare > common
-
-
-def test_t29_a_far_longer_text_does_not_gain() -> None:
-    """(e): once in ten words against once in a thousand, in conversations of either kind."""
-    for mean, long in ((20.0, 0.0), (300.0, 1.0)):
-        asked = Asked([2.0], 2.0, mean)
-        short = Row("a", 0, 10, [{0: 1.0}])
-        parts = parts_of(1000)
-        far = Row("b", 0, 1000, by_passage({0: [(0, True)]}, 5000, parts, 0.25))
-        relevance.matches([short, far], asked)
-        for one in (short, far):
-            one.reasons["length"] = relevance.length_of(one.words)
-            relevance.weigh(one, weights_for(long))
-        assert short.score > far.score
-
-
-@given(st.floats(0, 1), st.dictionaries(st.sampled_from(sorted(WEIGHTS)), st.floats(0, 1)))
-def test_t29_the_parts_add_up_to_the_score(long: float, reasons: dict[str, float]) -> None:
-    """explain_search shows why."""
-    one = Row("a", 0, 9, [{}], reasons={"context": 0.5, **reasons})
-    relevance.weigh(one, weights_for(long))
-    assert one.score == pytest.approx(sum(relevance.parts(one, weights_for(long)).values()), abs=1e-5)
-
-
-def test_t29_words_close_together_make_the_best_passage() -> None:
-    """A long text is as good as its best passage."""
-    asked = Asked([2.0, 2.0], 4.0, 60.0)
-    close = Row("a", 0, 600, by_passage({0: [(10, True)], 1: [(30, True)]}, 3000, 10, 0.25))
-    apart = Row("b", 0, 600, by_passage({0: [(10, True)], 1: [(2900, True)]}, 3000, 10, 0.25))
-    relevance.matches([close, apart], asked)
-    assert close.reasons["share"] == 1.0 > apart.reasons["share"]
-    assert close.reasons["own"] > apart.reasons["own"]
-
-
-@pytest.mark.parametrize(
-    ("text", "looked_for", "whole"),
-    [("my cat", "cat", True), ("category", "cat", False), ("a_cat", "cat", False), ("çat cat", "cat", True)],
-)
-def test_t29_a_whole_word_is_told_from_letters_inside_another(text: str, looked_for: str, whole: bool) -> None:
-    """(a)."""
-    found = find_places(text, looked_for, {"cat": True})
-    assert found[-1][1] is whole
-    assert find_places("x " * 50 + "cat " * 50, "cat", {}, always_whole=True)[:1] == [(100, True)]
 
 
 def test_t16_whose_row_it_is_decides_who_is_meant() -> None:
@@ -198,22 +107,6 @@ def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None
     assert relevance.spaced(rows(many)) == [0, 1, 2]
 
 
-def test_t24_rows_know_what_stands_around_them_though_not_all_of_it_is_at_hand() -> None:
-    """Of the best rows alone the texts are read: between two of them others may stand, and sessions may begin."""
-
-    def turn(n: int, text: str, place: int, **known: Any) -> PlainRow:
-        return PlainRow((2, n), "a", n * MINUTE, text, is_chat=True, windows=(place, place + 1),
-                        matched={0: (1, True)} if "tea" in text else None, **known)  # fmt: skip
-
-    asked = replace(ONE, probes=[Probe(0, "tea", {"tea": True})], texts=["tea"], groups=[0])
-    plain = [turn(1, "some tea", 1, session=1), turn(2, "what then", 2, session=1), turn(3, "who knows", 4, session=1),
-             turn(4, "nobody", 5, session=2), turn(5, "it rained", 9, session=2, context=0.4)]  # fmt: skip
-    found = {row.plain.key[1]: row for row in rank_rows(plain, asked)}
-    assert found.keys() == {1, 2, 5}
-    assert found[2].reasons["context"] > found[5].reasons["context"] == 0.4
-    assert found[1].session == found[2].session != found[5].session
-
-
 def test_t27_what_a_row_is_worth_goes_by_the_turns_of_its_own_conversation() -> None:
     """Among ever more long talk of others, rows of a chat of short turns keep their scores."""
 
@@ -259,13 +152,3 @@ def test_t24_few_hits_match_nothing_themselves() -> None:
 def test_t24_a_question_is_known_by_its_mark_or_its_first_word(text: str, language: str, expected: bool) -> None:
     """Only then may an answer stand beside a matching row."""
     assert is_question(text, [language]) is expected
-
-
-def test_t29_a_score_is_the_sum_of_its_parts() -> None:
-    """What `explain_search` shows is what decided, though only the rows shown are taken apart."""
-    weights = {**weights_for(0.3), "day": 8.0}
-    for own, day, person in ((0.0, 0.0, 1.0), (0.05, 0.0, -1.0), (0.05, 1.0, 1.0), (0.7, 0.0, 1.0)):
-        reasons = {"own": own, "context": own / 2, "share": own, "person": person, "length": -0.4, "day": day}
-        row = Row("a", 0, 9, [{}], reasons=reasons)
-        relevance.weigh(row, weights)
-        assert row.score == round(sum(relevance.parts(row, weights).values()), 6)
