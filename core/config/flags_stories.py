@@ -103,7 +103,6 @@ class StoryFlags(FlagValues):
     scene_recap_scan: bool = flag(
         False, "Tell the host that the running recap is to be scanned for its own triggers.", group="Stories"
     )
-    token_correction: float = flag(1.0, "Factor on counted tokens, rounded up.", low=0.5, high=3, group="Stories")
 
     llm_base_url: str = flag(
         "",

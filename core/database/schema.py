@@ -100,11 +100,8 @@ chat_history_cache: Table = table(
     flag("excluded"),
     # 1 once an item made of it was deleted or corrected: nothing is made of it again
     flag("no_items"),
-    Column("token_count", Integer, nullable=True),
     Column("content_hash", HASH, nullable=True),
     Column("edited_at", Time(), nullable=True),
-    # the counter that token_count is from
-    key("token_counter", 40, default=None, nullable=True),
     # 0 for a row that another program inserted, until it is in the search index
     flag("indexed"),
     PrimaryKeyConstraint("id"),

@@ -11,13 +11,12 @@ message_recaps: Table = table(
     "message_recaps",
     persona(),
     Column("message_row", ID, nullable=False),
-    # -1 is the message itself, 0 and up its alternatives
+    # -1 is the current alternative, or the message that has none; the others have their number
     Column("alternative", Integer, nullable=False, server_default=text("-1")),
     key("conversation_key", 512),
     Column("memory", LONG_TEXT, nullable=True),
     Column("include", name_type(40), nullable=True),
     Column("token_count", Integer, nullable=True),
-    key("counter", 40),
     json_text("data"),
     flag("edited"),
     flag("stale"),
@@ -67,7 +66,6 @@ scene_recaps: Table = table(
     Column("version_index", Integer, nullable=False),
     Column("content", LONG_TEXT, nullable=False),
     json_text("metadata"),
-    Column("token_count", Integer, nullable=True),
     key("provenance", 8, default="model"),
     Column("created_at", Time(), nullable=True),
     PrimaryKeyConstraint("persona_id", "scene_id", "version_index"),
@@ -85,7 +83,7 @@ running_recaps: Table = table(
     Column("prev_scene_index", Integer, nullable=False, server_default=text("0")),
     Column("new_scene_index", Integer, nullable=False, server_default=text("0")),
     key("provenance", 8, default="model"),
-    # what the text was written from: the recap in parts, the scenes in it with the version of each one's recap
+    # the scenes in the text, with the version of each one's recap
     json_text("data"),
     Column("created_at", Time(), nullable=True),
     Column("deleted_at", Time(), nullable=True),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from sqlalchemy import or_, select, update
 
@@ -19,23 +18,15 @@ from ..database.schema_stories import (
     scene_recaps,
 )
 from ..database.schema_stories import scenes as scene_table
-from ..messages import table_lines, table_scenes
-from ..messages.table_scenes import Scene
-from ..stories.scenes import rules as scenes_rules
+from ..messages import table_scenes
+from ..stories.scenes import layout
+from ..stories.scenes.layout import Layout, PlacedScene
 from . import rules
 from .table_rows import AT_ONCE, Removal
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
-
-
-class _Touched(NamedTuple):
-    """A scene that goes on without some of its messages."""
-
-    scene: Scene
-    rows: tuple[int, ...]
-    """Its messages that stay."""
 
 
 def delete_beside_messages(removal: Removal, rows: Collection[int]) -> None:
@@ -46,33 +37,28 @@ def delete_beside_messages(removal: Removal, rows: Collection[int]) -> None:
 
 def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> None:
     """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew."""
-    read = reader_in(removal.connection)
-    order = table_lines.read_order(read, removal.persona, conversation)
-    first = next((index for index, row in enumerate(order) if row in gone), None)
+    story = layout.read_layout(reader_in(removal.connection), removal.persona, conversation)
+    first = next((index for index, row in enumerate(story.rows) if row in gone), None)
     if first is None:
         return
-    at = {row: index for index, row in enumerate(order)}
-    there = [each for each in table_scenes.read_scenes(read, removal.persona, conversation) if each.break_row in at]
-    touched = _touched(order, at, there, gone)
-    _clear_scenes(removal, [each.scene.id for each in touched])
-    _move_breaks(removal, order, there, gone)
+    changed = _scenes_with(story, gone)
+    _clear_scenes(removal, [each.scene.id for each in changed])
+    _move_breaks(removal, story, gone)
     ended = _drop_versions(removal, conversation, first)
-    anew = [each for each in touched if each.scene.recap_index is not None and each.rows]
-    _queue(removal, conversation, [each.rows[-1] for each in anew], running=ended)
+    left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.has_recap]
+    _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended)
 
 
 def renew_parts(removal: Removal, conversation: str, row: int) -> None:
     """Queue anew what a conversation's story was made of a message that says something else now."""
-    read = reader_in(removal.connection)
-    order = table_lines.read_order(read, removal.persona, conversation)
-    at = {each: index for index, each in enumerate(order)}
-    if row not in at:
+    story = layout.read_layout(reader_in(removal.connection), removal.persona, conversation)
+    if row not in story.rows:
         return
-    there = [each for each in table_scenes.read_scenes(read, removal.persona, conversation) if each.break_row in at]
-    anew = [each.scene for each in _touched(order, at, there, {row}) if each.scene.recap_index is not None]
+    index = story.rows.index(row)
+    anew = [each.scene.break_row for each in _scenes_with(story, {row}) if each.has_recap]
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
-    told = removal.read_rows(select(_V.version).where(*mine, _V.new_scene_index >= at[row]).limit(1))
-    _queue(removal, conversation, [scene.break_row for scene in anew], running=bool(told))
+    covering = removal.read_rows(select(_V.version).where(*mine, _V.new_scene_index >= index).limit(1))
+    _queue(removal, conversation, anew, running=bool(covering))
 
 
 def is_told(removal: Removal, conversation: str) -> bool:
@@ -82,15 +68,9 @@ def is_told(removal: Removal, conversation: str) -> bool:
     return bool(removal.read_rows(scene)) or bool(removal.read_rows(version))
 
 
-def _touched(order: Sequence[int], at: dict[int, int], there: Sequence[Scene], gone: Collection[int]) -> list[_Touched]:
-    breaks = [scenes_rules.Break(at[each.break_row], each.recap_index is not None) for each in there]
-    made = []
-    for each in there:
-        index = at[each.break_row]
-        rows = order[scenes_rules.first_of(breaks, index) : index + 1]
-        if any(row in gone for row in rows):
-            made.append(_Touched(each, tuple(row for row in rows if row not in gone)))
-    return made
+def _scenes_with(story: Layout, messages: Collection[int]) -> list[PlacedScene]:
+    """Return the scenes that have one of these messages."""
+    return [each for each in story.scenes if any(row in messages for row in story.rows_of(each))]
 
 
 def _clear_scenes(removal: Removal, ids: Sequence[int]) -> None:
@@ -103,10 +83,11 @@ def _clear_scenes(removal: Removal, ids: Sequence[int]) -> None:
         removal.counts[scene_table.name] += int(removal.connection.execute(change).rowcount)
 
 
-def _move_breaks(removal: Removal, order: Sequence[int], there: Sequence[Scene], gone: Collection[int]) -> None:
-    breaks = {each.break_row: each.id for each in there}
-    counted = {each.id for each in there if each.recap_index is not None or each.start_row is not None or each.name}
-    for scene_id, row in rules.moved_breaks(order, breaks, gone).items():
+def _move_breaks(removal: Removal, story: Layout, gone: Collection[int]) -> None:
+    scenes = [each.scene for each in story.scenes]
+    breaks = {each.break_row: each.id for each in scenes}
+    counted = {each.id for each in scenes if each.recap_index is not None or each.start_row is not None or each.name}
+    for scene_id, row in rules.moved_breaks(story.rows, breaks, gone).items():
         mine = (_S.persona_id == removal.persona, _S.id == scene_id)
         if row is None:
             removal.delete(scene_table, _S.id == scene_id)

@@ -12,6 +12,7 @@ from ..database import rows as values
 from ..database.bulk import chunks
 from ..database.readers import Reader
 from ..database.schema_stories import message_alternatives
+from . import table_recaps
 from .table_lines import AT_ONCE
 
 _A = message_alternatives.c
@@ -54,13 +55,16 @@ def insert_alternatives(connection: Connection, persona: str, row_id: int, made:
 
 
 def set_current(connection: Connection, persona: str, row_id: int, number: int) -> None:
-    """Make one alternative of a message the current one."""
+    """Make one alternative of a message the current one, and its recap that of the message."""
+    here = (_A.persona_id == persona, _A.message_row == row_id)
+    current = connection.execute(select(_A.alternative).where(*here, _A.is_current == 1)).scalar()
+    if current == number:
+        return
     chosen = case((_A.alternative == number, 1), else_=0)
-    connection.execute(
-        update(message_alternatives)
-        .where(_A.persona_id == persona, _A.message_row == row_id, _A.is_current != chosen)
-        .values(is_current=chosen)
-    )
+    connection.execute(update(message_alternatives).where(*here, _A.is_current != chosen).values(is_current=chosen))
+    if current is not None:
+        table_recaps.move_recap(connection, persona, row_id, table_recaps.OWN, current)
+    table_recaps.move_recap(connection, persona, row_id, number, table_recaps.OWN)
 
 
 def set_current_text(connection: Connection, persona: str, row_id: int, text: str) -> int:

@@ -29,7 +29,7 @@ def rewrite_message(connection: Connection, db: Database, persona: str, row: Any
     local_only = _is_local(connection, persona, row)
     old = indexed.lock(connection, CHAT, persona, [row.id], local_only=local_only)
     values: dict[str, Any] = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
-    values |= {"edited_at": db.clock(), "token_count": None}
+    values |= {"edited_at": db.clock()}
     connection.execute(update(chat_history_cache).where(_C.persona_id == persona, _C.id == row.id).values(values))
     indexed.exchange(connection, db, CHAT, old, [replace(each, folded=folded) for each in old])
 

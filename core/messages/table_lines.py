@@ -61,9 +61,6 @@ class Line:
     sender_name: str
     excluded: bool
     metadata: Mapping[str, Any]
-    tokens: int | None
-    """Of its text, by `counter`; None where it was never counted."""
-    counter: str
     text: str = ""
     """Blank where only what decides about the message was read."""
     participant: str | None = None
@@ -72,8 +69,7 @@ class Line:
     """Whose turn a line of the persona answers. Read with the text."""
 
 
-FACTS = (_C.id, _C.interface_path, _C.timestamp, _C.role, _C.sender_id, _C.sender_name, _C.excluded, _C.metadata,
-         _C.token_count, _C.token_counter)  # fmt: skip
+FACTS = (_C.id, _C.interface_path, _C.timestamp, _C.role, _C.sender_id, _C.sender_name, _C.excluded, _C.metadata)
 """Columns `build_line` needs: all but the text, which may hold megabytes."""
 _FACTS = select(*FACTS).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
 _LINES = select(*FACTS, _C.message_text, _C.participant_key, _C.triggered_by).where(*_THESE)
@@ -83,7 +79,7 @@ def build_line(r: Any, **more: Any) -> Line:
     """Return the message of a row that has the columns `FACTS`."""
     return Line(
         r.id, r.interface_path, r.timestamp, r.role, r.sender_id or "", r.sender_name or "", bool(r.excluded),
-        read_object(r.metadata) or {}, r.token_count, r.token_counter or "", **more,
+        read_object(r.metadata) or {}, **more,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Recaps of messages (table message_recaps): one for the message itself, one for each of its alternatives."""
+"""Recaps of messages (table message_recaps): the recap of the current alternative, and those of the others."""
 
 from __future__ import annotations
 
@@ -11,24 +11,20 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
 
 from ..database.bulk import chunks
-from ..database.dialects import ID, Key, Time, insert_ignore, upsert
+from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.readers import Reader
 from ..database.row_shapes import FIRST, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
-from ..database.schema_stories import message_alternatives, message_recaps
+from ..database.schema_stories import message_recaps
 from ..database.sources import CHAT, open_to
 from ..database.statements import Part
 from .table_lines import AT_ONCE, FACTS, Line, build_line
 
 OWN = -1
-"""Number of the alternative that is the message itself."""
+"""Number under which the recap of a message's current alternative is stored; the others have theirs under their own."""
 _C = chat_history_cache.c
 _R = message_recaps.c
-_A = message_alternatives.c
-_COPIED = ("conversation_key", "memory", "token_count", "counter", "data", "edited", "stale", "provenance",
-           "updated_at")  # fmt: skip
-"""Columns an alternative's copy has; whether it is included is worked out when it is chosen."""
 _ONE = (_R.persona_id == bindparam("persona"), _R.message_row == bindparam("row"))
 
 
@@ -49,14 +45,14 @@ class Recap:
 
 
 _FIND = select(_R.message_row, _R.memory, _R.include, _R.edited, _R.stale, _R.provenance, _R.updated_at, _R.data).where(
-    *_ONE, _R.alternative == bindparam("alternative")
+    *_ONE, _R.alternative == OWN
 )
 _HOLD = _FIND.with_for_update()
 
 
-def find_recap(read: Reader, persona: str, row_id: int, alternative: int = OWN) -> Recap | None:
+def find_recap(read: Reader, persona: str, row_id: int) -> Recap | None:
     """Return the recap of a message, None where there is none."""
-    return _recap(read(_FIND, {"persona": persona, "row": row_id, "alternative": alternative}))
+    return _recap(read(_FIND, {"persona": persona, "row": row_id}))
 
 
 def _recap(rows: Any) -> Recap | None:
@@ -71,22 +67,13 @@ def _recap(rows: Any) -> Recap | None:
 # The walk to the limit, and what is included
 
 
-class RecapLine(NamedTuple):
-    """A message with a recap, as the walk to the limit needs it: without texts."""
-
-    line: Line
-    tokens: int | None
-    """Of the recap, by `counter`; None where it was never counted."""
-    counter: str
-
-
 @lru_cache(maxsize=2)
 def _page(first: bool) -> Any:
     recap = and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
     # A value of its own, not `memory IS NOT NULL`: with that SQLite takes the recaps first and sorts them all.
     takes_part = case((_R.memory.is_(None), 0), (_R.stale != 0, 0), else_=1)
     chosen = (
-        select(*FACTS, _R.token_count.label("recap_tokens"), _R.counter.label("recap_counter"))
+        select(*FACTS, func.coalesce(_R.token_count, func.char_length(_R.memory)).label("recap_tokens"))
         .select_from(chat_history_cache.outerjoin(message_recaps, recap))
         .prefix_with("STRAIGHT_JOIN", dialect="mysql")
         .where(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"), takes_part == 1)
@@ -99,13 +86,15 @@ def _page(first: bool) -> Any:
 
 def read_page(
     read: Reader, persona: str, conversation: str, rows: int, *, before: Line | None = None
-) -> list[RecapLine]:
-    """Return the next messages with a memory that is not stale, newest first; `before` is the last one had."""
+) -> list[tuple[Line, int]]:
+    """Return the next messages with a memory that is not stale, each with its memory's tokens, newest first.
+
+    `before` is the last one had. A memory that was written by another program has no count; its characters count then.
+    """
     values: dict[str, Any] = {"persona": persona, "conversation": conversation, "rows": rows}
     if before is not None:
         values |= {"at": before.at, "id": before.row_id}
-    found = read(_page(before is None), values)
-    return [RecapLine(build_line(r), r.recap_tokens, r.recap_counter or "") for r in found]
+    return [(build_line(r), int(r.recap_tokens)) for r in read(_page(before is None), values)]
 
 
 _INCLUDED = select(_R.message_row, _R.include).where(
@@ -192,33 +181,6 @@ def section_part(conversation: str) -> Branch:
     return Branch(INCLUDED, section, {"conversation": conversation, "most": _MOST_LINES}, "message_recaps")
 
 
-# Token counts
-
-
-@lru_cache(maxsize=2)
-def _note(of_recaps: bool) -> Any:
-    if of_recaps:
-        return (
-            message_recaps.update()
-            .where(_R.persona_id == bindparam("persona"), _R.message_row == bindparam("row"), _R.alternative == OWN)
-            .values(token_count=bindparam("count"), counter=bindparam("name"))
-        )
-    return (
-        chat_history_cache.update()
-        .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("row"))
-        .values(token_count=bindparam("count"), token_counter=bindparam("name"))
-    )
-
-
-def note_counts(
-    connection: Connection, persona: str, counter: str, counts: Mapping[int, int], *, of_recaps: bool
-) -> None:
-    """Store token counts by message row, of recaps or of the messages' own texts, with the counter's name."""
-    ready = [{"persona": persona, "row": row, "count": n, "name": counter} for row, n in sorted(counts.items())]
-    if ready:
-        connection.execute(_note(of_recaps), ready)
-
-
 # Writing
 
 
@@ -237,75 +199,33 @@ def update_recap(
     key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
     # Held before it is read: two who set different keys of one message must not lose one of them.
     connection.execute(insert_ignore(message_recaps, family), {**key, "conversation_key": conversation})
-    recap = _recap(connection.execute(_HOLD, {"persona": persona, "row": row_id, "alternative": OWN}).all())
+    recap = _recap(connection.execute(_HOLD, {"persona": persona, "row": row_id}).all())
     assert recap is not None
     merged = {name: value for name, value in {**recap.data, **(data or {})}.items() if value is not None}
     same = merged == recap.data and all(
-        name in ("token_count", "counter", "provenance") or getattr(recap, name) == value
-        for name, value in columns.items()
+        name in ("token_count", "provenance") or getattr(recap, name) == value for name, value in columns.items()
     )
     if same and recap.updated_at is not None:
         return False
     values = {**columns, "data": merged or None, "updated_at": now}
-    connection.execute(update(message_recaps).where(*_own(persona, row_id)).values(values))
-    copy_to_current(connection, family, persona, row_id)
+    own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN)
+    connection.execute(update(message_recaps).where(*own).values(values))
     return True
 
 
-def _own(persona: str, row_id: int) -> tuple[Any, ...]:
-    return _R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN
-
-
-_CURRENT = (
-    select(_A.alternative)
-    .where(_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"), _A.is_current == 1)
-    .order_by(_A.alternative)
-    .limit(1)
-)
-
-
-def copy_to_current(connection: Connection, family: str, persona: str, row_id: int) -> None:
-    """Copy the message's own recap to its current alternative, number 0 too; without alternatives to none."""
-    current = connection.execute(_CURRENT, {"persona": persona, "row": row_id}).scalar()
-    if current is not None:
-        copy_recap(connection, family, persona, row_id, OWN, current)
-
-
-@lru_cache(maxsize=1)
-def _whole() -> Any:
-    return select(*(_R[name] for name in _COPIED)).where(*_ONE, _R.alternative == bindparam("alternative"))
-
-
-@lru_cache(maxsize=2)
-def _put(family: str) -> Any:
-    return upsert(message_recaps, family, update=(*_COPIED, "include"))
-
-
-def copy_recap(connection: Connection, family: str, persona: str, row_id: int, source: int, target: int) -> None:
-    """Make the recap of one alternative that of another; where there is none, the other has none either."""
-    found = connection.execute(_whole(), {"persona": persona, "row": row_id, "alternative": source}).mappings().first()
-    if found is None:
-        gone = delete(message_recaps).where(*_ONE, _R.alternative == bindparam("alternative"))
-        connection.execute(gone, {"persona": persona, "row": row_id, "alternative": target})
-        return
-    values = {**found, "data": read_object(found["data"]), "include": None}
-    connection.execute(_put(family), {**values, "persona_id": persona, "message_row": row_id, "alternative": target})
-
-
-_STALE = (
-    update(message_recaps)
-    .where(*_ONE, _R.alternative.in_(bindparam("alternatives", expanding=True)), _R.memory.is_not(None))
-    .values(stale=1, include=None)
-)
+def move_recap(connection: Connection, persona: str, row_id: int, source: int, target: int) -> None:
+    """Make the recap of one alternative that of another; it is not included until that is worked out anew."""
+    here = (_R.persona_id == persona, _R.message_row == row_id)
+    connection.execute(delete(message_recaps).where(*here, _R.alternative == target))
+    move = update(message_recaps).where(*here, _R.alternative == source)
+    connection.execute(move.values(alternative=target, include=None))
 
 
 def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
     """Note that a message was changed after its recap was made, and return the recap's provenance, blank for none."""
-    values = {"persona": persona, "row": row_id}
-    current = connection.execute(_CURRENT, values).scalar()
-    connection.execute(_STALE, {**values, "alternatives": [OWN] if current is None else [OWN, current]})
-    own = select(_R.provenance).where(*_ONE, _R.alternative == OWN, _R.memory.is_not(None))
-    return connection.execute(own, values).scalar() or ""
+    own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN, _R.memory.is_not(None))
+    connection.execute(update(message_recaps).where(*own).values(stale=1, include=None))
+    return connection.execute(select(_R.provenance).where(*own)).scalar() or ""
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
 
@@ -41,11 +41,9 @@ def queue_recap(
     persona: str,
     conversation: str,
     row_id: int,
-    wording: Mapping[str, str] | None = None,
 ) -> None:
     """Queue the recap of one message."""
-    payload = {"message_id": row_id, **{name: text for name, text in (wording or {}).items() if text}}
-    jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload=payload)
+    jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload={"message_id": row_id})
 
 
 _WITHOUT = (

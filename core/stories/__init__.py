@@ -16,8 +16,9 @@ from .recaps.inclusion import (
     update_message_inclusion_flags,
 )
 from .recaps.refresh import HidePlan, auto_hide_plan
+from .recaps.values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 from .running.injection import Refreshed, get_running_recap_injection, refresh_memory, switch_stories
-from .running.versions import (
+from .running.service import (
     RunningRecapStorage,
     RunningRecapVersion,
     add_running_recap_version,
@@ -27,16 +28,18 @@ from .running.versions import (
     get_running_recap_versions,
     set_current_running_recap,
 )
-from .scenes.breaks import (
+from .scenes.service import (
     SceneInfo,
+    SceneRecap,
     add_scene_break,
+    choose_scene_recap,
     edit_scene_break,
     get_scene_range,
+    get_scene_recaps,
     list_scenes,
     remove_scene_break,
+    set_scene_recap,
 )
-from .scenes.versions import SceneRecap, choose_scene_recap, get_scene_recaps, set_scene_recap
-from .values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 
 __all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
            "RunningRecapVersion", "SceneInfo", "SceneRecap", "add_alternative",

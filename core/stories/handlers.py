@@ -2,7 +2,6 @@
 
 from .recaps.handlers import recap
 from .running.handlers import running_scene_recap
-from .scenes.detection import scene_detection
-from .scenes.recaps import scene_recap
+from .scenes.handlers import scene_detection, scene_recap
 
 __all__ = ["recap", "running_scene_recap", "scene_detection", "scene_recap"]

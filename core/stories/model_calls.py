@@ -33,23 +33,11 @@ UNREADABLE = "unreadable"
 """Reason why a reply is refused that is no text: an object of other keys, or one too long to be read."""
 
 
-def build_renderer(settings: Settings) -> Renderer:
-    """Return what renders templates for one operation."""
-    return Renderer(settings.templates_dir)
-
-
 def ask_model(tools: Tools, template: str, **values: Any) -> str:
     """Return the model's answer to a template; lists and objects among the values are handed over as JSON."""
-    given = {name: to_json(value) if isinstance(value, (list, dict)) else value for name, value in values.items()}
-    return ask_text(tools, build_renderer(tools.settings).text(template, **given))
-
-
-def ask_text(tools: Tools, asked: str, begins_with: str = "") -> str:
-    """Return the model's answer to a text."""
-    messages = [{"role": "user", "content": asked}]
-    if begins_with:
-        messages.append({"role": "assistant", "content": begins_with})
-    return llm.ask(tools.model, messages, tools.settings)
+    texts = {name: to_json(value) if isinstance(value, (list, dict)) else value for name, value in values.items()}
+    question = Renderer(tools.settings.templates_dir).text(template, **texts)
+    return llm.ask(tools.model, [{"role": "user", "content": question}], tools.settings)
 
 
 def choose_tools(tools: Tools, place: StoryPlace) -> Tools:
@@ -66,9 +54,9 @@ def read_open_lines(tools: Tools, persona: str, lines: Sequence[Line]) -> list[L
 
 def read_text(reply: str, keys: Sequence[str]) -> str:
     """Return the text a reply holds: under one of `keys` of its object, else the reply without think-blocks."""
-    found = read_object(reply, keys, fits=lambda made: any(isinstance(made.get(key), str) for key in keys))
-    if found is not None:
-        return next(str(found[key]).strip() for key in keys if isinstance(found.get(key), str))
+    answer = read_object(reply, keys, fits=lambda each: any(isinstance(each.get(key), str) for key in keys))
+    if answer is not None:
+        return next(str(answer[key]).strip() for key in keys if isinstance(answer.get(key), str))
     return strip_thoughts(reply).strip()
 
 
@@ -85,16 +73,16 @@ def room_tokens(settings: Settings) -> int:
 
 def cut_pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:
     """Return items in stretches that take at most `room` together; one that is larger alone stands alone."""
-    made: list[list[T]] = []
+    pieces: list[list[T]] = []
     used = 0
     for item in items:
         each = size(item)
-        if not made or used + each > room:
-            made.append([])
+        if not pieces or used + each > room:
+            pieces.append([])
             used = 0
-        made[-1].append(item)
+        pieces[-1].append(item)
         used += each
-    return made
+    return pieces
 
 
 def cut_text(text: str, tokens: int, room: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,9 @@ from ..database.schema import chat_history_cache, conversations
 from ..database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
 from ..messages.table_lines import AT_ONCE
 from ..messages.table_recaps import OWN
-from .running.table import Version
+from ..text.counters import estimate_tokens
+from .running import table as running_table
+from .running.rules import Version
 
 PROVENANCE = "import"
 
@@ -92,9 +94,8 @@ def insert_beside(connection: Connection, db: Database, persona: str, made: Sequ
             number = {**key, "alternative": each.number}
             flag, held = int(each.is_current), dict(each.metadata) if each.metadata else None
             texts.append({**number, "text": each.text, "is_current": flag, "metadata": held})
-            recap = what.recap if each.is_current and what.recap is not None else each.recap
-            if recap is not None:
-                recaps.append({**number, **own, **_recap_row(recap), "include": None})
+            if each.recap is not None and not each.is_current:
+                recaps.append({**number, **own, **_recap_row(each.recap), "include": None})
         if what.scene is not None:
             scene_id = next(ids)
             ends.append(_scene_row(persona, conversation, row_id, scene_id, what.scene))
@@ -107,6 +108,7 @@ def insert_beside(connection: Connection, db: Database, persona: str, made: Sequ
 def _recap_row(recap: Recap) -> dict[str, Any]:
     return {
         "memory": recap.memory,
+        "token_count": None if recap.memory is None else estimate_tokens(recap.memory),
         "include": recap.include,
         "edited": int(recap.edited),
         "stale": int(recap.stale),
@@ -169,23 +171,12 @@ def keep_conversation(
     if values:
         here = (_K.persona_id == persona, _K.conversation_key == conversation)
         connection.execute(update(conversations).where(*here).values(**values))
-    rows.insert_rows(connection, running_recaps, [_version_row(persona, conversation, v) for v in new])
+    rows.insert_rows(
+        connection,
+        running_recaps,
+        [running_table.build_row(persona, conversation, replace(v, provenance=PROVENANCE)) for v in new],
+    )
     return len(new)
-
-
-def _version_row(persona: str, conversation: str, version: Version) -> dict[str, Any]:
-    return {
-        "persona_id": persona,
-        "conversation_key": conversation,
-        "version": version.number,
-        "content": version.content,
-        "scene_count": version.scene_count,
-        "excluded_count": version.excluded_count,
-        "prev_scene_index": version.prev_scene_index,
-        "new_scene_index": version.new_scene_index,
-        "provenance": PROVENANCE,
-        "created_at": version.created_at,
-    }
 
 
 # Reading

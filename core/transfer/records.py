@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import MessageError
 from ..scope import key_text
 from ..shapes import Role
-from ..stories.running.table import Version
+from ..stories.running.rules import Version
 from ..stories.table_imported import NOTHING, Beside
 from ..text.folding import clean
 from ..text.thoughts import strip_thoughts

@@ -22,7 +22,7 @@ from ..messages.table_hidden import Place, Row
 from ..scope import Privacy, Scope
 from ..shapes import PERSONA_SENDER, WriteResult
 from ..stories import table_imported
-from ..stories.recaps import rules_hiding
+from ..stories.recaps import rules as recap_rules
 from ..stories.table_imported import Beside
 from . import lines
 from .places import Places
@@ -263,7 +263,7 @@ def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome
 def _give_to_scenes(call: Call, conversation: str, order: Sequence[Row], breaks: Sequence[Place]) -> None:
     """Leave to the scenes what they had hidden in the file: all of it, up to one of their breaks."""
     at = {row.place: index for index, row in enumerate(order)}
-    last = rules_hiding.last_hidden_scene([at[place] for place in breaks if place in at], [row.hidden for row in order])
+    last = recap_rules.last_hidden_scene([at[place] for place in breaks if place in at], [row.hidden for row in order])
     if last is not None:
         call.db.repeat(
             lambda connection: table_hidden.give_to_scenes(connection, call.persona, conversation, order[last].place),

@@ -88,10 +88,8 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     hidden TINYINT NOT NULL DEFAULT 0,
     excluded TINYINT NOT NULL DEFAULT 0,
     no_items TINYINT NOT NULL DEFAULT 0,
-    token_count INTEGER,
     content_hash BINARY(32),
     edited_at DATETIME(6),
-    token_counter VARBINARY(40),
     indexed TINYINT NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
@@ -298,7 +296,6 @@ CREATE TABLE IF NOT EXISTS message_recaps (
     memory MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
     include VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
     token_count INTEGER,
-    counter VARBINARY(40) NOT NULL DEFAULT '',
     data JSON,
     edited TINYINT NOT NULL DEFAULT 0,
     stale TINYINT NOT NULL DEFAULT 0,
@@ -346,7 +343,6 @@ CREATE TABLE IF NOT EXISTS scene_recaps (
     version_index INTEGER NOT NULL,
     content MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     metadata JSON,
-    token_count INTEGER,
     provenance VARBINARY(8) NOT NULL DEFAULT 'model',
     created_at DATETIME(6),
     -- the row (76 bytes)

@@ -89,10 +89,8 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     hidden INTEGER DEFAULT 0 NOT NULL,
     excluded INTEGER DEFAULT 0 NOT NULL,
     no_items INTEGER DEFAULT 0 NOT NULL,
-    token_count INTEGER,
     content_hash BLOB,
     edited_at TEXT,
-    token_counter TEXT,
     "indexed" INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
@@ -307,7 +305,6 @@ CREATE TABLE IF NOT EXISTS message_recaps (
     memory TEXT,
     include VARCHAR(40),
     token_count INTEGER,
-    counter TEXT DEFAULT '' NOT NULL,
     data TEXT,
     edited INTEGER DEFAULT 0 NOT NULL,
     stale INTEGER DEFAULT 0 NOT NULL,
@@ -357,7 +354,6 @@ CREATE TABLE IF NOT EXISTS scene_recaps (
     version_index INTEGER NOT NULL,
     content TEXT NOT NULL,
     metadata TEXT,
-    token_count INTEGER,
     provenance TEXT DEFAULT 'model' NOT NULL,
     created_at TEXT,
     -- the row (76 bytes)

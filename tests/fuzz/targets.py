@@ -48,8 +48,9 @@ from core.search import rules_arguments as arguments
 from core.search.question import question
 from core.shapes import Vocabulary
 from core.short_term import rules_turn as short_term_turn
+from core.stories import model_calls
 from core.stories.recaps import rules_keys as recap_keys
-from core.stories.running import parts as running_parts
+from core.stories.running import rules as running_rules
 from core.stories.scenes import rules as scenes
 from core.tags import rules as tags
 from core.templates.files import TemplateError
@@ -228,7 +229,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("questions", _question),
     Target("requests to remember", _remember),
     Target("languages", lambda value: (languages.language_of(value), question_words.is_question(value, SPEECH))),
-    Target("extracts", lambda value: (extracts.build_extract([value]), running_parts.split_sentences(value))),
+    Target("extracts", lambda value: (extracts.build_extract([value]), running_rules.split_sentences(value))),
     Target("items", _items),
     Target("items in YAML", _of_syntax("yaml")),
     Target("items in JSON", _of_syntax("json")),
@@ -241,8 +242,8 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("dates", lambda value: (times.read_time(value), times.zone(value), send_dates.read_time(value))),
     Target("connection strings", connecting.parse_url),
     Target("what servers say", _grants),
-    Target("running recaps", lambda value: running_parts.read_story(value, value)),
-    Target("scene answers", lambda value: scenes.read_break(value, scenes.Limits(20, 3, 2), {1, 2})),
+    Target("running recaps", lambda value: model_calls.read_text(value, ("recap", "summary"))),
+    Target("scene answers", lambda value: scenes.read_break(value, scenes.BreakLimits(20, 3, 2), {1, 2})),
 )
 
 
@@ -346,8 +347,8 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
     Target("hits of a host", context.read_hits),
     Target("recap values", _recap_keys, _ARGUMENT),
-    Target("running recap data", lambda value: running_parts.read_story(value, "x")),
-    Target("answers about scenes", lambda value: scenes.read_break(value, scenes.Limits(20, 3, 2), {1})),
+    Target("running recap data", lambda value: running_rules.read_scenes({"scenes": value})),
+    Target("answers about scenes", lambda value: scenes.read_break(value, scenes.BreakLimits(20, 3, 2), {1})),
     Target("memory items", _memory, _ARGUMENT),
     Target("parts of memory items", _one_memory),
     Target("chat lines", _chat_line),

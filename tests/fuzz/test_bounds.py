@@ -21,7 +21,6 @@ _PARSERS = """
 import logging
 logging.getLogger("prompt_engine").disabled = True
 from tests.fuzz.targets import TEXT_TARGETS, _secondary
-from core.stories.running import parts as running_parts
 from core.database import rows
 sizes = (20_000,)
 for target in TEXT_TARGETS:
@@ -33,7 +32,6 @@ deep = value = {}
 for _ in range(95):
     value["a"] = value = {}
 value["a"] = "end"
-running_parts.read_story({"recap": {"open": [deep], "developments": deep, "state": deep}, "entities": {"x": deep}})
 _secondary('{"title": ' + '{"a": ' * 95 + '1' + '}' * 95 + ', "summary": "x"}')
 """
 

@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 import pytest
 
 from core.config import load
 from core.config.bad_values import BadValueError
 from core.config.file import read_yaml_value
 from core.search.question.kind import time_expressions
-from core.stories.running import parts as running_parts
 from core.text.times import zone
 from core.upkeep.check import product_of
-
-
-class Counted(Mapping[str, Any]):
-    """An object that counts how often what is in it is asked for."""
-
-    def __init__(self, inner: Any, asked: list[int]) -> None:
-        self.inner, self.asked = inner, asked
-
-    def __getitem__(self, key: str) -> Any:
-        if key != "a":
-            raise KeyError(key)
-        self.asked.append(1)
-        return self.inner
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("a",))
-
-    def __len__(self) -> int:
-        return 1
-
-
-def test_g22_a_nested_part_of_a_recap_is_read_once_a_level() -> None:
-    """Read twice a level, a reply of ninety brackets took 2**90 steps."""
-    asked: list[int] = []
-    value: Any = "end"
-    for _ in range(16):
-        value = Counted(value, asked)
-    story = running_parts.read_story({"recap": {"state": value, "open": [], "developments": []}})
-    assert story.state.endswith("end")
-    assert len(asked) == 16
 
 
 @pytest.mark.parametrize("text", ["\ud800", "[en, \udc80]", "{a: \ud800}"])

@@ -72,11 +72,6 @@ def _context_tokens(stage: Stage, value: Any) -> object:
     return made.included(**flags), made.call(stories.get_short_token_limit, **flags)
 
 
-@probe(1.0, 1.5)
-def _token_correction(stage: Stage, value: Any) -> object:
-    return _told(stage).included(MESSAGE_RECAP_CONTEXT_LIMIT=12, TOKEN_CORRECTION=value)
-
-
 @probe(1, -1)
 def _auto_hide_scene_count(stage: Stage, value: Any) -> object:
     made = _told(stage)

@@ -120,7 +120,7 @@ class Planting:
         self.add("conversation_summaries", conversation_key=path, last_message_row=bob)
         summary = self.rows("conversation_summaries")[-1]
         self.add("item_history", item_table="conversation_summaries", item_id=summary.id)
-        self.add("message_recaps", message_row=row, alternative=-1, conversation_key=path, counter="c")
+        self.add("message_recaps", message_row=row, alternative=-1, conversation_key=path)
         self.add("message_alternatives", message_row=row, alternative=0)
 
     def item(self, path: str | None, participant: str | None, **more: Any) -> int:

@@ -77,7 +77,7 @@ def test_s20_another_conversation_or_persona_sees_no_scene(stage: StoryStage, db
 def test_s21_another_run_appends_a_version_and_makes_it_current(stage: StoryStage) -> None:
     rows = stage.tell(12)
     stories.add_scene_break(rows[10], **stage.given)
-    model = Model("A", "B", '{"recap": {"developments": ["x"]}}')
+    model = Model("A", "B", '{"recap": "x"}')
     stage.run(lambda messages: "A" if "Messages:" in messages[-1]["content"] else '{"recap": {"state": "s"}}')
     data = stories.get_data(rows[10], **stage.given)
     assert (data["scene_recap_memory"], data["scene_recap_versions"], data["scene_recap_current_index"]) == (
@@ -221,7 +221,7 @@ def test_s25_a_scene_all_left_out_is_skipped(stage: StoryStage) -> None:
         stories.add_scene_break(rows[at], **stage.given)
     for at in (2, 3):
         stories.set_data(rows[at], "exclude", True, **stage.given)
-    model = Model(lambda request: '{"recap": {"developments": ["d"]}}' if "New scenes" in request else "A recap.")
+    model = Model(lambda request: '{"recap": "d"}' if "New scenes" in request else "A recap.")
     reports = stage.run(model)
     assert {each.state for each in reports} == {"completed"}
     assert not any("secret" in request for request in model.asked)

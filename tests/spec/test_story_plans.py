@@ -45,7 +45,7 @@ def fill(db: Database, scope: Scope, key: str, size: int) -> None:
     rows = [result.id for result in chat_batches.insert_messages(db, scope, made, privacy_default="none")]
     recaps = [
         {"persona_id": scope.persona, "message_row": row, "alternative": OWN, "conversation_key": key,
-         "memory": f"what happened in part {n}, told in a dozen words or so", "token_count": 12, "counter": "words"}
+         "memory": f"what happened in part {n}, told in a dozen words or so", "token_count": 12}
         for n, row in enumerate(rows)
     ]  # fmt: skip
     breaks = [

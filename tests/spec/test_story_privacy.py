@@ -18,7 +18,7 @@ from core.database.schema import conversations
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.shapes import OperationRun
-from core.stories.scenes import detection
+from core.stories.scenes import handlers as scene_handlers
 from tests.spec.stage import HERE
 from tests.spec.story_stage import Model, StoryStage
 from tests.store.world import count, rows_of
@@ -73,7 +73,7 @@ def conversation(stage: StoryStage) -> tuple[list[int], list[int]]:
 def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
     stage: StoryStage, by_model: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detection, "OFFSET", 0)
+    monkeypatch.setattr(scene_handlers, "OFFSET", 0)
     _, bob = conversation(stage)
     level(stage)
     model = Model(echo)
@@ -91,7 +91,7 @@ def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
 def test_f20_who_looks_for_scenes_is_not_shown_the_lines_of_people_at_full(
     stage: StoryStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detection, "OFFSET", 0)
+    monkeypatch.setattr(scene_handlers, "OFFSET", 0)
     conversation(stage)
     level(stage)
     jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
@@ -154,7 +154,7 @@ def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(stage: StoryS
 def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
     stage: StoryStage, destination: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detection, "OFFSET", 0)
+    monkeypatch.setattr(scene_handlers, "OFFSET", 0)
     _, bob = conversation(stage)
     stories.add_scene_break(bob[-1], **stage.given)
     stories.queue_recaps(HERE, **stage.given)
@@ -199,7 +199,7 @@ def _summary(stage: StoryStage, rows: list[int]) -> None:
 def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
     stage: StoryStage, begin: Callable[..., None], answer: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detection, "OFFSET", 0)
+    monkeypatch.setattr(scene_handlers, "OFFSET", 0)
     rows = [stage.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
     begin(stage, rows)
     asked: list[str] = []
@@ -315,38 +315,6 @@ def test_g22_an_answer_that_is_no_text_is_no_recap(stage: StoryStage, kind: str,
     assert (run.state, run.error) == ("retrying", "ModelError: unreadable")
     assert stories.get_memory(rows[0], **stage.given) is None
     assert stories.get_running_recap(conversation=HERE, **stage.given) is None
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-@pytest.mark.parametrize("wrong", ["no", 1.5, [], {}, b"x", object()])
-def test_f68_arguments_of_another_kind_are_named(stage: StoryStage, wrong: Any) -> None:
-    (row,) = stage.tell(1)
-    stories.add_alternative(row, "another", **stage.given)
-    calls: dict[str, Callable[[], Any]] = {
-        "count": lambda: stories.auto_hide_plan(wrong, HERE, **stage.given),
-        "number": lambda: stories.choose_alternative(row, wrong, **stage.given),
-        "on": lambda: stories.switch_stories(wrong, HERE, **stage.given),
-        "injection": lambda: stories.to_numbers(wrong),
-    }
-    if wrong != []:
-        calls["disabled"] = lambda: stories.refresh_memory(HERE, disabled=wrong, **stage.given)
-    if wrong == {}:
-        del calls["disabled"]
-    if not isinstance(wrong, str):
-        calls["recap"] = lambda: stories.concatenate_recap(wrong, row, **stage.given)
-        calls["folder"] = lambda: _export(stage, wrong)
-        calls["server_name"] = lambda: short_term.store_short_term_memory(
-            1, 2, [{"text": "hi"}], server_name=wrong, **stage.given
-        )
-        calls["user_name"] = lambda: short_term.store_short_term_memory(
-            1, 2, [{"text": "hi"}], user_name=wrong, **stage.given
-        )
-    if not isinstance(wrong, (str, list, dict)):
-        calls["states"] = lambda: jobs.list_operations(wrong, **stage.given)
-        calls["types"] = lambda: jobs.list_operations(types=wrong, **stage.given)
-    for name, call in calls.items():
-        with pytest.raises((MessageError, ValueError), match=name):
-            call()
 
 
 def _export(stage: StoryStage, folder: Any) -> Any:

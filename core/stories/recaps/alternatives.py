@@ -11,7 +11,6 @@ from ...database.readers import reader_in
 from ...errors import MessageError
 from ...messages import table_alternatives, table_changes, table_recaps, table_story_rows
 from ...messages.table_alternatives import Alternative
-from ...messages.table_recaps import OWN
 from ...scope import Scope
 from ...search.rules_arguments import shown
 from ...shapes import WriteResult
@@ -74,7 +73,7 @@ def add_alternative(
 ) -> int:
     """Store another version of a message and return its number; which one is current stays as it is.
 
-    With the first one the message's text becomes number 0, which is current and has a copy of its recap.
+    With the first one the message's text becomes number 0, which is current.
 
     Args:
         message: the row id that saving returned; with `interface_path`, its conversation, the platform's
@@ -121,7 +120,6 @@ def add_alternative(
         new = [] if there else [Alternative(0, row.message_text, is_current=True)]
         number = there[-1].number + 1 if there else 1
         table_alternatives.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, made)])
-        table_recaps.copy_to_current(connection, call.db.family, call.persona, row_id)
         return number
 
     return call.db.transaction(work, source="message_alternatives")
@@ -161,8 +159,6 @@ def choose_alternative(
     >>> [each["text"] for each in list_alternatives(message, db=db) if each["is_current"]]
     ['Ann stayed.']
     """
-    if isinstance(number, bool) or not isinstance(number, int):
-        raise ValueError(f"number is {shown(number)}. It must be the number of an alternative.")
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
     if row_id is None:
@@ -177,9 +173,8 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     row = table_changes.hold_message(connection, call.persona, row_id)
     if row is None:
         return NO_MESSAGE
-    there = {
-        each.number: each for each in table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
-    }
+    stored = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
+    there = {each.number: each for each in stored}
     wanted = there.get(number)
     if wanted is None:
         known = f"0 to {max(there)}" if there else "none but the message itself"
@@ -189,7 +184,6 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     table_alternatives.set_current(connection, call.persona, row_id, number)
     if row.message_text != wanted.text:
         table_changes.rewrite_message(connection, call.db, call.persona, row, wanted.text)
-    table_recaps.copy_recap(connection, call.db.family, call.persona, row_id, number, OWN)
     recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
     if call.settings.recap_on_message and row.role in table_story_rows.SAID and (recap is None or recap.memory is None):
         table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)

@@ -2,53 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import functools
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from ...audience import table_conversations
 from ...base import logs
 from ...calls.call import GivenSettings, open_call
 from ...calls.defaults import settings_for
 from ...config import Settings
-from ...database import rows as values
 from ...database.engine import Connection, Database
 from ...database.readers import Reader, reader_in
-from ...errors import MessageError
 from ...messages import table_lines, table_recaps
 from ...messages.table_lines import Line
-from ...messages.table_recaps import RecapLine
 from ...scope import Scope
-from ...text.counters import Counter
-from .. import token_counts
-from ..calls import StoryCall, no_such_message, open_conversation, open_message
-from ..derived_changes import DerivedChange
-from ..token_counts import Counting
+from ...text.counters import Counter, resolve_counter
+from ..calls import no_such_message, open_conversation, open_message
 from . import rules
-from .rules import INCLUDED, Candidate, Reason
+from .rules import INCLUDED, Reason
 
 TOKENS_OF_ONE = 8
 """Tokens of a short recap: what the limit holds of those is the first page. Each further page is twice as long."""
 SHORTEST_PAGE, LONGEST_PAGE = 32, 6400
-AT_ONCE = 50
-"""Texts brought together, of those that have no count."""
+
 
 PROGRAM, DISABLED = "program_message", "disabled"
 """Keys of a message's metadata: it is the program's own; its character was disabled in the group."""
 
 
-def build_rules(settings: Settings, disabled: Collection[str] = ()) -> rules.Rules:
-    """Return the settings that decide whether a message takes part."""
-    is_list = isinstance(disabled, Collection) and not isinstance(disabled, (str, bytes))
-    if not is_list or not all(isinstance(name, str) for name in disabled):
-        raise MessageError.of_type("disabled", disabled, "a list of sender ids or names")
-    return rules.Rules(
-        user=settings.include_user_messages,
-        system=settings.include_system_messages,
-        narrator=settings.include_narrator_messages,
-        threshold=settings.message_length_threshold,
-        factor=settings.token_correction,
-        disabled=frozenset(disabled),
+def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
+    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate; it counts a text once."""
+    return functools.cache(resolve_counter(counter, settings.llm_model or None)[0])
+
+
+def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:
+    """Return the columns of a recap with a new memory, which is not stale; its tokens are counted here."""
+    return {
+        "memory": memory,
+        "stale": False,
+        "provenance": provenance,
+        "token_count": None if memory is None else count(memory),
+        **({"include": None} if memory is None else {}),
+    }
+
+
+def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tokens: int | None = None) -> Reason:
+    """Return the first rule by which a message is left out, blank for one that takes part.
+
+    `tokens` are those of its text; None where MESSAGE_LENGTH_THRESHOLD does not ask.
+    """
+    named = [name for name in (line.sender_id, line.sender_name) if name]
+    checks: tuple[tuple[Reason, bool], ...] = (
+        ("program", line.metadata.get(PROGRAM) is True),
+        ("excluded", line.excluded),
+        ("user", line.role == "user" and not settings.include_user_messages),
+        ("thought", line.role == "thought"),
+        ("system", line.role == "system" and not settings.include_system_messages),
+        ("narrator", line.role == "narrator" and not settings.include_narrator_messages),
+        ("disabled", line.metadata.get(DISABLED) is True or any(name in disabled for name in named)),
+        ("short", tokens is not None and tokens < settings.message_length_threshold),
     )
+    return next((reason for reason, holds in checks if holds), "")
 
 
 def read_limit(settings: Settings) -> int:
@@ -59,120 +73,62 @@ def read_limit(settings: Settings) -> int:
     return rules.limit_tokens(limit, kind, settings.context_tokens)
 
 
-@dataclass(slots=True)
-class Walk:
-    """One walk over the recaps of a conversation, newest first."""
-
-    read: Reader
-    persona: str
-    conversation: str
-    counting: Counting
-    rules: rules.Rules
-    limit: int = 0
-    """Most tokens of all together."""
-    recap_counts: dict[int, int] = field(default_factory=dict)
-    """Counts made by this walk, by message row."""
-    text_counts: dict[int, int] = field(default_factory=dict)
-
-    def candidates(self) -> Iterator[Candidate]:
-        """Yield the recaps that take part, with their tokens; what is counted on the way is kept."""
-        for page in self._pages():
-            texts: dict[int, str] = {}
-            memories: dict[int, str] = {}
-            for at, (line, *_) in enumerate(page):
-                row_id = line.row_id
-                # The length is asked last, of those alone that nothing else leaves out.
-                if rules.left_out(build_message(line, 2 * self.rules.threshold), self.rules):
-                    continue
-                if self.rules.threshold > 0:
-                    if self._text_tokens(line) is None:
-                        if row_id not in texts:
-                            missing = [each.line.row_id for each in page[at:] if self._text_tokens(each.line) is None]
-                            texts = table_lines.read_texts(self.read, self.persona, missing[:AT_ONCE])
-                        self.text_counts[row_id] = self.counting.count(texts.get(row_id, ""))
-                    if rules.is_short(self._text_tokens(line) or 0, self.rules):
-                        continue
-                if self._recap_tokens(page[at]) is None:
-                    if row_id not in memories:
-                        missing = [each.line.row_id for each in page[at:] if self._recap_tokens(each) is None]
-                        memories = dict(table_recaps.read_memories(self.read, self.persona, missing[:AT_ONCE]))
-                    self.recap_counts[row_id] = self.counting.count(memories.get(row_id, ""))
-                yield Candidate(row_id, self._recap_tokens(page[at]) or 0)
-
-    def _pages(self) -> Iterator[list[RecapLine]]:
-        before, size = None, min(max(self.limit // TOKENS_OF_ONE, SHORTEST_PAGE), LONGEST_PAGE)
-        while True:
-            page = table_recaps.read_page(self.read, self.persona, self.conversation, size, before=before)
-            if page:
-                yield page
-            if len(page) < size:
-                return
-            before, size = page[-1].line, min(2 * size, LONGEST_PAGE)
-
-    def _text_tokens(self, line: Line) -> int | None:
-        return self._known(line.row_id, line.tokens, line.counter, self.text_counts)
-
-    def _recap_tokens(self, each: RecapLine) -> int | None:
-        return self._known(each.line.row_id, each.tokens, each.counter, self.recap_counts)
-
-    def _known(self, row_id: int, stored: int | None, counter: str, counted: Mapping[int, int]) -> int | None:
-        return counted.get(row_id, stored if counter == self.counting.name else None)
-
-
-def build_message(line: Line, tokens: int | None = None) -> rules.Message:
-    """Return what decides about a message."""
-    return rules.Message(
-        role=line.role,
-        is_program=line.metadata.get(PROGRAM) is True,
-        is_excluded=line.excluded,
-        sender_id=line.sender_id,
-        sender_name=line.sender_name,
-        is_disabled=line.metadata.get(DISABLED) is True,
-        tokens=tokens,
-    )
-
-
-def count_tokens(line: Line, by: Counting) -> int:
-    """Return the tokens of a message's text, as stored where they were counted by the same counter."""
-    return line.tokens if line.tokens is not None and line.counter == by.name else by.count(line.text)
-
-
-def choose_lines(lines: Sequence[Line], settings: Settings, by: Counting) -> list[Line]:
+def choose_lines(lines: Sequence[Line], settings: Settings, count: Counter) -> list[Line]:
     """Return the messages, read with their texts, that no setting leaves out."""
-    chosen = build_rules(settings)
+    measures = settings.message_length_threshold > 0
     return [
         line
         for line in lines
-        if line.text.strip()
-        and not rules.left_out(build_message(line, count_tokens(line, by) if chosen.threshold > 0 else None), chosen)
+        if line.text.strip() and not left_out(line, settings, (), count(line.text) if measures else None)
     ]
 
 
-def plan_inclusion(
-    db: Database,
-    read: Reader,
+def choose_recaps(
+    read: Reader, persona: str, conversation: str, settings: Settings, count: Counter, disabled: Collection[str] = ()
+) -> tuple[int, ...]:
+    """Return the messages whose recaps take part and fit, newest first."""
+    limit = read_limit(settings)
+
+    def candidates() -> Iterator[tuple[int, int]]:
+        for page in _iter_pages(read, persona, conversation, limit):
+            sizes: dict[int, int] = {}
+            if settings.message_length_threshold > 0:
+                texts = table_lines.read_texts(read, persona, [line.row_id for line, _ in page])
+                sizes = {row_id: count(text) for row_id, text in texts.items()}
+            for line, tokens in page:
+                if not left_out(line, settings, disabled, sizes.get(line.row_id)):
+                    yield line.row_id, tokens
+
+    return rules.choose(candidates(), limit, separator_tokens=count("\n"))
+
+
+def _iter_pages(read: Reader, persona: str, conversation: str, limit: int) -> Iterator[list[tuple[Line, int]]]:
+    before, size = None, min(max(limit // TOKENS_OF_ONE, SHORTEST_PAGE), LONGEST_PAGE)
+    while True:
+        page = table_recaps.read_page(read, persona, conversation, size, before=before)
+        if page:
+            yield page
+        if len(page) < size:
+            return
+        before, size = page[-1][0], min(2 * size, LONGEST_PAGE)
+
+
+def update_included(
+    connection: Connection,
     persona: str,
     conversation: str,
     settings: Settings,
-    counted_by: Counting,
+    counter: Counter | None = None,
     disabled: Collection[str] = (),
-) -> tuple[tuple[int, ...], DerivedChange]:
-    """Return the messages whose recaps are included, newest first, and what is to be changed for that."""
-    limit = read_limit(settings)
-    walk = Walk(read, persona, conversation, counted_by, build_rules(settings, disabled), limit)
-    chosen = rules.choose(
-        walk.candidates(),
-        limit,
-        separator_tokens=counted_by.separator(db),
-        factor=settings.token_correction,
-    )
-    now = dict(table_recaps.read_included(read, persona, conversation))
-    wanted = set(chosen)
-    include: dict[int, str | None] = {row: INCLUDED for row in chosen if now.get(row) != INCLUDED}
-    include |= {row: None for row, value in now.items() if value is not None and row not in wanted}
-    return chosen, DerivedChange(
-        include=include, recap_counts=walk.recap_counts, text_counts=walk.text_counts, counter=counted_by.name
-    )
+) -> tuple[tuple[int, ...], int]:
+    """Store which recaps are included; return their messages, newest first, and how many recaps that changed."""
+    read = reader_in(connection)
+    chosen = choose_recaps(read, persona, conversation, settings, choose_counter(counter, settings), disabled)
+    now = table_recaps.read_included(read, persona, conversation)
+    new = [row for row in chosen if now.get(row) != INCLUDED]
+    table_recaps.set_include(connection, persona, new, INCLUDED)
+    table_recaps.set_include(connection, persona, now.keys() - set(chosen), None)
+    return chosen, len(new) + len(now.keys() - set(chosen))
 
 
 # The doors
@@ -214,17 +170,11 @@ def check_message_exclusion(
     row = None if call.row_id is None else table_lines.find_facts(call.reader(), call.persona, call.row_id)
     if row is None:
         raise no_such_message()
-    chosen, tokens = build_rules(call.settings, disabled), None
-    if chosen.threshold > 0:
-        tokens = _text_tokens(call, row, token_counts.choose_counter(counter, call.settings))
-    return rules.left_out(build_message(row, tokens), chosen)
-
-
-def _text_tokens(call: StoryCall, row: Line, by: Counting) -> int:
-    """Return the tokens of a message's text as stored, else counted now."""
-    if row.tokens is not None and row.counter == by.name:
-        return row.tokens
-    return by.count(table_lines.read_texts(call.reader(), call.persona, [row.row_id]).get(row.row_id, ""))
+    tokens = None
+    if call.settings.message_length_threshold > 0:
+        text = table_lines.read_texts(call.reader(), call.persona, [row.row_id]).get(row.row_id, "")
+        tokens = choose_counter(counter, call.settings)(text)
+    return left_out(row, call.settings, disabled, tokens)
 
 
 def get_short_token_limit(
@@ -282,28 +232,13 @@ def update_message_inclusion_flags(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return ()
-    by = token_counts.choose_counter(counter, call.settings)
-    chosen, change = plan_inclusion(
-        call.db, call.reader(), call.persona, call.conversation, call.settings, by, disabled
-    )
-    if not change:
-        return chosen[::-1]
 
     def work(connection: Connection) -> tuple[int, ...]:
         table_conversations.find(connection, call.persona, call.conversation, lock=True)
-        chosen, change = plan_inclusion(
-            call.db, reader_in(connection), call.persona, call.conversation, call.settings, by, disabled
-        )
-        change.write(connection, call.persona, call.conversation)
+        chosen, _ = update_included(connection, call.persona, call.conversation, call.settings, counter, disabled)
         return chosen[::-1]
 
     return call.db.repeat(work, source="message_recaps")
-
-
-def read_included_rows(read: Reader, persona: str, conversation: str) -> list[int]:
-    """Return the messages whose recaps are included now."""
-    now = table_recaps.read_included(read, persona, conversation)
-    return [row for row, value in now.items() if value is not None]
 
 
 def get_recap_text(
@@ -337,7 +272,7 @@ def get_recap_text(
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
         return ""
-    rows = read_included_rows(call.reader(), call.persona, call.conversation)
+    rows = table_recaps.read_included(call.reader(), call.persona, call.conversation)
     return rules.concatenate(memory for _, memory in table_recaps.read_memories(call.reader(), call.persona, rows))
 
 
@@ -360,7 +295,6 @@ def concatenate_recap(
         One recap a line, oldest first.
 
     Raises:
-        MessageError: `recap` is no text.
         StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
@@ -371,7 +305,6 @@ def concatenate_recap(
     >>> edit_memory(message, "Ann left.", db=db).stored, concatenate_recap("Ben came.", message, db=db)
     (True, 'Ann left.\\nBen came.')
     """
-    known = values.text(recap, "recap")
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
     own = None if call.row_id is None else table_recaps.find_recap(call.reader(), call.persona, call.row_id)
-    return rules.concatenate([own.memory if own and own.memory else "", *known.splitlines()])
+    return rules.concatenate([own.memory if own and own.memory else "", *recap.splitlines()])

@@ -18,24 +18,20 @@ from typing import NamedTuple, TypedDict
 from ...audience import table_conversations
 from ...calls.call import GivenSettings, open_call
 from ...config import Settings
-from ...database import rows
 from ...database.engine import Connection, Database
 from ...database.readers import Reader, reader_in
 from ...messages import table_hidden
 from ...messages.table_hidden import Place
 from ...scope import Scope
 from ...text.counters import Counter
-from .. import token_counts
 from ..calls import StoryCall, open_conversation
-from ..derived_changes import DerivedChange
-from ..token_counts import Counting
-from . import inclusion, rules_hiding
+from . import inclusion, rules
 
 
-class Done(NamedTuple):
-    """What a refresh worked out."""
+class Refresh(NamedTuple):
+    """What a refresh changed."""
 
-    plan: rules_hiding.Plan = rules_hiding.Plan()
+    ranges: rules.HideRanges = rules.HideRanges()
     """What was hidden and shown."""
     included: tuple[int, ...] = ()
     """Messages whose recaps are included now, newest first."""
@@ -43,48 +39,32 @@ class Done(NamedTuple):
     """Recaps whose `include` changed."""
 
 
-def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Done:
-    """Bring what is hidden and included up to date; a transaction begins only where something changes."""
+def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Refresh:
+    """Bring what is hidden and included up to date."""
     if call.place is None:
-        return Done()
-    db, persona, conversation, settings = call.db, call.persona, call.conversation, call.settings
-    by = token_counts.choose_counter(counter, settings)
-    done, change = _work_out(db, call.reader(), persona, conversation, settings, by, disabled)
-    if not change:
-        return done
-
-    def work(connection: Connection) -> Done:
-        table_conversations.find(connection, persona, conversation, lock=True)
-        now, change = _work_out(db, reader_in(connection), persona, conversation, settings, by, disabled)
-        change.write(connection, persona, conversation)
-        return now
-
-    return db.repeat(work, source="message_recaps")
+        return Refresh()
+    return call.db.repeat(
+        lambda connection: refresh_within(
+            connection, call.persona, call.conversation, call.settings, counter, disabled
+        ),
+        source="message_recaps",
+    )
 
 
-def refresh_within(connection: Connection, db: Database, persona: str, conversation: str, settings: Settings) -> None:
-    """Bring what is hidden and included up to date within a transaction."""
-    table_conversations.find(connection, persona, conversation, lock=True)
-    by = token_counts.choose_counter(None, settings)
-    _, change = _work_out(db, reader_in(connection), persona, conversation, settings, by)
-    change.write(connection, persona, conversation)
-
-
-def _work_out(
-    db: Database,
-    read: Reader,
+def refresh_within(
+    connection: Connection,
     persona: str,
     conversation: str,
     settings: Settings,
-    by: Counting,
+    counter: Counter | None = None,
     disabled: Collection[str] = (),
-) -> tuple[Done, DerivedChange]:
-    """Return what is hidden and included, and what is to be written for that."""
-    plan, last_hidden = plan_hiding(read, persona, conversation, settings.auto_hide_scene_count)
-    chosen, change = inclusion.plan_inclusion(db, read, persona, conversation, settings, by, disabled)
-    if plan.hide or plan.show:
-        change.last_hidden, change.hides = last_hidden, True
-    return Done(plan, chosen, len(change.include)), change
+) -> Refresh:
+    """Bring what is hidden and included up to date within a transaction."""
+    table_conversations.find(connection, persona, conversation, lock=True)
+    ranges, last_hidden = plan_hiding(reader_in(connection), persona, conversation, settings.auto_hide_scene_count)
+    if ranges.hide or ranges.show:
+        table_hidden.update_hidden(connection, persona, conversation, last_hidden)
+    return Refresh(ranges, *inclusion.update_included(connection, persona, conversation, settings, counter, disabled))
 
 
 # What is hidden
@@ -116,7 +96,6 @@ def auto_hide_plan(
         `hide` and `show`, each a list of `(first, last)`; both empty where all is as it should be.
 
     Raises:
-        MessageError: `count` is no whole number.
         StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
@@ -127,32 +106,31 @@ def auto_hide_plan(
     >>> add_scene_break(message, db=db).stored, auto_hide_plan(2, "web/42", db=db)  # shows what one scene hid
     (True, {'hide': [], 'show': [(0, 0)]})
     """
-    asked = rows.number(count, "count")
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return {"hide": [], "show": []}
-    wanted = call.settings.auto_hide_scene_count if asked is None else asked
-    made, _ = _whole_plan(call.reader("chat_history_cache"), call.persona, call.conversation, wanted)
-    return {"hide": list(made.hide), "show": list(made.show)}
+    wanted = call.settings.auto_hide_scene_count if count is None else count
+    ranges, _ = _plan_all(call.reader("chat_history_cache"), call.persona, call.conversation, wanted)
+    return {"hide": list(ranges.hide), "show": list(ranges.show)}
 
 
-def _whole_plan(read: Reader, persona: str, conversation: str, count: int) -> tuple[rules_hiding.Plan, Place | None]:
+def _plan_all(read: Reader, persona: str, conversation: str, count: int) -> tuple[rules.HideRanges, Place | None]:
     """Return the plan, and the newest message to be hidden."""
     order = table_hidden.read_rows(read, persona, conversation)
     at = {row.row_id: index for index, row in enumerate(order)}
     breaks = [at[place.row_id] for place in table_hidden.read_breaks(read, persona, conversation) if place.row_id in at]
-    plan = rules_hiding.plan(breaks, count, [row.hidden for row in order])
-    start = rules_hiding.visible_start(breaks, count)
+    plan = rules.plan_hiding(breaks, count, [row.hidden for row in order])
+    start = rules.visible_start(breaks, count)
     return plan, order[start - 1].place if start else None
 
 
-def plan_hiding(read: Reader, persona: str, conversation: str, count: int) -> tuple[rules_hiding.Plan, Place | None]:
+def plan_hiding(read: Reader, persona: str, conversation: str, count: int) -> tuple[rules.HideRanges, Place | None]:
     """Return the plan, empty when all is as it should be, and the newest message to be hidden."""
     if count < 0:
-        return rules_hiding.Plan(), None
+        return rules.HideRanges(), None
     newest = table_hidden.read_newest_breaks(read, persona, conversation, max(count, 1))
     # Of the breaks alone: with fewer than `count` of them nothing is hidden, else all up to the first of the newest.
-    last = newest[0] if rules_hiding.visible_start(range(len(newest)), count) else None
+    last = newest[0] if rules.visible_start(range(len(newest)), count) else None
     if not table_hidden.is_misplaced(read, persona, conversation, last):
-        return rules_hiding.Plan(), None
-    return _whole_plan(read, persona, conversation, count)
+        return rules.HideRanges(), None
+    return _plan_all(read, persona, conversation, count)

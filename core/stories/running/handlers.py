@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 from ...database.engine import Connection
 from ...database.readers import reader_for, reader_in
 from ...errors import ModelError
-from ...jobs.tools import Effect, Tools
+from ...jobs.tools import Effect, Tools, operation_scope
 from ...messages import table_lines, table_scenes
 from ...messages.table_scenes import Scene
 from ...scope import Scope
 from ...shapes import Operation
 from ...text.extracts import build_extract
-from ...text.replies import is_unreadable, read_object
-from ...text.thoughts import strip_thoughts
-from .. import model_calls, token_counts
+from ...text.replies import is_unreadable
+from .. import model_calls
 from ..model_calls import reason_against
-from ..recaps.rules import corrected
-from ..scenes import positions
-from ..scenes.breaks import queue_running
-from ..scenes.positions import Layout
-from . import parts
-from . import plan as running_plan
+from ..recaps.inclusion import choose_counter
+from ..scenes import layout
+from ..scenes.layout import Layout
+from ..scenes.service import queue_running
+from . import rules
 from . import table as running_table
-from .injection import render_story
-from .parts import Story
-from .plan import Plan
-from .table import NewVersion, Version
+from .rules import CoveredScene, RecapPlan, Version
 
 EXCLUDED_SCENES = 1
 """Newest scenes left out when the recap is made anew: their full text still stands in the history."""
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract as it is."""
-FORMER_SHARE = 0.5
-"""Part of what a model can read that the recap up to now may take; its oldest developments give way."""
+PREVIOUS_SHARE = 0.5
+"""Part of what a model can read that the recap up to now may take; its oldest sentences give way."""
+KEYS = ("recap", "running_recap", "summary")
+"""Keys of a reply under which the text may stand."""
 
 
 def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
@@ -50,169 +46,99 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         return None
     tools = model_calls.choose_tools(tools, place)
     # 1. what it is made from
-    told = positions.read_layout(read, persona, conversation)
+    story = layout.read_layout(read, persona, conversation)
     current = running_table.find_current(read, persona, conversation)
-    there = [current] if current is not None else []
-    plan = _plan(operation, told, there, state.current)
-    if plan.kind == "bulk" and current is not None:  # rare, and the former versions are long
-        there = running_table.read_versions(read, persona, conversation)
-        plan = _plan(operation, told, there, state.current)
+    plan = _plan(operation, story, [] if current is None else [current], state.current)
+    if plan.kind == "bulk" and current is not None:  # rare, and the earlier versions are long
+        plan = _plan(operation, story, running_table.read_versions(read, persona, conversation), state.current)
     if plan.kind == "none":
         return None
     # 2. the text
-    base = next((each for each in there if plan.base is not None and each.number == plan.base.number), None)
-    draft = _made(tools, plan, told, base)
+    by_id = {each.scene.id: each.scene for each in story.scenes}
+    added = [by_id[each.id] for each in plan.scenes]
+    previous = plan.base.content if plan.base is not None else ""
+    text = _by_extract(previous, added) if tools.model is None else _by_model(tools, previous, added)
     # 3. unless it is refused
-    if draft.refused:
-        raise ModelError(draft.refused)
-    new = _version(tools, plan, draft.story)
-    reason = reason_against(tools, new.content, current.content if current is not None else "")
+    reason = reason_against(tools, text, current.content if current is not None else "")
     if reason:
         if tools.model is not None:
             raise ModelError(reason)
         return None
-    return _stored(operation, tools, new, state.current, _holds(persona, conversation, plan, told))
+    new = Version(
+        text, plan.scene_count, plan.excluded_count, plan.prev_scene_index, plan.new_scene_index,
+        provenance="extract" if tools.model is None else "model", scenes=plan.covered,
+    )  # fmt: skip
+    return _stored(operation, tools, new, state.current, plan, added)
 
 
-def _plan(operation: Operation, told: Layout, there: Sequence[Version], current: int | None) -> Plan:
-    return running_plan.plan(
-        [
-            running_plan.Scene(each.scene.id, each.index, each.scene.recap_index)
-            for each in told.scenes
-            if each.scene.recap_index is not None
-        ],
-        [_as_known(version) for version in there],
-        current,
-        exclude_latest=EXCLUDED_SCENES,
-        anew=operation.payload.get("anew") is True,
-    )
+def _plan(operation: Operation, story: Layout, versions: Sequence[Version], current: int | None) -> RecapPlan:
+    scenes = [
+        CoveredScene(each.scene.id, each.index, each.scene.recap_index)
+        for each in story.scenes
+        if each.scene.recap_index is not None
+    ]
+    anew = operation.payload.get("anew") is True
+    return rules.plan_recap(scenes, versions, current, exclude_latest=EXCLUDED_SCENES, anew=anew)
 
 
-class _Made(NamedTuple):
-    """The recap as it would be, and what is wrong with the answer it was made of."""
-
-    story: Story
-    refused: str = ""
-    """Reason why the last answer cannot be used; blank where it can."""
-
-
-def _as_known(version: Version) -> running_plan.Version:
-    return running_plan.Version(
-        version.number, version.new_scene_index, version.scene_count, running_plan.known_scenes(version.data)
-    )
-
-
-def _made(tools: Tools, plan: Plan, told: Layout, base: Version | None) -> _Made:
-    former = parts.read_story(base.data, base.content) if base is not None else Story()
-    by_id = {each.scene.id: each.scene for each in told.scenes}
-    added = [by_id[each.id] for each in plan.scenes]
-    return _Made(_by_extract(former, added)) if tools.model is None else _by_model(tools, former, added)
-
-
-def _version(tools: Tools, plan: Plan, story: Story) -> NewVersion:
-    held = (*((plan.base.scenes or ()) if plan.base else ()), *plan.scenes)
-    # A text of the host that is carried on: which scenes it holds is not known, and stays so.
-    is_known = plan.base is None or plan.base.scenes is not None
-    scenes = {"scenes": [[each.id, each.index, each.version] for each in held]} if is_known else {}
-    return NewVersion(
-        render_story(story, model_calls.build_renderer(tools.settings)),
-        plan.scene_count,
-        plan.excluded_count,
-        plan.prev_scene_index,
-        plan.new_scene_index,
-        provenance="extract" if tools.model is None else "model",
-        data={**story.as_data(), **scenes},
-    )
-
-
-def _by_extract(former: Story, added: Sequence[Scene]) -> Story:
-    """Return the recap carried on by what the scenes' recaps say, each as one development."""
-    told: list[str] = []
+def _by_extract(previous: str, added: Sequence[Scene]) -> str:
+    """Return the recap carried on by one line for each scene."""
+    lines = []
     for scene in added:
-        text = (
-            scene.recap if len(scene.recap) <= EXTRACT_CHARS else build_extract([scene.recap], most_chars=EXTRACT_CHARS)
-        )
-        told.append(": ".join(filter(None, (scene.name, text or scene.recap[:EXTRACT_CHARS]))))
-    return parts.extend(former, told)
+        text = scene.recap
+        if len(text) > EXTRACT_CHARS:
+            text = build_extract([text], most_chars=EXTRACT_CHARS) or text[:EXTRACT_CHARS]
+        lines.append(": ".join(filter(None, (scene.name, text))))
+    return rules.add_lines(previous, lines)
 
 
-def _by_model(tools: Tools, former: Story, added: Sequence[Scene]) -> _Made:
-    """Return the recap as the model carries it on, in several steps where the scenes are too long to be read
-    at once.
-    """
-    by, factor = token_counts.choose_counter(None, tools.settings), tools.settings.token_correction
-
-    def tokens(text: str) -> int:
-        return corrected(by.count(text), factor)
-
+def _by_model(tools: Tools, previous: str, added: Sequence[Scene]) -> str:
+    """Return the recap as the model carries it on, in several steps where the scenes do not fit into one question."""
+    count = choose_counter(None, tools.settings)
     room = model_calls.room_tokens(tools.settings)
-    for_scenes = max(1, int(room * (1 - FORMER_SHARE)))
-    given: list[tuple[dict[str, str], int]] = []
+    room_previous = int(room * PREVIOUS_SHARE)
+    room_scenes = max(1, room - room_previous)
+    sized: list[tuple[dict[str, str], int]] = []
     for scene in added:
-        size = tokens(scene.recap)
+        tokens = count(scene.recap)
         named = {"name": scene.name} if scene.name else {}
-        cuts = model_calls.cut_text(scene.recap, size, for_scenes)
-        given += [({**named, "recap": part}, min(size, for_scenes) + model_calls.OVERHEAD_TOKENS) for part in cuts]
-    renderer = model_calls.build_renderer(tools.settings)
-    story = former
-    for piece in model_calls.cut_pieces(given, lambda pair: pair[1], for_scenes):
-        shown = parts.fit(
-            story, lambda s: render_story(s, renderer), lambda text: tokens(text) <= room - for_scenes
-        ).story
+        cuts = model_calls.cut_text(scene.recap, tokens, room_scenes)
+        sized += [({**named, "recap": part}, min(tokens, room_scenes) + model_calls.OVERHEAD_TOKENS) for part in cuts]
+    text = previous
+    for piece in model_calls.cut_pieces(sized, lambda pair: pair[1], room_scenes):
+        shown, _ = rules.fit_text(text, lambda part: count(part) <= room_previous)
         reply = model_calls.ask_model(
-            tools, "running_scene_recap.txt.j2", former=shown.as_data(), scenes=[each for each, _ in piece]
+            tools, "running_scene_recap.txt.j2", previous={"recap": shown}, scenes=[each for each, _ in piece]
         )
-        said, reason = _read(tools, reply)
-        story = parts.combine(story, said)
+        text = model_calls.read_text(reply, KEYS)
+        reason = reason_against(tools, text, shown) or (model_calls.UNREADABLE if is_unreadable(text) else "")
         if reason:
-            return _Made(story, reason)
-    return _Made(story)
-
-
-def _read(tools: Tools, reply: str) -> tuple[dict[str, Any], str]:
-    """Return what a reply says, and why it cannot be used: blank where it can. A plain text is one development."""
-    found = read_object(reply, parts.KEYS)
-    if found is not None:
-        return found, ""
-    text = strip_thoughts(reply).strip()
-    return {"developments": [text]}, reason_against(tools, text, "") or (
-        model_calls.UNREADABLE if is_unreadable(text) else ""
-    )
-
-
-def _holds(persona: str, conversation: str, plan: Plan, told: Layout) -> Callable[[Connection], bool]:
-    """Return what tells whether the recaps a text was made from are still there: what was cleared or forgotten must not
-    come back."""
-    ids = {each.id for each in plan.scenes}
-    used = {(each.scene.id, each.scene.recap) for each in told.scenes if each.scene.id in ids}
-    base = plan.base.number if plan.base is not None else None
-
-    def holds(connection: Connection) -> bool:
-        read = reader_in(connection)
-        now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
-        return used <= now and (
-            base is None or running_table.find_version(read, persona, conversation, base) is not None
-        )
-
-    return holds
+            raise ModelError(reason)
+    return text
 
 
 def _stored(
-    operation: Operation,
-    tools: Tools,
-    new: NewVersion,
-    former: int | None,
-    holds: Callable[[Connection], bool],
+    operation: Operation, tools: Tools, new: Version, current: int | None, plan: RecapPlan, added: Sequence[Scene]
 ) -> Effect:
-    persona, conversation = operation.persona, operation.conversation or ""
+    """Return what stores a version; it is queued again where anything it was made from has changed meanwhile."""
+    scope = operation_scope(operation)
+    persona, conversation = scope.persona, scope.conversation or ""
 
     def effect(connection: Connection) -> None:
-        scope = Scope(persona, conversation)
-        running_table.hold_conversation(connection, persona, conversation)
-        if (
-            not holds(connection)
-            or running_table.insert_version(connection, tools.db, scope, new, unless_changed_from=former) is None
-        ):
+        state = running_table.hold_conversation(connection, persona, conversation)
+        if state is not None and state.current == current and _are_sources_kept(connection, scope, plan, added):
+            running_table.insert_version(connection, tools.db, scope, new)
+        else:
             queue_running(connection, tools.db, persona, conversation)
 
     return effect
+
+
+def _are_sources_kept(connection: Connection, scope: Scope, plan: RecapPlan, added: Sequence[Scene]) -> bool:
+    """Return whether the recaps a text was made from are all stored still: what was cleared must not come back."""
+    read, persona, conversation = reader_in(connection), scope.persona, scope.conversation or ""
+    now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
+    if not {(scene.id, scene.recap) for scene in added} <= now:
+        return False
+    base = plan.base
+    return base is None or running_table.find_version(read, persona, conversation, base.number) is not None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Collection
+from typing import NamedTuple, TypedDict
 
 from ...base import logs
 from ...calls.call import GivenSettings, open_call
@@ -17,64 +17,39 @@ from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.render import Renderer
 from ...text.counters import Counter
-from .. import token_counts
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps import refresh
-from ..recaps.rules import corrected, limit_tokens
+from ..recaps.inclusion import choose_counter
+from ..recaps.rules import limit_tokens
 from . import table as running_table
-from .parts import Story, fit, read_story
+from .rules import fit_text
 
 TEMPLATE = "running_recap.txt.j2"
 
 
-def render_story(story: Story, renderer: Renderer) -> str:
-    """Return a recap in parts as one text."""
-    entities = [f"{name}: {said}" if said else name for name, said in story.entities]
-    return renderer.text(
-        "running_recap_parts.txt.j2",
-        developments=list(story.developments),
-        open=list(story.open),
-        state=story.state,
-        entities=entities,
-    ).strip()
-
-
-class Shown(NamedTuple):
-    """A running recap as it is shown."""
+class FittedRecap(NamedTuple):
+    """A running recap as it stands in a prompt."""
 
     text: str = ""
     """Blank when nothing of it fits."""
     dropped: int = 0
-    """Parts left out for the limit."""
+    """Sentences left out for the limit, the oldest ones."""
     notes: tuple[str, ...] = ()
 
 
-def fit_version(
-    content: str,
-    data: Mapping[str, Any] | None,
-    provenance: str,
-    settings: Settings,
-    counter: Counter | None = None,
-) -> Shown:
+def fit_version(content: str, provenance: str, settings: Settings, counter: Counter | None = None) -> FittedRecap:
     """Return the text of a version, as its template has it, cut to RUNNING_RECAP_CONTEXT_LIMIT."""
     if not content.strip():
-        return Shown()
-    by = token_counts.choose_counter(counter, settings)
+        return FittedRecap()
+    count = choose_counter(counter, settings)
     room = limit_tokens(settings.running_recap_context_limit, "percent", settings.context_tokens)
     renderer = Renderer(settings.templates_dir)
 
-    def framed(text: str) -> str:
-        made = renderer.text(TEMPLATE, running_recap=text, provenance=provenance) if text else ""
-        return made.strip() or text
+    def render(text: str) -> str:
+        return (renderer.text(TEMPLATE, running_recap=text, provenance=provenance).strip() or text) if text else ""
 
-    def fits(text: str) -> bool:
-        return corrected(by.count(framed(text)), settings.token_correction) <= room
-
-    if fits(content):
-        return Shown(framed(content), notes=tuple(renderer.notes))
-    cut = fit(read_story(data, content), lambda story: render_story(story, renderer), fits)
-    text = framed(cut.text) if cut.text else ""
-    return Shown(text, max(1, cut.dropped), tuple(renderer.notes))
+    text, dropped = fit_text(content, lambda part: count(render(part)) <= room)
+    return FittedRecap(render(text), dropped, tuple(renderer.notes))
 
 
 def get_running_recap_injection(
@@ -118,49 +93,40 @@ def get_running_recap_injection(
     True
     """
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
-    return build_injection(call, position=position, depth=depth, role=role, scan=scan, counter=counter)
+    placed = _build_injection(call, counter)
+    if position is not None:
+        placed["position"] = context_injection.check_position(position)
+    if depth is not None:
+        placed["depth"] = context_injection.check_depth(depth)
+    if scan is not None:
+        placed["scan"] = scan
+    if role is not None:
+        placed["role"] = context_injection.check_role(role)
+    return placed
 
 
-def build_injection(
-    call: StoryCall,
-    *,
-    position: object = None,
-    depth: object = None,
-    role: object = None,
-    scan: bool | None = None,
-    counter: Counter | None = None,
-) -> Injection:
-    """Do what `get_running_recap_injection` does, for a call that has begun."""
-    place = read_placement(call.settings)
-    made: Injection = {
-        "key": context_injection.KEY,
-        "value": "",
-        "position": place["position"] if position is None else context_injection.check_position(position),
-        "depth": place["depth"] if depth is None else context_injection.check_depth(depth),
-        "scan": place["scan"] if scan is None else bool(scan),
-        "role": place["role"] if role is None else context_injection.check_role(role),
-    }
-    if call.place is None or call.place.stories_off:
-        return made
-    found = running_table.find_current(call.reader("running_recaps"), call.persona, call.conversation)
-    if found is None:
-        return made
-    text = fit_version(found.content, found.data, found.provenance, call.settings, counter)
-    if text.dropped:
-        logs.event(logging.INFO, "running_recap_cut", version=found.number, dropped=text.dropped)
-    return {**made, "value": text.text}
-
-
-def read_placement(settings: Settings) -> Injection:
-    """Return where the settings put the running recap, with a blank value."""
+def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
+    """Return the text of the running recap, where the settings put it."""
     return {
         "key": context_injection.KEY,
-        "value": "",
-        "position": settings.scene_recap_position,
-        "depth": settings.scene_recap_depth,
-        "scan": settings.scene_recap_scan,
-        "role": settings.scene_recap_role,
+        "value": _read_text(call, counter),
+        "position": call.settings.scene_recap_position,
+        "depth": call.settings.scene_recap_depth,
+        "scan": call.settings.scene_recap_scan,
+        "role": call.settings.scene_recap_role,
     }
+
+
+def _read_text(call: StoryCall, counter: Counter | None) -> str:
+    if call.place is None or call.place.stories_off:
+        return ""
+    current = running_table.find_current(call.reader("running_recaps"), call.persona, call.conversation)
+    if current is None:
+        return ""
+    fitted = fit_version(current.content, current.provenance, call.settings, counter)
+    if fitted.dropped:
+        logs.event(logging.INFO, "running_recap_cut", version=current.number, dropped=fitted.dropped)
+    return fitted.text
 
 
 def switch_stories(
@@ -259,10 +225,10 @@ def refresh_memory(
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     done = refresh.refresh(call, disabled, counter)
-    placed = build_injection(call.handed_out(), counter=counter)
+    placed = _build_injection(call.handed_out(), counter)
     return {
-        "hidden": list(done.plan.hide),
-        "shown": list(done.plan.show),
+        "hidden": list(done.ranges.hide),
+        "shown": list(done.ranges.show),
         "included": list(done.included[::-1]),
         "changed": done.changed,
         "running_recap": placed["value"],

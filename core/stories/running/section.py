@@ -1,4 +1,4 @@
-"""The section `running_recap`: the story so far, as `stories.running.injection` shows it."""
+"""The section `running_recap`: the story so far, cut to RUNNING_RECAP_CONTEXT_LIMIT."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; what was cut is told one by one, oldest first."""
     for row in running_table.CURRENT.rows_in(rows):
-        made = fit_version(row.content or "", row.data, row.provenance or "", asked.settings)
+        made = fit_version(row.content or "", row.provenance or "", asked.settings)
         left_out = tuple(LeftOut(KEY, "limit", f"{row.id}/{at}") for at in range(made.dropped))
         return Built(made.text or None, left_out, notes=made.notes)
     return Built()

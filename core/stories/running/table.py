@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,31 +13,16 @@ from ...audience import table_conversations
 from ...database.dialects import ID, Key
 from ...database.engine import Database
 from ...database.readers import Reader
-from ...database.row_shapes import FIRST, KEY, OBJECT, TEXT, Branch, Shape
+from ...database.row_shapes import FIRST, KEY, TEXT, Branch, Shape
 from ...database.rows import read_object
 from ...database.schema import conversations
 from ...database.schema_stories import running_recaps
 from ...database.statements import Part
 from ...scope import Scope
+from .rules import Version, read_scenes
 
 _K = conversations.c
 _V = running_recaps.c
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of a running recap."""
-
-    number: int
-    content: str
-    scene_count: int
-    excluded_count: int
-    prev_scene_index: int
-    new_scene_index: int
-    provenance: str
-    created_at: datetime | None
-    data: Mapping[str, Any] | None
-    """What the text was written from; None for a text that came from outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +32,6 @@ class State:
     current: int | None = None
     """Number of the current version, None without one."""
     stories_off: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NewVersion:
-    """A version that is to be stored."""
-
-    content: str
-    scene_count: int = 0
-    excluded_count: int = 0
-    prev_scene_index: int = 0
-    new_scene_index: int = 0
-    provenance: str = "model"
-    data: Mapping[str, Any] | None = None
-
-    def as_data(self) -> dict[str, Any]:
-        """Return what is kept beside a refused text, so that it can be stored as a version when it is accepted."""
-        return {
-            "scene_count": self.scene_count,
-            "excluded_count": self.excluded_count,
-            "prev_scene_index": self.prev_scene_index,
-            "new_scene_index": self.new_scene_index,
-            "provenance": self.provenance,
-            "data": dict(self.data) if self.data else None,
-        }
 
 
 # Reading
@@ -107,8 +67,8 @@ def read_state(read: Reader, persona: str, conversation: str) -> State:
 
 def _version(r: Any) -> Version:
     return Version(
-        r.version, r.content, r.scene_count, r.excluded_count, r.prev_scene_index, r.new_scene_index,
-        r.provenance or "", r.created_at, read_object(r.data),
+        r.content, r.scene_count, r.excluded_count, r.prev_scene_index, r.new_scene_index, r.provenance or "",
+        read_scenes(read_object(r.data)), r.version, r.created_at,
     )  # fmt: skip
 
 
@@ -137,19 +97,17 @@ class CurrentRecap(NamedTuple):
     id: int
     """Its version."""
     content: str | None
-    data: dict[str, Any] | None
-    """Its parts."""
     provenance: str | None
 
 
-CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, data=OBJECT, provenance=KEY)
+CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, provenance=KEY)
 
 
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
     """Return what brings the current version of `conversation`, unless stories are off for it."""
     made = (
-        select(*CURRENT.columns(id=_V.version, content=_V.content, data=_V.data, provenance=_V.provenance))
+        select(*CURRENT.columns(id=_V.version, content=_V.content, provenance=_V.provenance))
         .select_from(
             conversations.join(
                 running_recaps,
@@ -180,47 +138,40 @@ def section_part(conversation: str) -> Branch:
 # Writing
 
 
-def insert_version(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    new: NewVersion,
-    *,
-    unless_changed_from: int | str | None = "any",
-) -> int | None:
+def insert_version(connection: Connection, db: Database, scope: Scope, new: Version) -> int:
     """Store a version under the next number, make it current and return the number."""
     persona, conversation = scope.persona, scope.conversation or ""
-    here = [_K.persona_id == persona, _K.conversation_key == conversation]
-    if unless_changed_from != "any":
-        here.append(_K.current_recap_version.is_not_distinct_from(unless_changed_from))
     # In this order: MySQL gives the second assignment what the first one made.
-    take = (
+    claim = (
         update(conversations)
-        .where(*here)
+        .where(_K.persona_id == persona, _K.conversation_key == conversation)
         .ordered_values(
             (_K.current_recap_version, _K.next_recap_version), (_K.next_recap_version, _K.next_recap_version + 1)
         )
     )
-    if not connection.execute(take).rowcount:
-        if table_conversations.find(connection, persona, conversation) is None:
-            table_conversations.ensure(connection, db, scope)
-        # Somebody may have made the conversation since the first try.
-        if not connection.execute(take).rowcount:
-            return None
+    if not connection.execute(claim).rowcount:
+        table_conversations.ensure(connection, db, scope)
+        connection.execute(claim)
     row = connection.execute(_STATE, {"persona": persona, "conversation": conversation}).one()
-    number = int(row.next_recap_version) - 1
-    connection.execute(running_recaps.insert().values(_row(persona, conversation, number, new, db.clock())))
-    return number
+    stored = replace(new, number=int(row.next_recap_version) - 1, created_at=db.clock())
+    connection.execute(running_recaps.insert().values(build_row(persona, conversation, stored)))
+    return stored.number
 
 
-def _row(persona: str, conversation: str, number: int, new: NewVersion, now: datetime) -> dict[str, Any]:
+def build_row(persona: str, conversation: str, version: Version) -> dict[str, Any]:
+    """Return the row of a version."""
     return {
         "persona_id": persona,
         "conversation_key": conversation,
-        "version": number,
-        "content": new.content,
-        **new.as_data(),
-        "created_at": now,
+        "version": version.number,
+        "content": version.content,
+        "scene_count": version.scene_count,
+        "excluded_count": version.excluded_count,
+        "prev_scene_index": version.prev_scene_index,
+        "new_scene_index": version.new_scene_index,
+        "provenance": version.provenance,
+        "data": None if version.scenes is None else {"scenes": [list(each) for each in version.scenes]},
+        "created_at": version.created_at,
     }
 
 
@@ -259,9 +210,6 @@ def delete_version(connection: Connection, persona: str, conversation: str, numb
         highest = connection.execute(select(func.max(_V.version)).where(*here)).scalar()
         _point(connection, persona, conversation, None if highest is None else int(highest))
     return True
-
-
-# A conversation taken over
 
 
 def update_stories_off(connection: Connection, persona: str, conversation: str, *, off: bool) -> bool:

@@ -24,30 +24,13 @@ _MOST_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
-    """A scene break as its scene's beginning needs it."""
-
-    index: int
-    has_recap: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What an answer to the question for a break comes to."""
-
-    index: int | None
-    """Index of the message the scene ends with, None for no break."""
-    verdict: Verdict = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
+class BreakLimits:
     """What a scene break has to keep to."""
 
     newest: int
     """Index of the newest message."""
-    earlier: int = -1
-    """Index of the break before; -1 where there is none."""
+    earlier: int = BEFORE_ALL
+    """Index of the break before; BEFORE_ALL where there is none."""
     min_length: int = 10
     """SCENE_MIN_LENGTH."""
     offset: int = OFFSET
@@ -64,12 +47,7 @@ class Limits:
         return self.newest - self.offset
 
 
-def first_of(breaks: Sequence[Break], index: int) -> int:
-    """Return the index of the first message of the scene that ends with message `index`."""
-    return max((each.index for each in breaks if each.has_recap and each.index < index), default=-1) + 1
-
-
-def judge(index: int, limits: Limits) -> Verdict:
+def judge(index: int, limits: BreakLimits) -> Verdict:
     """Return why no scene may end with this message; blank when it may."""
     if not limits.earlier < index <= limits.newest:
         return "outside"
@@ -78,17 +56,17 @@ def judge(index: int, limits: Limits) -> Verdict:
     return "offset" if index > limits.last else ""
 
 
-def read_break(answer: object, limits: Limits, shown: Collection[int]) -> Answer:
-    """Return the break a model's `sceneBreakAt` proposes."""
+def read_break(answer: object, limits: BreakLimits, shown: Collection[int]) -> tuple[int | None, Verdict]:
+    """Return the index that a model's `sceneBreakAt` proposes, else None and why it proposes none."""
     if answer is None or answer is False or (isinstance(answer, str) and answer.strip().lower() in _NO_BREAK):
-        return Answer(None, "none")
+        return None, "none"
     index = _whole(answer)
     if index is None:
-        return Answer(None, "no_number")
+        return None, "no_number"
     verdict = judge(index, limits)
     if not verdict and index not in shown:
         verdict = "not_shown"
-    return Answer(None, verdict) if verdict else Answer(index)
+    return (None, verdict) if verdict else (index, "")
 
 
 def _whole(value: object) -> int | None:
@@ -106,7 +84,7 @@ def _whole(value: object) -> int | None:
 
 
 def find_gap(
-    times: Sequence[datetime | None], first: int, gap: timedelta, limits: Limits, shown: Collection[int]
+    times: Sequence[datetime | None], first: int, gap: timedelta, limits: BreakLimits, shown: Collection[int]
 ) -> int | None:
     """Return the index of the oldest message after which more time than `gap` passes and a scene may end."""
     for at, (one, other) in enumerate(pairwise(times), first):

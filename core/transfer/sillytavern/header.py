@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ...database.dialects import EPOCH, microseconds
-from ...stories.running.table import Version
+from ...stories.running.rules import Version
 from ...text.folding import clean
 from ..places import Places
 from ..records import TEXT_BYTES, Header
@@ -54,7 +54,9 @@ def _version(entry: Any) -> Version | None:
     if not text.strip() or len(text.encode("utf-8")) > TEXT_BYTES:
         return None
     scenes, excluded, before, newest = (_whole(entry.get(name)) or 0 for name in _COUNTS)
-    return Version(number, text, scenes, excluded, before, newest, "import", _time(entry.get("timestamp")), None)
+    return Version(
+        text, scenes, excluded, before, newest, "import", number=number, created_at=_time(entry.get("timestamp"))
+    )
 
 
 def _whole(value: Any) -> int | None:

@@ -9,50 +9,48 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stories.recaps.rules import (
-    Candidate,
-    Message,
-    Rules,
-    choose,
-    concatenate,
-    corrected,
-    left_out,
-    limit_tokens,
-)
+from core.config import Settings
+from core.messages.table_lines import Line
+from core.stories.recaps.inclusion import left_out
+from core.stories.recaps.rules import choose, concatenate, limit_tokens
 
-STRICT = Rules(user=False, system=False, narrator=False, threshold=10, disabled={"bob"})
-ALL: dict[str, Any] = {"is_program": True, "is_excluded": True, "sender_id": "bob", "tokens": 1}
+STRICT = Settings(
+    include_user_messages=False, include_system_messages=False, include_narrator_messages=False,
+    message_length_threshold=10,
+)  # fmt: skip
+ALL: dict[str, Any] = {"program": True, "excluded": True, "sender_id": "bob"}
+
+
+def line(role: str = "user", *, program: bool = False, disabled: bool = False, **more: Any) -> Line:
+    """Return a message as the rules see it."""
+    metadata = {"program_message": program, "disabled": disabled}
+    kept = {"sender_id": "", "sender_name": "", "excluded": False, **more}
+    return Line(1, "tg/1", None, role, metadata=metadata, **kept)
 
 
 def test_s10_the_first_rule_that_holds_is_named() -> None:
     """One message per rule, each matching every later one too."""
-    found = [
-        left_out(Message("user", **ALL), STRICT),
-        left_out(Message("user", **ALL | {"is_program": False}), STRICT),
-        *(
-            left_out(Message(role, **ALL | {"is_program": False, "is_excluded": False}), STRICT)
-            for role in ("user", "thought", "system", "narrator", "persona")
-        ),
-        left_out(Message("persona", tokens=9), STRICT),
-        left_out(Message("persona", tokens=10), STRICT),
-    ]
-    assert found == ["program", "excluded", "user", "thought", "system", "narrator", "disabled", "short", ""]
+    messages = [line("user", **ALL), line("user", **ALL | {"program": False})]
+    messages += [line(role, sender_id="bob") for role in ("user", "thought", "system", "narrator", "persona")]
+    reasons = [left_out(each, STRICT, {"bob"}, 1) for each in messages]
+    reasons += [left_out(line("persona"), STRICT, {"bob"}, tokens) for tokens in (9, 10)]
+    assert reasons == ["program", "excluded", "user", "thought", "system", "narrator", "disabled", "short", ""]
 
 
 def test_s10_switches_and_the_threshold() -> None:
     for role in ("user", "system", "narrator", "persona"):
-        assert left_out(Message(role), Rules()) == ""
-    assert left_out(Message("thought"), Rules()) == "thought"
-    assert [left_out(Message(tokens=n), Rules(threshold=10)) for n in (9, 10, 11)] == ["short", "", ""]
-    assert left_out(Message(tokens=None), Rules()) == ""
-    for character in ({"sender_id": "bob"}, {"sender_name": "bob"}, {"is_disabled": True}):
-        assert left_out(Message("persona", **character), Rules(disabled={"bob"})) == "disabled"
-    assert left_out(Message("persona"), Rules(disabled={""})) == ""
+        assert left_out(line(role), Settings()) == ""
+    assert left_out(line("thought"), Settings()) == "thought"
+    ten = Settings(message_length_threshold=10)
+    assert [left_out(line(), ten, (), n) for n in (9, 10, 11)] == ["short", "", ""]
+    for character in ({"sender_id": "bob"}, {"sender_name": "bob"}, {"disabled": True}):
+        assert left_out(line("persona", **character), Settings(), {"bob"}) == "disabled"
+    assert left_out(line("persona"), Settings(), {""}) == ""
 
 
-def recaps(*tokens: int) -> list[Candidate]:
+def recaps(*tokens: int) -> list[tuple[int, int]]:
     """Return recaps newest first; the first has the highest row id."""
-    return [Candidate(len(tokens) - at, n) for at, n in enumerate(tokens)]
+    return [(len(tokens) - at, n) for at, n in enumerate(tokens)]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +62,7 @@ def test_s11_the_walk_stops_at_the_limit(limit: int, kept: tuple[int, ...]) -> N
 
 
 def test_s11_nothing_is_read_behind_the_one_that_does_not_fit() -> None:
-    def walked() -> Iterator[Candidate]:
+    def walked() -> Iterator[tuple[int, int]]:
         yield from recaps(4, 4, 4)
         raise AssertionError("read too far")
 
@@ -77,19 +75,11 @@ def test_s13_separators_count_between_recaps() -> None:
     assert choose(recaps(4), 4, separator_tokens=9) == (1,)
 
 
-def test_s15_the_correction_multiplies_the_whole_rounded_up() -> None:
-    assert choose(recaps(4, 4), 8, factor=1.1) == (2,)
-    assert choose(recaps(4, 4), 9, factor=1.1) == (2, 1)
-    assert [corrected(100, 1.35), corrected(100, 1.0), corrected(3, 0.5), corrected(0, 3)] == [135, 100, 2, 0]
-    # 100 * 1.1 is 110.00000000000001 in binary
-    assert [corrected(100, 1.1), corrected(20, 1.15)] == [110, 23]
-
-
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, 300), st.integers(0, 3))
 def test_s11_what_is_chosen_fits_and_the_next_would_not(tokens: list[int], limit: int, separator: int) -> None:
     rows = recaps(*tokens)
     chosen = choose(rows, limit, separator_tokens=separator)
-    assert list(chosen) == [each.row_id for each in rows[: len(chosen)]]
+    assert list(chosen) == [row_id for row_id, _ in rows[: len(chosen)]]
     size = sum(tokens[: len(chosen)]) + separator * max(0, len(chosen) - 1)
     assert size <= limit
     if limit and len(chosen) < len(rows):

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stories.recaps.rules_hiding import Plan, plan, ranges
+from core.stories.recaps.rules import HideRanges, plan_hiding, ranges
 
 BREAKS = (10, 30, 50, 70, 90)
 
 
 @pytest.mark.parametrize(("count", "first_shown"), [(2, 71), (1, 91), (0, 91), (5, 11), (6, 0), (-1, None), (1000, 0)])
 def test_s34_the_newest_scenes_stay(count: int, first_shown: int | None) -> None:
-    made = plan(BREAKS, count, [False] * 100)
+    made = plan_hiding(BREAKS, count, [False] * 100)
     assert made.hide == (((0, first_shown - 1),) if first_shown else ())
-    everything = plan(BREAKS, count, [True] * 100)
+    everything = plan_hiding(BREAKS, count, [True] * 100)
     assert everything.show == (() if first_shown is None else ((first_shown, 99),))
     assert made.show == ()
     assert everything.hide == ()
@@ -23,12 +23,12 @@ def test_s34_the_newest_scenes_stay(count: int, first_shown: int | None) -> None
 
 @pytest.mark.parametrize("count", [-1, 0, 1, 3])
 def test_s34_without_breaks_nothing_is_hidden(count: int) -> None:
-    assert plan((), count, [False] * 100) == Plan()
-    assert plan((), count, [True] * 3).show == (((0, 2),) if count >= 0 else ())
+    assert plan_hiding((), count, [False] * 100) == HideRanges()
+    assert plan_hiding((), count, [True] * 3).show == (((0, 2),) if count >= 0 else ())
 
 
 def test_s34_a_break_on_the_last_message_hides_all() -> None:
-    assert plan((2,), 1, [False] * 3) == Plan(hide=((0, 2),))
+    assert plan_hiding((2,), 1, [False] * 3) == HideRanges(hide=((0, 2),))
 
 
 def test_s35_ranges_are_in_numeric_order() -> None:
@@ -39,15 +39,15 @@ def test_s35_ranges_are_in_numeric_order() -> None:
 
 def test_s35_only_changes_are_planned() -> None:
     hidden = [True, False, True, False, True, False]
-    assert plan((3,), 1, hidden) == Plan(hide=((1, 1), (3, 3)), show=((4, 4),))
+    assert plan_hiding((3,), 1, hidden) == HideRanges(hide=((1, 1), (3, 3)), show=((4, 4),))
 
 
 @given(st.sets(st.integers(0, 40)), st.integers(-1, 8), st.lists(st.booleans(), min_size=41, max_size=41))
 def test_s35_a_second_run_changes_nothing(breaks: set[int], count: int, hidden: list[bool]) -> None:
-    made = plan(sorted(breaks), count, hidden)
+    made = plan_hiding(sorted(breaks), count, hidden)
     after = list(hidden)
     for wanted, parts in ((True, made.hide), (False, made.show)):
         for first, last in parts:
             assert all(after[at] != wanted for at in range(first, last + 1))
             after[first : last + 1] = [wanted] * (last - first + 1)
-    assert plan(sorted(breaks), count, after) == Plan()
+    assert plan_hiding(sorted(breaks), count, after) == HideRanges()

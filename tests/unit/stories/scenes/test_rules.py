@@ -9,17 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stories.scenes.rules import Answer, Break, Limits, find_gap, first_of, judge, read_break
+from core.messages.table_scenes import Scene
+from core.stories.scenes.layout import Layout, PlacedScene
+from core.stories.scenes.rules import BreakLimits, find_gap, judge, read_break
 
 DAY = datetime(2026, 3, 10, tzinfo=UTC)
 
 
+def first(*breaks: tuple[int, bool]) -> int:
+    """Return where the scene of the first of these breaks begins; each is an index, and whether it has a recap."""
+    placed = [PlacedScene(Scene(at, "tg/1", at, recap_index=0 if has else None), at) for at, has in breaks]
+    return Layout((), tuple(placed)).first_of(placed[0])
+
+
 def test_s20_a_scene_begins_after_the_nearest_earlier_break_with_a_recap() -> None:
-    breaks = [Break(50, False), Break(30, False), Break(10, True)]
-    assert first_of(breaks, 50) == 11
-    assert first_of([Break(10, True), Break(30, True), Break(50, False)], 50) == 31
-    assert first_of([Break(10, False), Break(30, False)], 30) == 0
-    assert first_of([Break(50, True), Break(70, True)], 50) == 0, "its own recap and later ones do not count"
+    assert first((50, False), (30, False), (10, True)) == 11
+    assert first((50, False), (10, True), (30, True)) == 31
+    assert first((30, False), (10, False)) == 0
+    assert first((50, True), (70, True)) == 0, "its own recap and later ones do not count"
 
 
 @pytest.mark.parametrize(
@@ -53,27 +60,27 @@ def test_s20_a_scene_begins_after_the_nearest_earlier_break_with_a_recap() -> No
     ],
 )
 def test_s23_what_counts_as_a_break_among_messages_0_to_39(answer: Any, index: int | None, verdict: str) -> None:
-    assert read_break(answer, Limits(newest=39), range(40)) == Answer(index, verdict)  # type: ignore[arg-type]
+    assert read_break(answer, BreakLimits(newest=39), range(40)) == (index, verdict)
 
 
 def test_s23_a_message_that_was_not_shown_ends_no_scene() -> None:
-    assert read_break(20, Limits(newest=39), [*range(20), *range(21, 40)]) == Answer(None, "not_shown")
+    assert read_break(20, BreakLimits(newest=39), [*range(20), *range(21, 40)]) == (None, "not_shown")
 
 
 def test_s23_length_counts_from_the_break_before() -> None:
-    limits = Limits(newest=39, earlier=12)
+    limits = BreakLimits(newest=39, earlier=12)
     assert [judge(at, limits) for at in (12, 21, 22, 31)] == ["outside", "too_short", "", ""]
-    assert Limits(newest=39, min_length=1, offset=0).first == 0
-    assert judge(39, Limits(newest=39, min_length=1, offset=0)) == ""
-    assert judge(38, Limits(newest=39, min_length=1, offset=1)) == ""
-    assert judge(39, Limits(newest=39, min_length=1, offset=1)) == "offset"
+    assert BreakLimits(newest=39, min_length=1, offset=0).first == 0
+    assert judge(39, BreakLimits(newest=39, min_length=1, offset=0)) == ""
+    assert judge(38, BreakLimits(newest=39, min_length=1, offset=1)) == ""
+    assert judge(39, BreakLimits(newest=39, min_length=1, offset=1)) == "offset"
 
 
 @given(st.integers(-5, 60), st.integers(-1, 50), st.integers(0, 50), st.integers(1, 20), st.integers(0, 20))
 def test_s23_a_break_that_counts_lies_between_first_and_last(
     index: int, earlier: int, newest: int, min_length: int, offset: int
 ) -> None:
-    limits = Limits(newest, earlier, min_length, offset)
+    limits = BreakLimits(newest, earlier, min_length, offset)
     assert (judge(index, limits) == "") == (limits.first <= index <= limits.last and index > earlier)
 
 
@@ -83,7 +90,7 @@ def _times(gap: timedelta, after: int = 20, count: int = 40) -> list[datetime | 
 
 def test_s24_a_pause_of_7_hours_after_message_20_ends_a_scene_there() -> None:
     six = timedelta(hours=6)
-    limits = Limits(newest=39)
+    limits = BreakLimits(newest=39)
     assert find_gap(_times(timedelta(hours=7)), 0, six, limits, range(40)) == 20
     minute = timedelta(minutes=1)
     assert find_gap(_times(six - minute), 0, six, limits, range(40)) is None, "exactly 6 hours are not more than 6"
@@ -92,16 +99,18 @@ def test_s24_a_pause_of_7_hours_after_message_20_ends_a_scene_there() -> None:
 
 def test_s24_a_pause_where_no_scene_may_end_is_passed_over() -> None:
     seven, six = timedelta(hours=7), timedelta(hours=6)
-    assert find_gap(_times(seven, 8), 0, six, Limits(newest=39), range(40)) is None
-    assert find_gap(_times(seven, 32), 0, six, Limits(newest=39), range(40)) is None
-    assert find_gap(_times(seven, 9), 0, six, Limits(newest=39), range(40)) == 9
-    assert find_gap(_times(seven, 20), 0, six, Limits(newest=39), range(20)) is None, "not asked about"
+    assert find_gap(_times(seven, 8), 0, six, BreakLimits(newest=39), range(40)) is None
+    assert find_gap(_times(seven, 32), 0, six, BreakLimits(newest=39), range(40)) is None
+    assert find_gap(_times(seven, 9), 0, six, BreakLimits(newest=39), range(40)) == 9
+    assert find_gap(_times(seven, 20), 0, six, BreakLimits(newest=39), range(20)) is None, "not asked about"
 
 
 def test_s24_the_oldest_pause_comes_first_and_unknown_times_are_none() -> None:
     times = _times(timedelta(hours=7), 12)
     times = [t + timedelta(hours=7) if n > 25 and t else t for n, t in enumerate(times)]
-    assert find_gap(times, 0, timedelta(hours=6), Limits(newest=39), range(40)) == 12
+    assert find_gap(times, 0, timedelta(hours=6), BreakLimits(newest=39), range(40)) == 12
     times[13] = None
-    assert find_gap(times, 0, timedelta(hours=6), Limits(newest=39), range(40)) == 25
-    assert find_gap(times[20:], 20, timedelta(hours=6), Limits(newest=39), range(40)) == 25, "an index, not a position"
+    assert find_gap(times, 0, timedelta(hours=6), BreakLimits(newest=39), range(40)) == 25
+    assert find_gap(times[20:], 20, timedelta(hours=6), BreakLimits(newest=39), range(40)) == 25, (
+        "an index, not a position"
+    )

@@ -20,7 +20,7 @@ from ...text.refusals import judge_refusal
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps.rules import check_provenance
 from . import table as running_table
-from .table import NewVersion, Version
+from .rules import Version
 
 
 class RunningRecapVersion(TypedDict):
@@ -97,7 +97,7 @@ def add_running_recap_version(
     """
     # 1. what is to be stored
     check_provenance(provenance)
-    new = NewVersion(
+    new = Version(
         rows.text(content, "content"),
         rows.number(scene_count, "scene_count") or 0,
         rows.number(excluded_count, "excluded_count") or 0,
@@ -106,20 +106,17 @@ def add_running_recap_version(
         provenance=provenance,
     )
     # 2. where
-    call = _call(conversation, storage, db, settings, scope)
+    call = _open(conversation, storage, db, settings, scope)
     _is_own(call, storage)
-    if (
-        call.place is None
-        and table_lines.find_place(call.reader("conversations"), call.persona, call.conversation) is not None
-    ):
-        call = _call(conversation, storage, db, settings, scope)  # made by somebody else since the first look
+    if call.place is None and _is_stored(call):
+        call = _open(conversation, storage, db, settings, scope)  # made by somebody else since it was looked up
         if call.place is None:
             raise MessageError("There is no such conversation in this scope.", fields=("conversation",))
     # 3. unless it is refused
     return call.db.transaction(lambda connection: _add(connection, call, new), source="running_recaps")
 
 
-def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None:
+def _add(connection: Connection, call: StoryCall, new: Version) -> int | None:
     """Store a version within a transaction; return None where its text is refused."""
     read = reader_in(connection)
     running_table.hold_conversation(connection, call.persona, call.conversation)
@@ -134,6 +131,11 @@ def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None
         logs.warning("running_recap_refused", reason=reason)
         return None
     return running_table.insert_version(connection, call.db, call.scope, new)
+
+
+def _is_stored(call: StoryCall) -> bool:
+    """Return whether the conversation is stored, seen by the caller or not."""
+    return table_lines.find_place(call.reader("conversations"), call.persona, call.conversation) is not None
 
 
 def get_running_recap_storage(
@@ -166,15 +168,18 @@ def get_running_recap_storage(
     >>> storage["chat_id"], storage["current_version"], len(storage["versions"])
     ('web/42', 0, 1)
     """
-    call = _call(conversation, storage, db, settings, scope).handed_out()
+    call = _open(conversation, storage, db, settings, scope).handed_out()
     empty: RunningRecapStorage = {"chat_id": call.conversation, "current_version": 0, "versions": []}
     if not _is_own(call, storage) or call.place is None:
         return empty
     read = call.reader("running_recaps")
     versions = running_table.read_versions(read, call.persona, call.conversation)
     current = running_table.read_state(read, call.persona, call.conversation).current
-    shown = [_shown(version) for version in versions]
-    return {"chat_id": call.conversation, "current_version": current or 0, "versions": shown}
+    return {
+        "chat_id": call.conversation,
+        "current_version": current or 0,
+        "versions": [_build_version(version) for version in versions],
+    }
 
 
 def get_running_recap_versions(
@@ -200,11 +205,11 @@ def get_running_recap_versions(
     >>> [each["content"] for each in get_running_recap_versions("web/42", db=db)]
     ['Ann left.']
     """
-    call = _call(conversation, storage, db, settings, scope).handed_out()
+    call = _open(conversation, storage, db, settings, scope).handed_out()
     if not _is_own(call, storage) or call.place is None:
         return []
     versions = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
-    return [_shown(version) for version in versions]
+    return [_build_version(version) for version in versions]
 
 
 def get_running_recap(
@@ -238,7 +243,7 @@ def get_running_recap(
     'Ann left.'
     """
     number = rows.number(version, "version")
-    call = _call(conversation, storage, db, settings, scope).handed_out()
+    call = _open(conversation, storage, db, settings, scope).handed_out()
     if not _is_own(call, storage) or call.place is None:
         return None
     read = call.reader("running_recaps")
@@ -246,7 +251,7 @@ def get_running_recap(
         chosen = running_table.find_current(read, call.persona, call.conversation)
     else:
         chosen = running_table.find_version(read, call.persona, call.conversation, number)
-    return None if chosen is None else _shown(chosen)
+    return None if chosen is None else _build_version(chosen)
 
 
 def set_current_running_recap(
@@ -280,7 +285,7 @@ def set_current_running_recap(
     >>> get_running_recap(conversation="web/42", db=db)["content"]
     'Ann left.'
     """
-    number = _needed(version)
+    number = _read_number(version)
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
@@ -328,7 +333,7 @@ def delete_running_recap_version(
     >>> get_running_recap(conversation="web/42", db=db)["content"]
     'Ann left.'
     """
-    number = _needed(version)
+    number = _read_number(version)
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
@@ -340,14 +345,14 @@ def delete_running_recap_version(
     return WriteResult(True, number) if gone else WriteResult(False, None, "unchanged")
 
 
-def _needed(version: object) -> int:
+def _read_number(version: object) -> int:
     number = rows.number(version, "version")
     if number is None:
         raise MessageError("version is None. It must be the number of a version.", fields=("version",))
     return number
 
 
-def _call(
+def _open(
     conversation: object,
     storage: Mapping[str, Any] | None,
     db: Database | None,
@@ -372,7 +377,7 @@ def _is_own(call: StoryCall, storage: Mapping[str, Any] | None) -> bool:
     return False
 
 
-def _shown(version: Version) -> RunningRecapVersion:
+def _build_version(version: Version) -> RunningRecapVersion:
     return {
         "version": version.number,
         "timestamp": int(version.created_at.timestamp() * 1000) if version.created_at else 0,

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.call import GivenSettings, open_call
-from ..database import rows
-from ..database.bulk import chunks
-from ..database.engine import Connection, Database
-from ..database.readers import Reader, reader_in
-from ..errors import MessageError
-from ..messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
-from ..messages.table_recaps import Recap
-from ..messages.table_scenes import Scene
-from ..scope import Scope
-from ..shapes import WriteResult
-from ..text.counters import Counter
-from ..text.folding import clean
-from . import token_counts
-from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
-from .recaps import refresh, rules, rules_keys
-from .recaps.rules import Provenance
+from ...calls.call import GivenSettings, open_call
+from ...database import rows
+from ...database.bulk import chunks
+from ...database.engine import Connection, Database
+from ...database.readers import Reader, reader_in
+from ...messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
+from ...messages.table_recaps import Recap
+from ...messages.table_scenes import Scene
+from ...scope import Scope
+from ...shapes import WriteResult
+from ...text.counters import Counter
+from ..calls import NO_MESSAGE, StoryCall, open_conversation, open_message
+from . import inclusion, refresh, rules, rules_keys
+from .rules import Provenance
 
 _INCLUDE_CHARS = 40
 _SWITCHES = frozenset(key for key, kind in rules_keys.KINDS.items() if kind == "switch")
@@ -69,22 +66,20 @@ def set_data(
     rules_keys.check_key(key)
     rules.check_provenance(provenance)
     notes: list[str] = []
-    new = _stored(key, rules_keys.read_value(key, value), notes)
+    new = _read_stored(key, rules_keys.read_value(key, value), notes)
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         return NO_MESSAGE
-    columns = (
-        token_counts.memory_columns(new, provenance, token_counts.choose_counter(counter, call.settings))
-        if key == "memory"
-        else {}
-    )
-    done = _write(call, key, new, columns, notes)
-    if done.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
+    columns = {}
+    if key == "memory":
+        columns = inclusion.build_columns(new, provenance, inclusion.choose_counter(counter, call.settings))
+    result = _write(call, key, new, columns, notes)
+    if result.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
         refresh.refresh(call, counter=counter)
-    return done
+    return result
 
 
-def _stored(key: str, value: Any, notes: list[str]) -> Any:
+def _read_stored(key: str, value: Any, notes: list[str]) -> Any:
     """Return a value as it goes into the store: texts cleaned, objects plain JSON; a blank memory is none."""
     if key == "include" and value is not None:
         return rows.name(value, key, _INCLUDE_CHARS, notes) or None
@@ -117,18 +112,20 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
             connection, call.db.family, persona, conversation, row_id, new, data, now=call.db.clock()
         )
 
-    done = _change_held(call, row_id, work, keeps_text=value is not None and key not in _SWITCHES)
+    done = _change_message(call, row_id, work, keeps_text=value is not None and key not in _SWITCHES)
     if done.id is None:
         return done
     is_scene = done.reason == "unchanged" and key in rules_keys.SCENE and key != "scene_break"
     return WriteResult(*done, notes=(*notes, *((_NO_SCENE,) if is_scene else ())))
 
 
-def _change_held(call: StoryCall, row_id: int, work: Callable[[Connection], bool], *, keeps_text: bool) -> WriteResult:
+def _change_message(
+    call: StoryCall, row_id: int, work: Callable[[Connection], bool], *, keeps_text: bool
+) -> WriteResult:
     """Run what changes a message in a transaction that holds it: not where it is gone, nor where `keeps_text` and
     somebody concerned has the level full."""
 
-    def held(connection: Connection) -> WriteResult:
+    def change(connection: Connection) -> WriteResult:
         row = table_changes.hold_message(connection, call.persona, row_id)
         if row is None:
             return NO_MESSAGE
@@ -137,7 +134,7 @@ def _change_held(call: StoryCall, row_id: int, work: Callable[[Connection], bool
         changed = work(connection)
         return WriteResult(changed, row_id, "" if changed else "unchanged")
 
-    return call.db.repeat(held, source="message_recaps")
+    return call.db.repeat(change, source="message_recaps")
 
 
 def edit_memory(
@@ -173,12 +170,12 @@ def edit_memory(
     >>> edit_memory(message, "Ann left.", db=db).stored, get_data(message, db=db)
     (True, {'memory': 'Ann left.', 'edited': True, 'provenance': 'manual'})
     """
-    text = _stored("memory", rules_keys.read_value("memory", memory), [])
+    text = _read_stored("memory", rules_keys.read_value("memory", memory), [])
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
-    columns = token_counts.memory_columns(text, "manual", token_counts.choose_counter(counter, call.settings)) | {
+    columns = inclusion.build_columns(text, "manual", inclusion.choose_counter(counter, call.settings)) | {
         "edited": text is not None
     }
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
@@ -191,7 +188,7 @@ def edit_memory(
             connection, call.db.family, call.persona, call.conversation, row_id, columns, gone, now=call.db.clock()
         )
 
-    return _change_held(call, row_id, work, keeps_text=text is not None)
+    return _change_message(call, row_id, work, keeps_text=text is not None)
 
 
 def get_data(
@@ -227,11 +224,11 @@ def get_data(
     if key is not None:
         rules_keys.check_key(key, rules_keys.READABLE)
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
-    found = {} if call.row_id is None else _all(call, call.row_id, key)
-    return found if key is None else found.get(key)
+    values = {} if call.row_id is None else _read_all(call, call.row_id, key)
+    return values if key is None else values.get(key)
 
 
-def _all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
+def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     """Return what is set; with a key only where that lies is asked."""
     read, values = call.reader(), dict[str, Any]()
     if key not in rules_keys.SCENE and key != "exclude":
@@ -387,24 +384,9 @@ PART = 200
 """Operations queued in one transaction."""
 
 
-WORDING_CHARS = 10_000
-"""Longest prompt or prefill of a host's own."""
-
-
-def _wording(text: object, field: str) -> str:
-    """Return a prompt or prefill as it is kept."""
-    if not isinstance(text, str):
-        raise MessageError.of_type(field, text, "a text")
-    if len(text) > WORDING_CHARS:
-        raise MessageError(f"{field} has {len(text)} characters. At most {WORDING_CHARS} are allowed.", fields=(field,))
-    return clean(text)
-
-
 def queue_recaps(
     conversation: object = None,
     *,
-    prompt: str = "",
-    prefill: str = "",
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -416,15 +398,11 @@ def queue_recaps(
 
     Args:
         conversation: its key; None is the scope's.
-        prompt: what the model is asked in place of the template, at most WORDING_CHARS characters; `{{message}}` and
-            `{{speaker}}` in it stand for the message and who said it, as JSON texts; without the first both follow.
-        prefill: what the model's answer begins with, at most WORDING_CHARS characters; it is a part of the recap.
 
     Returns:
         How many were queued by this call; 0 too while stories are off for the conversation.
 
     Raises:
-        MessageError: prompt or prefill is no text, or too long.
         StoreWriteError: the part at hand was not queued; those before it are.
 
     >>> from prompt_engine import open_database
@@ -435,7 +413,6 @@ def queue_recaps(
     >>> queue_recaps("web/42", db=db), queue_recaps("web/42", db=db)
     (1, 0)
     """
-    wording = {"prompt": _wording(prompt, "prompt"), "prefill": _wording(prefill, "prefill")}
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:
         return 0
@@ -444,7 +421,7 @@ def queue_recaps(
 
         def work(connection: Connection, part: list[int] = part) -> None:
             for row_id in part:
-                table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id, wording)
+                table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
 
         call.db.transaction(work, source="memory_jobs")
     return len(waiting)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from ...database.readers import Reader
 from ...messages import table_lines, table_scenes
 from ...messages.table_scenes import Scene
-from . import rules
 from .rules import BEFORE_ALL
 
 
@@ -38,8 +37,9 @@ class Layout:
         return next((each for each in self.scenes if each.scene.break_row == break_row), None)
 
     def first_of(self, placed: PlacedScene) -> int:
-        """Return the index of the first message of a scene."""
-        return rules.first_of([rules.Break(each.index, each.has_recap) for each in self.scenes], placed.index)
+        """Return the index of the first message of a scene: it begins after the nearest earlier one with a recap."""
+        earlier = (each.index for each in self.scenes if each.has_recap and each.index < placed.index)
+        return max(earlier, default=BEFORE_ALL) + 1
 
     def rows_of(self, placed: PlacedScene) -> tuple[int, ...]:
         """Return the messages of a scene, oldest first."""

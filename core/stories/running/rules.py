@@ -1,0 +1,168 @@
+"""What the next version of a running recap is made from, and what of its text fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from ..scenes.rules import BEFORE_ALL
+
+Kind = Literal["none", "incremental", "bulk"]
+"""none: nothing has changed. incremental: a version is carried on by the scenes after it. bulk: made anew, from all
+scenes or from the version before the first one that changed."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
+
+
+class CoveredScene(NamedTuple):
+    """A scene whose recap is in a running recap."""
+
+    id: int
+    last_index: int
+    """Of the message it ends with."""
+    version: int
+    """Which version of its recap was used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a running recap."""
+
+    content: str
+    scene_count: int = 0
+    excluded_count: int = 0
+    prev_scene_index: int = 0
+    new_scene_index: int = 0
+    provenance: str = "model"
+    scenes: tuple[CoveredScene, ...] | None = None
+    """Those in the text, as they were then; None where nobody knows, as with a text of the host."""
+    number: int = -1
+    """Given when it is stored."""
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecapPlan:
+    """What the next version is made from."""
+
+    kind: Kind
+    base: Version | None = None
+    """Its text is carried on; None for a new beginning."""
+    scenes: tuple[CoveredScene, ...] = ()
+    """Their recaps are added, oldest first."""
+    excluded_count: int = 0
+    """Newest scenes left out."""
+
+    @property
+    def scene_count(self) -> int:
+        """Return how many scenes the new text covers."""
+        return len(self.scenes) + (self.base.scene_count if self.base else 0)
+
+    @property
+    def prev_scene_index(self) -> int:
+        """Return the index of the newest scene in the text that is carried on; 0 where none is."""
+        return self.base.new_scene_index if self.base else 0
+
+    @property
+    def new_scene_index(self) -> int:
+        """Return the index of the newest scene in the new text."""
+        return self.scenes[-1].last_index if self.scenes else self.prev_scene_index
+
+    @property
+    def covered(self) -> tuple[CoveredScene, ...] | None:
+        """Return the scenes in the new text; None where the text of a host is carried on, whose scenes are unknown."""
+        if self.base is None:
+            return self.scenes
+        return None if self.base.scenes is None else (*self.base.scenes, *self.scenes)
+
+
+def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | None:
+    """Return the scenes in a version's text as `data` holds them, None where it says nothing."""
+    stored = (data or {}).get("scenes")
+    if not isinstance(stored, list):
+        return None
+    whole = [each for each in stored if isinstance(each, list) and len(each) == 3]
+    return tuple(CoveredScene(*each) for each in whole if all(isinstance(number, int) for number in each))
+
+
+def plan_recap(
+    scenes: Sequence[CoveredScene],
+    versions: Sequence[Version],
+    current: int | None,
+    *,
+    exclude_latest: int = 1,
+    anew: bool = False,
+) -> RecapPlan:
+    """Return what the next version of a running recap is made from."""
+    ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
+    base = None if anew else next((v for v in versions if v.number == current), None)
+    if base is None:
+        return _from_all(ordered, exclude_latest)
+    first = _first_changed(ordered, base)
+    if first is None:
+        new = tuple(scene for scene in ordered if _is_after(scene, base))
+        return RecapPlan("incremental", base, new) if new else RecapPlan("none", base)
+    earlier = [v for v in versions if v.new_scene_index < first and _first_changed(ordered, v) is None]
+    start = max(earlier, key=lambda v: (v.new_scene_index, v.number), default=None)
+    new = tuple(scene for scene in ordered if start is None or _is_after(scene, start))
+    return RecapPlan("bulk", start, new) if new else RecapPlan("none", base)
+
+
+def _from_all(ordered: Sequence[CoveredScene], exclude_latest: int) -> RecapPlan:
+    excluded = exclude_latest if len(ordered) > exclude_latest else 0
+    used = tuple(ordered[: len(ordered) - excluded])
+    return RecapPlan("bulk", None, used, excluded) if used else RecapPlan("none")
+
+
+def _is_after(scene: CoveredScene, version: Version) -> bool:
+    if version.scenes is not None:
+        return scene.id not in {each.id for each in version.scenes}
+    return scene.last_index > version.new_scene_index
+
+
+def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | None:
+    """Return the index of the first scene of a version that is not as it was; None where all are."""
+    if version.scenes is None:
+        return None
+    now = {scene.id: scene for scene in scenes}
+    then = {scene.id for scene in version.scenes}
+    changed = [
+        each.last_index if each.id not in now else min(each.last_index, now[each.id].last_index)
+        for each in version.scenes
+        if each.id not in now or now[each.id].version != each.version
+    ]
+    end = max((now[each.id].last_index for each in version.scenes if each.id in now), default=BEFORE_ALL - 1)
+    changed += [scene.last_index for scene in scenes if scene.id not in then and scene.last_index < end]
+    return min(changed, default=None)
+
+
+def add_lines(text: str, lines: Sequence[str]) -> str:
+    """Return a text with lines put after it, each only where the text does not have it yet."""
+    kept = dict.fromkeys(line for line in (*text.splitlines(), *lines) if line.strip())
+    return "\n".join(kept)
+
+
+def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
+    """Return the end of a text that fits, and how many sentences at its beginning were left out for that.
+
+    The oldest sentences go first, as few as possible; blank when not even the last one fits.
+    """
+    if not text or fits(text):
+        return text, 0
+    sentences = split_sentences(text)
+    low, high = 1, len(sentences)
+    while low < high:
+        middle = (low + high) // 2
+        if fits("".join(sentences[middle:]).strip()):
+            high = middle
+        else:
+            low = middle + 1
+    return "".join(sentences[low:]).strip(), sum(1 for each in sentences[:low] if each.strip())
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return a text in sentences or lines that make it up again when joined."""
+    return [part for part in _SENTENCE_END.split(text) if part]
