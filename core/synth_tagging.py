@@ -13,7 +13,7 @@ from .errors import MessageError, StoreError
 from .scope import Scope
 from .shapes import Vocabulary, WriteResult
 from .tags import rules, table
-from .text.words import KEYWORD_LIMIT, salient_words
+from .text.search_words import KEYWORD_LIMIT, salient_words
 
 __all__ = ["KnownTag", "add_alias", "add_tag", "expand_tags", "extract_keywords", "extract_tags", "link_tags",
            "list_tags"]  # fmt: skip

@@ -139,7 +139,7 @@ def remember(
 def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
     from ..synth_tagging import extract_keywords, extract_tags
     from ..tags.table import current
-    from ..text.words import TAGS_LIMIT
+    from ..text.search_words import TAGS_LIMIT
 
     settings = run.settings
     known = extract_tags(text, current(run.db, scope.persona), settings=settings)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ..text.folding import fold, word_runs
 from ..text.languages import language_of, languages_of
-from ..text.words import salient_words, stop_words
+from ..text.search_words import salient_words
+from ..text.words import stop_words
 
 MOST_CHARS = 300
 """Longest instruction."""

@@ -11,7 +11,7 @@ from ..search.language import spoken_in
 from ..search.terms import count_rows
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
-from ..text import words as word_rules
+from ..text import search_words as word_rules
 from .call import MessageTags, PromptCall
 
 if TYPE_CHECKING:

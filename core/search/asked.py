@@ -11,7 +11,7 @@ from ..database.dialects import microseconds
 from ..index.lookups import PHRASE, TAG, WORD
 from ..text import passages
 from ..text.question_words import is_question
-from ..text.words import stem
+from ..text.stems import stem
 from .question.people import named
 from .question.question import Question, read_question
 from .ranking import ranking

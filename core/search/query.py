@@ -13,10 +13,19 @@ from ..database import sources
 from ..database.dialects import microseconds
 from ..index.limits import AT_LEAST, AT_MOST, Limits
 from ..text.folding import clean, fold, fold_case
-from ..text.minor_words import minor_words
-from ..text.near_spelling import may_be_misspelt
-from ..text.words import KEYWORD_LIMIT, SHORTEST_STEM, TAGS_LIMIT, search_form, shared_beginning, stem, telling_symbols
-from ..text.words import salient_words as salient
+from ..text.search_words import (
+    KEYWORD_LIMIT,
+    SHORTEST_STEM,
+    TAGS_LIMIT,
+    common_words_asked,
+    may_be_misspelt,
+    minor_words,
+    other_beginnings,
+    search_form,
+    telling_symbols,
+)
+from ..text.search_words import salient_words as salient
+from ..text.stems import stem
 from ..text.words import words as plain_words
 from .language import with_languages_of
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
@@ -171,11 +180,9 @@ def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Mino
     found = []
     for word in keywords:
         form = stem(word, languages)
-        beginning = shared_beginning(word, form, languages)
-        if beginning != word:
-            found.append(Minor(beginning, form, word))
+        found += [Minor(beginning, form, word) for beginning in other_beginnings(word, languages)]
     if len(keywords) < 2 * ENOUGH_WORDS:
-        beside = dict.fromkeys(stem(word, languages) for word in minor_words(text, languages, (), 3 * MOST_MINOR))
+        beside = dict.fromkeys(stem(word, languages) for word in minor_words(text, languages, 3 * MOST_MINOR))
         taken = {stem(word, languages) for word in keywords}
         found += [Minor(_beginning(form), form) for form in beside if form not in taken][:MOST_MINOR]
     return tuple(found)
@@ -222,5 +229,5 @@ def _of_text(text: str, settings: Settings) -> tuple[list[str], list[str]]:
     if not text.isascii():  # a tag keeps the accents it was stored with
         said = {fold(word): word for word in fold_case(clean(text)).split()}
         tags = list(dict.fromkeys(each for tag in tags for each in (tag, said.get(tag, tag))))
-    found = salient(text, languages, KEYWORD_LIMIT) or plain_words(text)[:TAGS_LIMIT]
+    found = salient(text, languages, KEYWORD_LIMIT) or common_words_asked(text, languages, TAGS_LIMIT)
     return tags, [search_form(word, languages) for word in found] or telling_symbols(text, TAGS_LIMIT)

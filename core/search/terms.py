@@ -15,8 +15,9 @@ from ..errors import StoreReadError
 from ..index.limits import Limits
 from ..index.lookups import Wanted
 from ..llm import embedder as semantic_embedder
-from ..text.near_spelling import choose_nearest, split_halves
-from ..text.words import Fragment, fragments, is_short_word, stem
+from ..text.search_words import choose_nearest, split_halves
+from ..text.stems import stem, with_prefixes
+from ..text.words import Fragment, fragments, is_short_word
 from .language import with_languages_of
 from .query import ENOUGH_WORDS, Minor, Near, Query
 
@@ -173,6 +174,8 @@ def _find_terms(wanted: Wanted, lexicon: Lexicon, languages: Sequence[str]) -> W
             return replace(wanted, terms=dict.fromkeys(_terms_of(pieces[0], lexicon), True))
         form = stem(text, languages)
         counts = lexicon.commonest(text) if _is_beginning(text) else Counter({text: lexicon.rows(text)})
+        for beginning in with_prefixes(form, languages):
+            counts = counts | lexicon.commonest(beginning)
         terms = {term: is_form(term, text, languages, form) for term in counts if counts[term]}
         if is_short_word(text):
             whole = {term: True for term, is_whole in terms.items() if is_whole}

@@ -11,7 +11,8 @@ from itertools import islice
 from ..shapes import Vocabulary
 from ..text.folding import clean, fold, fold_case
 from ..text.languages import common_words, languages_of
-from ..text.words import TAGS_LIMIT, iter_words, stop_words
+from ..text.search_words import TAGS_LIMIT
+from ..text.words import iter_words, stop_words
 from .rules_index import TagIndex, index_of
 
 __all__ = [

@@ -68,10 +68,15 @@ _WORDS = re.compile(f"[\\w{marks_class()}]+")
 _LETTERS = (
     "a-z\u00df-\u00f6\u00f8-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2c60-\u2c7f\ua722-\ua7ff\uab30-\uab6f"  # Latin
     "\u0370-\u03ff\u1f00-\u1fff"  # Greek
+    "\u0400-\u04ff"  # Cyrillic
 )
 _ACCENTS = re.compile(f"(?<=[{_LETTERS}])[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff\ufe20-\ufe2f]+")
 _IS_LETTER = re.compile(f"[{_LETTERS}]")
-_MAY_HAVE_ACCENTS = re.compile("[\u00df-\u024f\u0300-\u036f\u0370-\u03ff\u1ab0-\u1ace\u1dc0-\u1fff\ufe20-\ufe2f]")
+_HAS_VARIANTS = re.compile(
+    "[\u00df-\u024f\u0300-\u03ff\u0450\u0451\u045d\u0591-\u05c7\u0610-\u06ed\u06f0-\u06f9\u0966-\u096f"
+    "\u1ab0-\u1ace\u1dc0-\u1fff\ufe20-\ufe2f]"
+)
+_KATAKANA = re.compile("[\u30a1-\u30f4]")
 _MANY_MARKS = re.compile(f"([{marks_class()}]{{30}})")
 _PARTS = re.compile(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
 
@@ -89,17 +94,23 @@ def one_line(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return NFKC, then case folding, then no accents on Latin and Greek letters."""
+    """Return NFKC, then case folding, then one spelling for letters that people write in several ways."""
     if text.isascii():
         return text.lower()
+    folded = fold_letters(text)
+    return folded.translate(_hiragana()) if _KATAKANA.search(folded) else folded
+
+
+def fold_letters(text: str) -> str:
+    """Return the text folded but for katakana, which tells where a word of Japanese begins and ends."""
     folded = fold_case(text)
-    if _MAY_HAVE_ACCENTS.search(folded) is None:
+    if _HAS_VARIANTS.search(folded) is None:
         return folded
-    return _ACCENTS.sub("", folded.translate(_plain_letters()))
+    return _ACCENTS.sub("", folded.translate(_variants()))
 
 
 def fold_case(text: str) -> str:
-    """Return NFKC, then case folding: as `fold`, with accents."""
+    """Return NFKC, then case folding: as `fold`, with accents and variants."""
     if text.isascii():
         return text.lower()
     if _MANY_MARKS.search(text):
@@ -108,16 +119,35 @@ def fold_case(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+_ONE_LETTER = {
+    "ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe",
+    "ё": "е", "ѐ": "е", "ѝ": "и",
+    "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
+    "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه",
+}  # fmt: skip
+"""Letters that are written one for the other, without an accent that says so."""
+_LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed"
+"""Vowel signs of Hebrew and Arabic, and the line that stretches a word: most people leave them out."""
+
+
 @lru_cache(maxsize=1)
-def _plain_letters() -> dict[int, str]:
-    """Return each accented Latin or Greek letter with the letter it is one of."""
-    made = {}
+def _variants() -> dict[int, str | None]:
+    """Return each letter that has another spelling with that one: without accents, digits as in ASCII."""
+    made: dict[int, str | None] = {}
     for first, last in ((0xDF, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFF)):
         for code in range(first, last + 1):
             plain = unicodedata.normalize("NFD", chr(code))[0]
             if ord(plain) != code and _IS_LETTER.match(plain):
-                made[code] = plain
-    return made
+                made[code] = _ONE_LETTER.get(plain, plain)
+    made |= {ord(letter): plain for letter, plain in _ONE_LETTER.items()}
+    made |= {zero + digit: str(digit) for zero in (0x660, 0x6F0, 0x966) for digit in range(10)}
+    spans = (span.partition("-") for span in _LEFT_OUT.split())
+    return made | {code: None for first, _, last in spans for code in range(int(first, 16), int(last or first, 16) + 1)}
+
+
+@lru_cache(maxsize=1)
+def _hiragana() -> dict[int, int]:
+    return {code: code - 0x60 for code in range(0x30A1, 0x30F5)}
 
 
 def collapsed(text: str) -> str:

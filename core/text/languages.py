@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from .folding import fold
+from .folding import fold, fold_case
 
 LOOKED_AT = 2_000
 """Characters of a text that decide; the rest of a long text is rarely in another language."""
@@ -127,7 +127,7 @@ def _by_script(said: str) -> str:
     """Return the language of a text by its script, "" for Latin letters."""
     if said.isascii():
         return ""
-    folded = fold(said)
+    folded = fold_case(said)
     letters = len(_LATIN.findall(folded))
     for language, script in _SCRIPTS:
         # A foreign name in a Latin text is not its language; a brand name in a Thai text neither.

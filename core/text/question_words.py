@@ -111,6 +111,33 @@ OTHER: Mapping[str, str] = {
 }
 """Whom they ask: the persona."""
 
+REQUEST: Mapping[str, str] = {
+    "en": "can_you could_you would_you will_you please",
+    "de": "kannst_du konntest_du wurdest_du konnen_sie konnten_sie bitte",
+    "fr": "peux_tu pouvez_vous pourrais_tu pourriez_vous tu_peux",
+    "es": "puedes podrias puede podria",
+    "it": "puoi potresti puo",
+    "pt": "pode podes poderia voce_pode",
+    "nl": "kun_je kan_je wil_je",
+    "ru": "можешь можете мог_бы",
+    "ja": "ください 下さい",
+    "zh": "请 請 你能 你可以",
+    "pl": "mozesz czy_mozesz",
+    "sv": "kan_du",
+}
+"""What a message begins with that wants something done, not something told."""
+
+COURTESY = frozenset(
+    bare(
+        "thanks thank hello hi hey bye goodbye please sorry welcome okay cheers danke dank hallo tschuss tschau bitte "
+        "entschuldigung gruss merci bonjour bonsoir salut pardon gracias hola adios perdon grazie ciao buongiorno "
+        "scusa prego obrigado obrigada ola tchau desculpa bedankt dag doei sorry tack hej dziekuje dzieki czesc "
+        "спасибо привет пока здравствуйте пожалуйста 谢谢 謝謝 你好 您好 再见 再見 ありがとう こんにちは "
+        "안녕 안녕하세요 감사합니다 고마워 شكرا مرحبا שלום תודה"
+    ).split()
+)
+"""What people say to each other whatever they talk about."""
+
 NUMBERS: Mapping[str, str] = {
     "en": "one two three four five six seven eight nine ten eleven twelve dozen couple several twice once first second "
     "third hundred thousand half",
@@ -168,9 +195,39 @@ _WORDS = {
 }
 
 
+_TABLES: Mapping[str, Mapping[str, str]] = {
+    "WHEN": WHEN, "COUNT": COUNT, "SELF": SELF, "OTHER": OTHER, "REQUEST": REQUEST,
+}  # fmt: skip
+
+LOOKED_AT = 4_000
+"""Characters of a question that are read; a longer message asks at its beginning or not at all."""
+
+
+@lru_cache(maxsize=128)
+def _phrases(name: str, language: str) -> tuple[str, ...]:
+    phrases = (bare(phrase).replace("_", " ") for phrase in _TABLES[name].get(language, "").split())
+    padded = language not in WITHOUT_SPACES
+    return tuple(f" {phrase} " if padded else phrase for phrase in phrases)
+
+
+def asked_words(text: str) -> str:
+    """Return the words of a text as phrases are looked for in it: bare, one space between and at both ends."""
+    return f" {' '.join(run for run, _ in runs(bare(text[:LOOKED_AT])))} "
+
+
+def holds(words: str, name: str, languages: Sequence[str]) -> bool:
+    """Return whether the words hold a phrase of a table in one of the languages."""
+    return any(phrase in words for language in languages for phrase in _phrases(name, language))
+
+
+def is_request(words: str, languages: Sequence[str]) -> bool:
+    """Return whether a message begins by asking the other side to do something; `words` as of `asked_words`."""
+    return any(words.lstrip().startswith(phrase.lstrip()) for code in languages for phrase in _phrases("REQUEST", code))
+
+
 @lru_cache(maxsize=64)
 def _opening(language: str) -> frozenset[str]:
-    return frozenset(_WORDS.get(language, "").split())
+    return frozenset(bare(_WORDS.get(language, "")).split())
 
 
 def is_question(text: str, languages: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .extracts import sentences
-from .folding import SPACELESS, clean, fold
+from .folding import SPACELESS, clean, fold_letters
 
 WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 """explicit: asks to remember. facts: about the person. preferences: likes and dislikes. feelings: how someone feels."""
@@ -83,7 +83,7 @@ class Statement:
 def phrase_form(text: str) -> str:
     """Return the text as phrases are compared: folded, white space collapsed, every apostrophe straight."""
     # Before folding: NFKC makes a space and a combining accent of the acute accent that many type as apostrophe.
-    return " ".join(fold(clean(text).translate(_APOSTROPHES)).split())
+    return " ".join(fold_letters(clean(text).translate(_APOSTROPHES)).split())
 
 
 def _pattern(phrase: str) -> str:

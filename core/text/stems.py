@@ -1,4 +1,4 @@
-"""Stems of words by Snowball, and of Hebrew and Korean, which it has not, one language after the other."""
+"""Stems of words by Snowball, by rules of our own for Arabic, Hebrew and Korean, and by lists of irregular forms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+from ..base import resources
+from .folding import fold
 
 _SCRIPTS = (
     ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
@@ -28,12 +31,34 @@ def script_language(word: str) -> str:
     return next((language for language, letters in _SCRIPTS if letters.search(word)), "")
 
 
+class Arabic:
+    """Takes off `and`, `the` and what stands with it, and the endings of number, gender and possession."""
+
+    shortest = 3
+    prefixes = ("وال", "فال", "بال", "كال", "ولل", "لل", "ال", "و")
+    _endings = ("هما", "ات", "ان", "ون", "ين", "يه", "ها", "هم", "نا", "كم", "ه", "ي", "ك")
+
+    def stemWord(self, word: str) -> str:  # noqa: N802 - the name Snowball's stemmers have
+        """Return the stem of a word."""
+        for prefix in self.prefixes:
+            if word.startswith(prefix) and len(word) - len(prefix) >= self.shortest:
+                word = word[len(prefix) :]
+                break
+        for ending in self._endings:
+            if word.endswith(ending) and len(word) - len(ending) >= self.shortest:
+                word = word[: -len(ending)]
+                # Before an ending the last letter of `مدرسة` is another one: `مدرستي`.
+                return word[:-1] if word[-1] == "ت" and len(word) > self.shortest else word
+        return word
+
+
 class Hebrew:
     """Takes off the prefixes of `and`, `the`, `in`, `to`, `from`, `that`, `as`, and the endings of plural
     and gender.
     """
 
     shortest = 3
+    prefixes = ("ה", "ו", "ב", "ל", "מ", "ש", "כ", "וה", "שה", "מה", "כש")
     _prefixes = frozenset("והבלמשכ")
     _endings = ("יהם", "יכם", "ותיי", "ותיו", "ות", "ים", "יה", "יו", "ה", "ת", "י")
 
@@ -76,7 +101,6 @@ class Korean:
 
 
 SNOWBALL = {
-    "ar": "arabic",
     "ca": "catalan",
     "cs": "czech",
     "da": "danish",
@@ -121,8 +145,8 @@ class _Stemmer(Protocol):
     def stemWord(self, word: str) -> str: ...  # noqa: N802 - PyStemmer's own spelling
 
 
-_OWN: dict[str, type[_Stemmer]] = {"he": Hebrew, "ko": Korean}
-"""Languages that Snowball does not know."""
+_OWN: dict[str, type[_Stemmer]] = {"ar": Arabic, "he": Hebrew, "ko": Korean}
+"""Languages that Snowball does not know, or knows less well."""
 
 
 class _PerThread(threading.local):
@@ -146,31 +170,97 @@ def _stemmer(language: str) -> _Stemmer | None:
     return known[language]
 
 
+_SPELT_OUT = re.compile("ae|oe|(?<![aeq])ue")
+"""An umlaut that was typed without one."""
+_FEMININE = re.compile("ee(s?)$")
+"""The end of a French participle, whose accents are folded away."""
+
+
+def _regular_stem(word: str, language: str) -> str:
+    """Return the stem by the rules of a language, "" where there are none."""
+    stemmer = _stemmer(language)
+    if stemmer is None:
+        return ""
+    if language == "de":
+        word = _SPELT_OUT.sub(lambda pair: pair[0][0], word)
+    elif language == "fr":
+        word = _FEMININE.sub(r"e\1", word)
+    return stemmer.stemWord(word)
+
+
+class _Families(NamedTuple):
+    """The irregular words of a language, by families."""
+
+    head: dict[str, str]
+    """Stem of a form to the stem that stands for the family."""
+    forms: dict[str, tuple[str, ...]]
+    """That stem to the forms, as they are written."""
+
+
+_NO_FAMILIES = _Families({}, {})
+_LISTED = ("ar", "de", "en", "es", "fr", "he", "it", "nl", "pl", "pt", "ru", "sv")
+"""Languages that have a list in `prompts/word_forms`, one family on each line."""
+
+
+@lru_cache(maxsize=32)
+def _families(language: str) -> _Families:
+    if language not in _LISTED:
+        return _NO_FAMILIES
+    lines = (resources.find("prompts/word_forms") / f"{language}.txt").read_text(encoding="utf-8").splitlines()
+    families = [[fold(word) for word in line.split()] for line in lines]
+    stems_of = [[_regular_stem(word, language) for word in family] for family in families]
+    heads = {family[0] for family in stems_of}
+    head: dict[str, str] = {}
+    forms: dict[str, tuple[str, ...]] = {}
+    for family, found in zip(families, stems_of, strict=True):
+        for form in found:
+            if form not in heads:
+                head.setdefault(form, found[0])
+        mine = [word for word, form in zip(family, found, strict=True) if head.get(form, form) == found[0]]
+        forms[found[0]] = (*forms.get(found[0], ()), *(word for word in mine if not word.startswith(found[0])))
+    return _Families(head, forms)
+
+
 @lru_cache(maxsize=50_000)
 def _stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+    own = script_language(word)
     found: dict[str, None] = {}
-    for language in languages:
-        stemmer = _stemmer(language)
-        if stemmer is not None:
-            found.setdefault(stemmer.stemWord(word))
+    for language in languages if not own or own in languages else (*languages, own):
+        try:
+            form = _regular_stem(word, language)
+        except UnicodeEncodeError:
+            return (word,)
+        found.setdefault(_families(language).head.get(form, form))
     return tuple(stem for stem in found if stem) or (word,)
 
 
 def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
     """Return the word's stem in each language, unique, in the order of the languages; the word itself where none is."""
-    if len(word) > LONGEST_WORD:
-        return (word,)
-    own = script_language(word)
-    asked = tuple(languages) if not own or own in languages else (*languages, own)
-    try:
-        return _stems(word, asked)
-    except UnicodeEncodeError:
-        return (word,)
+    return (word,) if len(word) > LONGEST_WORD else _stems(word, tuple(languages))
 
 
 def stem(word: str, languages: Sequence[str]) -> str:
     """Return the stem of the first language that shortens or changes the word, else the word itself."""
-    return next((form for form in stems(word, languages) if form != word), word)
+    for form in stems(word, languages):
+        if form != word:
+            return form
+    return word
+
+
+def irregular_forms(form: str, languages: Sequence[str]) -> list[str]:
+    """Return the words of a stem that do not begin with it: `bought` of `buy`, `children` of `child`."""
+    own = script_language(form)
+    spoken = languages if not own or own in languages else (*languages, own)
+    return [word for language in spoken for word in _families(language).forms.get(form, ())]
+
+
+def with_prefixes(form: str, languages: Sequence[str]) -> list[str]:
+    """Return the words of a stem with each article or preposition that is written as one word with it."""
+    own = script_language(form)
+    prefixes = Arabic.prefixes if own == "ar" else Hebrew.prefixes if own == "he" else ()
+    return (
+        [prefix + word for word in (form, *irregular_forms(form, languages)) for prefix in prefixes] if prefixes else []
+    )
 
 
 def forget_kept() -> None:

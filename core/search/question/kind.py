@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ...text import question_words as tables
@@ -11,44 +11,25 @@ from ...text.calendar_words import CALENDARS, calendar
 from ...text.folding import fold, runs
 from ...text.languages import bare, common_words
 
-LOOKED_AT = 4_000
-"""Characters of a question that are read; a longer message asks at its beginning or not at all."""
-
 TURN_CHARS = 20_000
 """Characters of a turn that are looked through for times and numbers."""
 
 _DIGITS = re.compile(r"\d")
 _DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
 _CJK_TIME = re.compile(
-    "昨日|一昨日|今日|明日|昨夜|今朝|先週|先月|去年|昨年|来週|来月|来年|今週|今月|今年|週末|"
-    "昨天|前天|今天|明天|上周|上週|上个月|上個月|下周|下個月|明年|周末|最近|先日|この間|"
-    "[0-9一二三四五六七八九十〇]{1,4}[年月日号號]|[月火水木金土日]曜|[周週]末?[一二三四五六日天]|"
-    "[0-9一二三四五六七八九十]{1,9}(?:日|週間|か月|ヶ月|年|天|周|週|个月|個月)前|"
-    "어제|오늘|내일|그제|지난|작년|올해|내년|요일|주말|[0-9]{1,9}[년월일]|"
-    "เมื่อวาน|วันนี้|พรุ่งนี้|สัปดาห์|อาทิตย์|เดือน|ปีที่แล้ว|วัน(?:จันทร์|อังคาร|พุธ|พฤหัส|ศุกร์|เสาร์)|"
-    "أمس|اليوم|غدا|الأسبوع|الشهر|السنة|العام|يوم|אתמול|היום|מחר|שבוע|חודש|שנה|"
-    "χθες|σημερα|σήμερα|αυριο|αύριο|εβδομάδα|μήνα|χρόνο|कल|आज|परसों|हफ्ते|महीने|साल|पिछले"
+    fold(
+        "昨日|一昨日|今日|明日|昨夜|今朝|先週|先月|去年|昨年|来週|来月|来年|今週|今月|今年|週末|"
+        "昨天|前天|今天|明天|上周|上週|上个月|上個月|下周|下個月|明年|周末|最近|先日|この間|"
+        "[0-9一二三四五六七八九十〇]{1,4}[年月日号號]|[月火水木金土日]曜|[周週]末?[一二三四五六日天]|"
+        "[0-9一二三四五六七八九十]{1,9}(?:日|週間|か月|ヶ月|年|天|周|週|个月|個月)前|"
+        "어제|오늘|내일|그제|지난|작년|올해|내년|요일|주말|[0-9]{1,9}[년월일]|"
+        "เมื่อวาน|วันนี้|พรุ่งนี้|สัปดาห์|อาทิตย์|เดือน|ปีที่แล้ว|วัน(?:จันทร์|อังคาร|พุธ|พฤหัส|ศุกร์|เสาร์)|"
+        "أمس|اليوم|غدا|الأسبوع|الشهر|السنة|العام|يوم|אתמול|היום|מחר|שבוע|חודש|שנה|"
+        "χθες|σημερα|σήμερα|αυριο|αύριο|εβδομάδα|μήνα|χρόνο|कल|आज|परसों|हफ्ते|महीने|साल|पिछले"
+    )
 )
 _CJK_NUMBER = re.compile("[一二三四五六七八九十百千万両两]|ひとつ|ふたつ|みっつ|หนึ่ง|สอง|สาม|สี่|ห้า|หก|เจ็ด|แปด|เก้า|สิบ")
 _CAPITAL_MONTH = re.compile(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
-
-
-@lru_cache(maxsize=128)
-def _phrases(name: str, language: str) -> tuple[str, ...]:
-    table: Mapping[str, str] = getattr(tables, name)
-    phrases = (bare(phrase).replace("_", " ") for phrase in table.get(language, "").split())
-    padded = language not in tables.WITHOUT_SPACES
-    return tuple(f" {phrase} " if padded else phrase for phrase in phrases)
-
-
-def asked_words(text: str) -> str:
-    """Return the words of a text as phrases are looked for in it: bare, one space between and at both ends."""
-    return f" {' '.join(run for run, _ in runs(bare(text[:LOOKED_AT])))} "
-
-
-def holds(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether the words hold a phrase of a table of `text.question_words` in one of the languages."""
-    return any(phrase in words for language in languages for phrase in _phrases(name, language))
 
 
 @lru_cache(maxsize=32)

@@ -22,8 +22,9 @@ from datetime import datetime, tzinfo
 from ...text.calendar_words import CALENDARS
 from ...text.folding import clean
 from ...text.languages import SURE, language_of
+from ...text.question_words import LOOKED_AT, asked_words, holds
 from .days import Range, days_in
-from .kind import LOOKED_AT, asked_words, has_number, holds, time_expressions
+from .kind import has_number, time_expressions
 from .people import named
 
 __all__ = ["Question", "has_number", "read_question", "time_expressions"]

@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ...text.folding import fold
-from ...text.words import stem, words
-from ..question.kind import asked_words, holds
+from ...text.question_words import asked_words, holds
+from ...text.stems import stem
+from ...text.words import words
 from ..question.question import Question
 
 PERSONA = "persona"

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.near_spelling import choose_nearest, may_be_misspelt, split_halves
+from core.text.search_words import choose_nearest, may_be_misspelt, split_halves
 from core.text.words import words
 
 KNOWN = (

@@ -10,18 +10,17 @@ from hypothesis import strategies as st
 
 from core.base.resources import find
 from core.text.folding import clean, fold
-from core.text.stems import LONGEST_WORD, stem, stems
-from core.text.words import (
-    STOP_WORD_LANGUAGES,
+from core.text.languages import bare, common_words
+from core.text.search_words import (
     choose_rarest,
+    common_words_asked,
     drop_common,
-    fragments,
-    index_terms,
+    other_beginnings,
     salient_words,
     search_form,
-    stop_words,
-    words,
 )
+from core.text.stems import LONGEST_WORD, stem, stems, with_prefixes
+from core.text.words import STOP_WORD_LANGUAGES, fragments, index_terms, stop_words, words
 
 HOSTILE = "aZ_09ß ﬁé\u0301\u0308\ufe0f\u200d😀❤👍🏽🇮🇹5の充猫カｶﾞ한국어ไทย数学%_!\\'\"{}\x00\ud800\n\u0130ǅ²½İ"
 texts = st.text(st.sampled_from(HOSTILE) | st.characters(), max_size=40)
@@ -112,6 +111,77 @@ def test_t9_a_stem_that_is_no_beginning_is_not_used() -> None:
     """German `häuser` has the stem `haus`: as a part of the text it would miss the word itself."""
     assert stem("häuser", ["de"]) == "haus"
     assert search_form("häuser", ["de"]) == "häuser"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Who has a TV?", ["tv"]),
+        ("was the tv on", ["tv"]),
+        ("Is Bo in team B, or in IT?", ["bo", "team", "b", "it"]),
+        ("Do I write C# or C++?", ["c#", "c++", "write"]),
+        ("Who is number 7, and what costs 120?", ["7", "costs", "120"]),
+        ("On 7 May 2023 or 2023-05-07", ["2023"]),
+        ("我去了哪个湖?", ["湖"]),
+        ("鍵はどこ?", ["鍵"]),
+    ],
+)
+def test_t57_short_words_names_and_numbers_are_looked_for(text: str, expected: list[str]) -> None:
+    """What is short may be all that a question names; the day of a date is no number."""
+    found = salient_words(text, ["en"])
+    assert [word for word in found if word in expected] == expected
+    assert {"is", "in", "or", "on", "do", "去", "的"}.isdisjoint(found)
+
+
+@pytest.mark.parametrize(
+    ("language", "family"),
+    [
+        ("en", "buy buys buying bought"), ("en", "eat eating ate eaten"), ("en", "child children"),
+        ("en", "colour colors coloured"), ("en", "travelled traveling"), ("de", "kaufen kauft kaufte gekauft"),
+        ("de", "essen isst gegessen"), ("de", "München Muenchen"), ("fr", "achetée achète acheté"),
+        ("es", "dormir duermo durmió"), ("it", "scrivere scritto"), ("pt", "facto fato"), ("nl", "kopen kocht"),
+        ("ru", "купил купила покупаю"), ("sv", "köpa köpte"), ("pl", "kupił kupować"),
+        ("ar", "القلعة قلاع قَلعة"), ("ar", "مدرستي المدارس"), ("he", "הבית בתים"),
+    ],
+)  # fmt: skip
+def test_t57_irregular_forms_have_one_stem(language: str, family: str) -> None:
+    """Who ate is asked what they eat; each form leads to where the others stand in the index."""
+    forms = [fold(word) for word in family.split()]
+    assert len({stem(form, [language]) for form in forms}) == 1
+    for asked in forms:
+        text = search_form(asked, [language])
+        begin = (text, *other_beginnings(text, [language]), *with_prefixes(stem(asked, [language]), [language]))
+        assert all(form.startswith(begin) for form in forms), (asked, begin)
+
+
+def test_t57_every_list_of_forms_has_families_of_words() -> None:
+    """A line with one word, or a function word among the forms, would do nothing or match every row."""
+    for path in find("prompts/word_forms").iterdir():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            head, *forms = line.split()
+            assert head and forms, line
+            assert path.stem == "en" or common_words(path.stem).isdisjoint(bare(form) for form in forms), line
+
+
+@pytest.mark.parametrize(
+    ("text", "languages", "expected"),
+    [
+        ("Where do I work?", ["en"], ["work"]),
+        ("Why did I have to go?", ["en"], ["have", "go"]),
+        ("Was will ich haben?", ["de", "en"], ["will"]),
+        ("Can you say that again?", ["en"], []),
+        ("Thanks, that is all for now.", ["en"], []),
+        ("How are you?", ["en"], []),
+        ("the who", ["en"], ["the", "who"]),
+    ],
+)
+def test_t57_a_question_of_common_words_is_searched_by_them(
+    text: str, languages: list[str], expected: list[str]
+) -> None:
+    """`Where do I work?` has an answer; `Can you say that again?` asks for none."""
+    found = common_words_asked(text, languages, 12)
+    assert set(expected) <= set(found)
+    assert expected or not found
 
 
 @given(texts, st.sampled_from([("en",), ("en", "de"), ("ru", "xx"), ()]))

@@ -1,0 +1,347 @@
+"""What a message is searched by: its words worth looking for, their forms, their rarity, and near spellings."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+
+from .calendar_words import calendar
+from .folding import SPACELESS_PATTERN, clean, fold, runs
+from .languages import bare, common_words
+from .question_words import COURTESY, asked_words, holds, is_question, is_request
+from .stems import irregular_forms, script_language, stem
+from .words import Fragment, candidates_of, iter_words, stop_words
+
+TAGS_LIMIT = 12
+"""Most tags of one message: what a message is about, not each of its words."""
+KEYWORD_LIMIT = 24
+"""Most words of one message that are searched for; the rarest stay, and more find no more."""
+COMMON_SHARE = 0.5
+"""A word in more than this share of the chat lines tells nothing apart."""
+COMMON_MIN_ROWS = 100
+"""Chat lines there must be before a word can be too common: of a few, half may be about one thing."""
+
+
+# Words worth looking for
+
+
+def salient_words(text: str, languages: Sequence[str], limit: int | None = None) -> list[str]:
+    """Return the words worth looking for that are no stop words of the languages, unique, in first-seen order."""
+    stops = [stop_words(language) for language in languages]
+    found = (
+        word
+        for word, is_certain in _salient(text, languages)
+        if is_certain or not any(word in known for known in stops)
+    )
+    return list(islice(dict.fromkeys(found), limit))
+
+
+def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the words that may be worth looking for, each with whether it is, stop word or not."""
+    said = clean(text)
+    folded = fold(said)
+    names, numbers = _short_names(said), _numbers(folded, languages)
+    yield from ((name, True) for name in _SIGNED.findall(folded))
+    for run, spaceless in runs(folded):
+        if spaceless:
+            yield from ((sign, True) for sign in _single_signs(run))
+        elif run in names:
+            yield run, True
+            continue
+        elif len(run) <= _SHORT or run.isdigit():
+            if run in numbers:
+                yield run, True
+            elif len(run) == _SHORT and not run.isdigit() and run not in _TWO_LETTERS:
+                yield from ((word, False) for word in candidates_of(run, spaceless, _SHORT))
+            continue
+        yield from ((word, False) for word in candidates_of(run, spaceless))
+
+
+_SHORT = 2
+_SIGNED = re.compile(r"(?<![^\W_])[a-z](?:\+\+|#)")
+"""A letter that its sign makes a name: `c#`."""
+_SHORT_NAME = re.compile(r"(?<![^\W_])(?<!['’])[^\W\d_]{1,2}(?![^\W_])")
+_OPENS_SENTENCE = re.compile(r"(?:^|[.!?:;\n])[\W_]*$")
+_LETTER_WORDS = frozenset("IAOEYUÀÉÓÈ")
+"""Capital letters that are words in one of the languages."""
+_PAIRS = (
+    "ab ac ad af ag ah ai aj al am an ao aq as at au av az be bo by ca ce ci co cu da de di do du ea ed ee eg eh ei ej "
+    "ek el em en er es et eu ez fa fi fy ga ge go ha he hi ho hy ia ie ik il im in io ir is it ja je ji jo ju ke ki ko "
+    "ku la le li lo ma me mi mo mu my na ne ni no nu ny od of og oh oi ok ol om on oo op or os ot ou ov oy pa pe po pu "
+    "re sa se si so st su ta te th ti to tu ty ud uh um un up ur us ut uz va ve vi vo vu we wo wy ya ye yo za ze zo zu"
+)
+_TWO_LETTERS = frozenset(_PAIRS.split())
+"""Words of two letters that tell nothing in one of the languages in Latin letters, when written small."""
+
+
+def _short_names(said: str) -> frozenset[str]:
+    """Return the words of one or two letters that are written as names, folded: `TV`, `Bo`, `team B`."""
+    if said.isupper() or said == said.lower():
+        return frozenset()
+    found = set()
+    for match in _SHORT_NAME.finditer(said):
+        word = match[0]
+        if not word[0].isupper() or word in _LETTER_WORDS:
+            continue
+        is_inside = not _OPENS_SENTENCE.search(said, max(0, match.start() - 8), match.start())
+        if is_inside or (len(word) == _SHORT and word.isupper()):
+            found.add(fold(word))
+    return frozenset(found)
+
+
+_DATE = re.compile(
+    r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,4} ?[年月日号號년월일]|\d{1,2}:\d{2}"
+)
+_NUMBER = re.compile(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
+
+
+def _numbers(folded: str, languages: Sequence[str]) -> frozenset[str]:
+    """Return the numbers of a text that are no part of a date."""
+    if not _NUMBER.search(folded):
+        return frozenset()
+    rest = _DATE.sub(" ", folded)
+    for language in languages:
+        months = _beside_months(language)
+        rest = rest if months is None else months.sub(" ", rest)
+    return frozenset(_NUMBER.findall(rest))
+
+
+@lru_cache(maxsize=32)
+def _beside_months(language: str) -> re.Pattern[str] | None:
+    """Return what finds the day beside the name of a month."""
+    known = calendar(language)
+    if known is None:
+        return None
+    months = "|".join(sorted(known.months, key=len, reverse=True))
+    day = r"(?<![^\W_])\d{1,2}(?![^\W_])"
+    between = r"[\s.,]+(?:\w{1,3}[\s.,]+)?"
+    return re.compile(rf"\b(?:{months}){between}{day}|{day}{between}(?:{months})\b")
+
+
+def _single_signs(run: str) -> list[str]:
+    """Return the Han signs that stand alone between signs that tell nothing: a noun of one character."""
+    function = _function_signs()
+    parts = "".join(sign if _HAN.match(sign) and sign not in function else " " for sign in run).split()
+    return [part for part in parts if len(part) == 1]
+
+
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+@lru_cache(maxsize=1)
+def _function_signs() -> frozenset[str]:
+    return frozenset(word for code in ("zh", "ja") for word in stop_words(code) if len(word) == 1)
+
+
+def telling_symbols(text: str, limit: int) -> list[str]:
+    """Return the symbols of a text that name a thing, such as a hedgehog or a key: what a message without
+    words says.
+    """
+    found = (char for char in fold(clean(text)) if _NO_WORD.match(char) and unicodedata.category(char) == "So")
+    return list(islice(dict.fromkeys(char for char in found if not _FEELING.match(char)), limit))
+
+
+_NO_WORD = re.compile(r"[^\x00-\x7f\w]")
+_FEELING = re.compile(
+    "[\u2605-\u2606\u2639-\u263b\u2661-\u2665\u2714\u2728\u270a-\u270d\u2763-\u2764\u00a9\u00ae\u2122"
+    "\U0001f389-\U0001f38a\U0001f440-\U0001f450\U0001f485\U0001f48b-\U0001f49f\U0001f4a2-\U0001f4ab\U0001f4af\U0001f525"
+    "\U0001f595-\U0001f596\U0001f5a4\U0001f600-\U0001f64f\U0001f90c-\U0001f92f\U0001f932\U0001f937\U0001f970-\U0001f97a"
+    "\U0001f9d0\U0001fae0-\U0001fae8\U0001faf0-\U0001faf8]"
+)
+"""Symbols of feeling: faces, hands, hearts, sparks."""
+
+
+# Stop words, where a message says little else
+
+_TELLING_NOTHING = (
+    "about above according across after again against ago ahead all almost alone along already also although always "
+    "among another any anybody anyone anything anyway around aside away because become been before behind being below "
+    "beside besides best better between beyond both came can cannot come comes coming could describe described did "
+    "does doing done down during each either else enough especially etc even ever every everybody everyone everything "
+    "except far few for former forward from further gave get gets getting give given gives going gone got gotten had "
+    "happen happened happens has having hence her here hers herself him himself his how however indeed instead into "
+    "its itself just keep keeps kept kind know known knows last lately later least less let like liked likely long "
+    "longer made mainly make makes making many may maybe mean means meant mention mentioned mentions might mine more "
+    "moreover most mostly much must myself namely near nearly need needs neither never nevertheless next nobody none "
+    "nor nothing now nowhere obviously off often okay once one ones only onto other others otherwise ought our ours "
+    "ourselves out over overall own particular particularly per perhaps please possible possibly probably put puts "
+    "quite rather really recent recently regarding said same saw say saying says see seem seems seen several shall "
+    "should show showed shown since some somebody somehow someone something sometime sometimes somewhat somewhere "
+    "soon sort still such take taken takes taking talk talked tell tells than that their theirs them themselves then "
+    "there therefore these they thing things think thinks this those though thought through throughout thus till time "
+    "times together told too took toward towards tried try trying twice under unless until unto upon use used uses "
+    "using usually various very via want wanted wants was way ways well went were what whatever when whenever where "
+    "wherever whether which whichever while who whoever whole whom whose why will with within without would yet you "
+    "your yours yourself"
+)
+_TELLS_NOTHING = frozenset(_TELLING_NOTHING.split())
+"""English stop words that tell nothing even where a message says little else."""
+
+
+def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
+    """Return words of a message that are stop words, yet none of the commonest of their language."""
+    common = frozenset().union(*(common_words(language) for language in languages))
+    stops = [stop_words(language) for language in languages]
+    found = (
+        word
+        for word in iter_words(text)
+        if (plain := bare(word)) not in common
+        and plain not in COURTESY
+        and word not in _TELLS_NOTHING
+        and any(word in known for known in stops)
+    )
+    return list(islice(found, limit))
+
+
+_OF_TALK = "say said tell told talk talked mean means think know again see look let help"
+_MEANT_TO_BE_SAID = frozenset(_OF_TALK.split())
+"""English words about the talk itself."""
+_LAST_WORDS = ("have", "has", "had", "go")
+"""English words that are looked for where there is nothing else."""
+FEW_WORDS = 3
+"""A text of no more words may be what somebody types into a field of a search."""
+
+
+def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
+    """Return what a message is searched by that holds common words alone; nothing for one that asks nothing.
+
+    A question is asked by what is least common in it; the first of the languages is its own. What wants something
+    done or is said for courtesy's sake leads nowhere.
+    """
+    found = minor_words(text, languages, limit)
+    if found:
+        return found
+    said = asked_words(text)
+    if COURTESY.intersection(said.split()) or is_request(said, languages):
+        return []
+    plain = [word for word in iter_words(text, _SHORT) if word not in _TWO_LETTERS]
+    if not is_question(text, languages):
+        return plain[:limit] if len(said.split()) <= FEW_WORDS else []
+    common = common_words(languages[0]) if languages else frozenset[str]()
+    plain = [word for word in plain if bare(word) not in common and word not in _MEANT_TO_BE_SAID]
+    if not plain and holds(said, "SELF", languages):
+        plain = [word for word in _LAST_WORDS if f" {word} " in said]
+    return plain[:limit]
+
+
+# How many of them, and in which form
+
+
+def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int], limit: int) -> list[str]:
+    """Return at most `limit` words: the rarest, words in no row only when room is left; in the order given."""
+    if len(words_in_order) <= limit:
+        return list(words_in_order)
+
+    def rarity(at: int) -> tuple[bool, int, int]:
+        rows = rows_by_word.get(words_in_order[at], 0)
+        return rows <= 0, rows, at
+
+    kept = sorted(range(len(words_in_order)), key=rarity)[: max(limit, 0)]
+    return [words_in_order[at] for at in sorted(kept)]
+
+
+def drop_common(
+    words_in_order: Sequence[str],
+    rows_by_word: Mapping[str, int] | None,
+    visible_rows: int,
+) -> list[str]:
+    """Return the words that are in no more than COMMON_SHARE of the rows; never nothing, where there was a word."""
+    if not words_in_order or rows_by_word is None or visible_rows < COMMON_MIN_ROWS:
+        return list(words_in_order)
+    rows = {word: rows_by_word.get(word, 0) for word in words_in_order}
+    kept = [word for word in words_in_order if rows[word] <= 0 or rows[word] <= COMMON_SHARE * visible_rows]
+    return kept or [min(words_in_order, key=rows.__getitem__)]
+
+
+SHORTEST_STEM = 3
+"""A shorter stem would be found inside too many words."""
+SHORTEST_HANGUL = 2
+"""A syllable of Hangul says as much as two letters."""
+SHORTEST_BEGINNING = 2
+_CHANGING = {"cs": "khrgc", "pl": "kgrdtl", "fi": "kpt", "et": "kpt"}
+"""Last consonants of a stem that change before some endings, as in Czech `stolička` and `stoličce`."""
+
+
+def search_form(word: str, languages: Sequence[str]) -> str:
+    """Return the part of a word that is looked for: its stem where that stands in it, else the word itself."""
+    form = stem(word, languages)
+    own = script_language(word)
+    if len(form) < (SHORTEST_HANGUL if own == "ko" else SHORTEST_STEM):
+        return word
+    if not own:
+        return form if word.startswith(form) else word
+    at = _plain(word).find(_plain(form))
+    return word[at : at + len(form)] if at >= 0 else word
+
+
+def other_beginnings(word: str, languages: Sequence[str]) -> list[str]:
+    """Return how words of the same stem begin that do not hold this one: `bought` for `buy`, `hik` for `hike`."""
+    form = stem(word, languages)
+    made = dict.fromkeys(irregular_forms(form, languages))
+    size = next((n for n, (own, other) in enumerate(zip(word, form, strict=False)) if own != other), len(form))
+    changing = "ei" + "".join(_CHANGING.get(language, "") for language in languages)
+    if len(form) > SHORTEST_STEM and size == len(form) and form[-1] in changing:
+        size -= 1
+    if size >= max(SHORTEST_BEGINNING, len(form) - 1):
+        made[word[:size]] = None
+    elif len(form) >= SHORTEST_STEM:
+        made[form] = None
+    if "de" in languages and word.isascii():
+        made |= dict.fromkeys(f"{form[:at]}e{form[at:]}" for at in range(1, len(form) + 1) if form[at - 1] in "aou")
+    return [beginning for beginning in made if beginning != word]
+
+
+def _plain(text: str) -> str:
+    """Return the text with each character stripped of its accents, as long as it was."""
+    return "".join(unicodedata.normalize("NFD", char)[0] for char in text)
+
+
+# Misspelt words
+
+SHORTEST, LONGEST = 5, 40
+"""Characters of words that are tried: a shorter one is one slip away from too many."""
+TWO_SLIPS = 9
+"""Characters from which two slips are forgiven, else one."""
+MOST_LONGER = 2
+"""Most characters by which the two may differ in length."""
+WITHOUT = frozenset({"ko", "he", "ar"})
+"""Languages whose words are too short, or bend inside, for this to mean anything."""
+
+
+_LAST_LETTERS = 3
+"""Fewest letters of the second half of a word: fewer end very many words."""
+
+
+def may_be_misspelt(word: str) -> bool:
+    """Return whether a word that found nothing is worth a second look."""
+    if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or SPACELESS_PATTERN.search(word):
+        return False
+    return script_language(word) not in WITHOUT
+
+
+def split_halves(word: str) -> tuple[Fragment, Fragment]:
+    """Return the pieces by which the known words are found that may be meant; asked only where nothing has the word."""
+    middle = min((len(word) + 1) // 2, len(word) - _LAST_LETTERS)
+    first = Fragment(word[:middle], "word", at_start=False, at_end=True, unless=word)
+    return first, Fragment(word[middle:], "word", at_start=True, at_end=False, unless=word)
+
+
+def choose_nearest(word: str, known: Mapping[str, int], score: float) -> str:
+    """Return the known word that is meant by a misspelt one, "" where none is near enough."""
+    if score <= 0 or not may_be_misspelt(word):
+        return ""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - only where a word found nothing
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+    best: tuple[float, int, str] = (0.0, 0, "")
+    for other, rows in sorted(known.items()):
+        if other == word or other[:1] != word[:1] or abs(len(other) - len(word)) > MOST_LONGER:
+            continue
+        slips = 2 if min(len(word), len(other)) >= TWO_SLIPS else 1
+        alike = fuzz.ratio(word, other, score_cutoff=score)
+        if alike >= score and alike and OSA.distance(word, other, score_cutoff=slips) <= slips:
+            best = max(best, (alike, rows, other))
+    return best[2]
