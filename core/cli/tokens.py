@@ -24,6 +24,9 @@ HostOption = Annotated[
     bool, typer.Option("--host", help="A token for every participant and conversation of the persona.")
 ]
 AdminOption = Annotated[bool, typer.Option("--admin", help="A token of an operator: for the admin routes alone.")]
+PersonasOption = Annotated[
+    str, typer.Option("--personas", metavar="NAMES", help="Other personas a --host token may choose; '*' for all.")
+]
 LabelOption = Annotated[str, typer.Option("--label", metavar="TEXT", help="What it is for, shown in lists.")]
 IdArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the token, as `list` shows it.")]
 
@@ -37,6 +40,7 @@ def add(
     server: ServerOption = "",
     host: HostOption = False,
     admin: AdminOption = False,
+    personas: PersonasOption = "",
     label: LabelOption = "",
 ) -> None:
     """Make a token and print it once.
@@ -45,12 +49,18 @@ def add(
     """
     from ..tokens import add_token
 
+    host = host or bool(personas)
     if (participant is not None) + host + admin != 1:
         raise typer.BadParameter("name exactly one of --participant, --host and --admin")
     kind: TokenKind = "admin" if admin else "host" if host else "scope"
     try:
         made = add_token(
-            kind, label=label, db=run.db, settings=run.settings, scope=run.scope(conversation, participant, server)
+            kind,
+            label=label,
+            personas=personas,
+            db=run.db,
+            settings=run.settings,
+            scope=run.scope(conversation, participant, server),
         )
     except MessageError as error:
         raise typer.BadParameter(str(error)) from error

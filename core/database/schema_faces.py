@@ -18,6 +18,8 @@ access_tokens: Table = table(
     key("participant_key", 255, default=None, nullable=True),
     key("conversation_key", 512, default=None, nullable=True),
     key("server_id", 191),
+    # of a host token: other personas it may speak as, with commas between; `*` for all
+    Column("personas", name_type(1000), nullable=False, server_default=text("''")),
     Column("label", name_type(100), nullable=False, server_default=text("''")),
     Column("created_at", Time(), nullable=True),
     Column("revoked_at", Time(), nullable=True),

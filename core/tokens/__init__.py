@@ -22,12 +22,14 @@ __all__ = ["add_token", "find_token", "list_tokens", "narrow_scope", "revoke_tok
 
 KINDS = ("scope", "host", "admin")
 LABEL_CHARS = 100
+PERSONAS_CHARS = 1000
 
 
 def add_token(
     kind: TokenKind = "scope",
     *,
     label: str = "",
+    personas: str = "",
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -38,6 +40,7 @@ def add_token(
         kind: `scope` for the participant of the scope, in its conversation and server where it names them; `host` for
             every participant and conversation of the persona; `admin` for the operator's routes alone.
         label: what it is for, at most 100 characters, shown in lists.
+        personas: of a host token, other personas that a request may choose: names with commas between, or `*` for all.
         db: None is the database of the process.
         settings: None is those of the process.
         scope: whose token it is; None is the current scope. An admin token is nobody's.
@@ -46,7 +49,8 @@ def add_token(
         The token as `list_tokens` shows it, and `token`, which is sent as `Authorization: Bearer TOKEN`.
 
     Raises:
-        MessageError: an unknown kind, a scope token without participant, a label that is too long.
+        MessageError: an unknown kind, a scope token without participant, a label that is too long, `personas` for
+            another kind than host or longer than 1,000 characters.
         StoreWriteError: nothing was stored.
 
     >>> from prompt_engine import Scope, open_database
@@ -63,6 +67,11 @@ def add_token(
         raise MessageError(
             f"label is {len(label)} characters long. At most {LABEL_CHARS} are allowed.", fields=("label",)
         )
+    if personas and (kind != "host" or len(personas) > PERSONAS_CHARS):
+        raise MessageError(
+            f"personas is for a host token, and at most {PERSONAS_CHARS} characters long. Use `*` for all personas.",
+            fields=("personas",),
+        )
     call = open_call(db, settings, scope)
     token_id, asking = call.db.ids.one(), call.scope
     if kind == "scope":
@@ -75,7 +84,9 @@ def add_token(
             token_id, kind, asking.persona, asking.participant, asking.conversation, asking.server, label
         )
     else:
-        token = AccessToken(token_id, kind, table.OPERATOR if kind == "admin" else asking.persona, label=label)
+        token = AccessToken(
+            token_id, kind, table.OPERATOR if kind == "admin" else asking.persona, label=label, personas=personas
+        )
     text = shapes.write_token(token_id, secrets.token_urlsafe(32))
     listed = table.insert_token(call.db, token, shapes.hash_token(text))
     return {**listed, "token": text}
@@ -116,9 +127,9 @@ def narrow_scope(
 ) -> Scope:
     """Return the scope of a request: what its token stands for, and what it says of itself as far as that may be said.
 
-    A host speaks for every participant and conversation of its persona. A scope token speaks for its participant: in
-    its conversation where it has one, else in conversations that are theirs by their key (`web/ann`, `web/ann/2` of
-    `web/ann`), which are direct ones.
+    A host speaks for every participant and conversation of its persona, and as the other personas it may choose. A
+    scope token speaks for its participant: in its conversation where it has one, else in conversations that are theirs
+    by their key (`web/ann`, `web/ann/2` of `web/ann`), which are direct ones.
 
     Args:
         token: of `find_token`.
@@ -138,10 +149,10 @@ def narrow_scope(
     'direct'
     """
     own = token.scope
-    if persona is not None and persona != own.persona:
+    if persona is not None and not token.may_speak_as(persona):
         raise ScopeError(_NOT_FOR.format("persona"))
     if token.kind == "host":
-        return Scope(own.persona, conversation, participant, server or "", None, privacy)
+        return Scope(persona or own.persona, conversation, participant, server or "", None, privacy)
     if participant is not None and participant != own.participant:
         raise ScopeError(_NOT_FOR.format("participant"))
     if server and server != own.server:

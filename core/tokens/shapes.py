@@ -30,6 +30,13 @@ class AccessToken:
     """Of a scope token that was made for one conversation; None otherwise."""
     server: str = ""
     label: str = ""
+    personas: str = ""
+    """Other personas a host token may speak as, with commas between; `*` for all."""
+
+    def may_speak_as(self, persona: str) -> bool:
+        """Return whether a request with this token may choose a persona."""
+        others = {each.strip() for each in self.personas.split(",")} if self.kind == "host" else set()
+        return persona == self.persona or (bool(persona) and ("*" in others or persona in others))
 
     @property
     def scope(self) -> Scope:
@@ -52,6 +59,7 @@ class ListedToken(TypedDict):
     participant: str | None
     conversation: str | None
     server: str
+    personas: str
     label: str
     created_at: str
     """ISO 8601, UTC."""

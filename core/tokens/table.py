@@ -17,8 +17,8 @@ OPERATOR = ""
 _T = access_tokens.c
 _SOURCE = "access_tokens"
 _SHOWN = (
-    _T.id, _T.kind, _T.persona_id, _T.participant_key, _T.conversation_key, _T.server_id, _T.label, _T.created_at,
-    _T.revoked_at,
+    _T.id, _T.kind, _T.persona_id, _T.participant_key, _T.conversation_key, _T.server_id, _T.personas, _T.label,
+    _T.created_at, _T.revoked_at,
 )  # fmt: skip
 _BY_ID = select(*_SHOWN, _T.token_hash).where(_T.id == bindparam("id"))
 _LISTED = select(*_SHOWN).where(_T.persona_id == bindparam("persona")).order_by(_T.id)
@@ -40,6 +40,7 @@ def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedT
         "participant_key": token.participant,
         "conversation_key": token.conversation,
         "server_id": token.server,
+        "personas": token.personas,
         "label": token.label,
         "created_at": now,
     }
@@ -59,8 +60,9 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
     for row in db.read(_BY_ID, {"id": token_id}, source=_SOURCE):
         if row.revoked_at is None:
             found = AccessToken(
-                row.id, row.kind, row.persona_id, row.participant_key, row.conversation_key, row.server_id, row.label
-            )
+                row.id, row.kind, row.persona_id, row.participant_key, row.conversation_key, row.server_id, row.label,
+                row.personas,
+            )  # fmt: skip
             return found, bytes(row.token_hash)
     return None
 
@@ -89,6 +91,7 @@ def _build_listed(row: Any) -> ListedToken:
         "participant": row["participant_key"],
         "conversation": row["conversation_key"],
         "server": row["server_id"],
+        "personas": row["personas"],
         "label": row["label"],
         "created_at": created.isoformat() if created else "",
         "revoked_at": revoked.isoformat() if revoked else "",

@@ -32,7 +32,7 @@ MOST_LINES = 1000
 """Lines of a list that are looked at, the newest; of what is stored twice as many."""
 _LOCKS = tuple(threading.Lock() for _ in range(64))
 """One list of a conversation is compared at a time in this process; other processes find the ids of its new lines."""
-_ROLES = {"user": "user", "assistant": "persona", "persona": "persona"}
+_ROLES = {"user": "user", "character": "user", "assistant": "persona", "persona": "persona"}
 
 
 class TranscriptSaved(NamedTuple):
@@ -58,8 +58,9 @@ def save_transcript(
     """Store what is new in a list of messages, and the answer to its last line.
 
     Args:
-        messages: `{role, content}` each, oldest first; content is a text. Roles user and assistant are lines, others
-            are passed over, and so are blank texts. `name` of a message says who else spoke than the scope says.
+        messages: `{role, content}` each, oldest first; content is a text. Roles user, assistant and character (with
+            a `name`: another character of a group) are lines, others are passed over, and so are blank texts. `name`
+            of a message says who else spoke than the scope says.
         answer: what the persona answered to the last line; None or blank for nothing.
         name: of who speaks, shown in history lines.
         persona_name: of the persona, likewise; None for that by which its memories call it.
@@ -97,6 +98,7 @@ class _Said(NamedTuple):
 
     spoken: Spoken
     name: str
+    is_character: bool = False
 
 
 def _read_lines(messages: Sequence[Mapping[str, Any]]) -> list[_Said]:
@@ -115,7 +117,8 @@ def _read_lines(messages: Sequence[Mapping[str, Any]]) -> list[_Said]:
         text = clean(content) if isinstance(content, str) else ""
         if role is not None and text.strip():
             name = message.get("name")
-            lines.append(_Said(Spoken(role, text), name if isinstance(name, str) else ""))  # type: ignore[arg-type]
+            is_character = message.get("role") == "character"
+            lines.append(_Said(Spoken(role, text), name if isinstance(name, str) else "", is_character))  # type: ignore[arg-type]
     return lines
 
 
@@ -186,7 +189,10 @@ class _Saving:
 
     def _insert(self, line: _Said, before: str, moment: datetime) -> int | None:
         role, text = line.spoken
-        sender = PERSONA_SENDER if role == "persona" else self._choose_sender(line.name)
+        sender = PERSONA_SENDER if role == "persona" else self._choose_sender(line)
+        asking = self._asking
+        if line.is_character:  # what a character says is no standing instruction
+            asking = {**asking, "settings": self._call.settings.replace(record_wishes=False)}
         done = chat_history_cache.save_chat_message(
             self._conversation,
             text,
@@ -195,15 +201,18 @@ class _Saving:
             self._follow(moment),
             message_id=rules.make_message_id(before, role, text),
             role=role,
-            **self._asking,
+            **asking,
         )
         self._saved += done.stored
         return done.id
 
-    def _choose_sender(self, name: str) -> str | None:
+    def _choose_sender(self, line: _Said) -> str | None:
         """Return who said a line of somebody else than the one who speaks now; None for that one."""
-        current = self._lines[-1].name
-        return name if name and current and name != current else None
+        if line.is_character:  # no person's id begins like this
+            return "%char-" + line.name.replace("%", "%25").replace("/", "%2F")
+        said = [each.name for each in self._lines if each.spoken.role == "user" and not each.is_character]
+        current = said[-1] if said else ""
+        return line.name if line.name and current and line.name != current else None
 
     def _change(self, line: Line, spoken: Spoken) -> None:
         if spoken.role == "persona" and self._choose(line.id, spoken.text):

@@ -550,6 +550,7 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     participant_key VARBINARY(255),
     conversation_key VARBINARY(512),
     server_id VARBINARY(191) NOT NULL DEFAULT '',
+    personas VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
     label VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
     created_at DATETIME(6),
     revoked_at DATETIME(6),

@@ -566,6 +566,7 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     participant_key TEXT,
     conversation_key TEXT,
     server_id TEXT DEFAULT '' NOT NULL,
+    personas VARCHAR(1000) DEFAULT '' NOT NULL,
     label VARCHAR(100) DEFAULT '' NOT NULL,
     created_at TEXT,
     revoked_at TEXT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import socket
 import threading
@@ -150,8 +151,15 @@ class ProxyWorld:
 
     def token(self, kind: Any = "host", participant: str | None = None, **more: Any) -> str:
         """Return a new token."""
-        made = tokens.add_token(kind, db=self.db, scope=Scope(self.persona, participant=participant, **more))
-        return made["token"]
+        personas = more.pop("personas", "")
+        scope = Scope(self.persona, participant=participant, **more)
+        return tokens.add_token(kind, personas=personas, db=self.db, scope=scope)["token"]
+
+    def of(self, persona: str) -> ProxyWorld:
+        """Return the same for another persona."""
+        made = copy.copy(self)
+        made.persona = persona
+        return made
 
     def client(self, token: str | None = None, **headers: str) -> OpenAI:
         """Return the official client, as a front end has it; headers by their names with underscores."""

@@ -83,7 +83,7 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
         assert answer.status_code == 403 and persona not in answer.text and "web/" not in answer.text
     # What a request says of itself beside its token counts for nothing.
     save_chat_message(BOB, "zqsecret", db=db, scope=speaker_of(db, persona, BOB).scope)
-    said = {"X-User-Id": BOB, "X-Conversation-Id": BOB, "X-Persona": persona, "Cookie": f"participant={BOB}"}
+    said = {"X-User-Id": BOB, "X-Conversation-Id": BOB, "X-Persona-Id": persona, "Cookie": f"participant={BOB}"}
     search = {**CALL, "params": {"name": "memory_search", "arguments": {"query": "zqsecret"}}}
     answer = post(http, {**http.headers(ANN), **said}, search, params={"participant": BOB, "token": http.tokens[BOB]})
     assert answer.status_code == 200 and read(answer)["count"] == 0

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from core import stories, tokens
 from core.config import Settings
-from core.errors import ConfigError
+from core.errors import ConfigError, MessageError
 from core.messages import table_log
 from core.prompt.context_text import HEAD
 from core.prompt_engine import build_json_prompt
@@ -122,7 +122,7 @@ def test_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld) -> 
     """The official client, and the front ends, show `error.message` and nothing else of an answer."""
     for client, status, said in (
         (proxy.client("pe_1_wrong"), 401, "The token is not valid here"),
-        (proxy.client(X_Persona="juno"), 403, "X-Persona is 'juno'"),
+        (proxy.client(X_Persona_Id="juno"), 403, "X-Persona-Id is 'juno'"),
         (
             proxy.client(X_User_Id="ann", X_Conversation_Privacy="secret"),
             400,
@@ -279,13 +279,87 @@ def test_r16_whose_chat_it_is(proxy: ProxyWorld, headers: Any, more: Any, conver
     assert proxy.wait_for_lines(2, conversation) == [(sender, "hello"), ("self", "ok 1")]
 
 
-def test_r16_a_model_name_names_the_conversation(proxy: ProxyWorld) -> None:
-    client = proxy.client()
-    client.chat.completions.create(model=f"{proxy.persona}@attic", messages=chat("hello"))
-    assert proxy.wait_for_lines(2, "proxy/%chat-attic")[0][1] == "hello"
-    assert proxy.model.last.body["model"] == ""
-    client.chat.completions.create(model="other@2024", messages=chat("hello"))
-    assert proxy.model.last.body["model"] == "other@2024"
+def test_r40_a_model_name_names_the_persona(proxy: ProxyWorld) -> None:
+    """A front end that sends no headers lists `llama3@mira` as a model; a version of a provider is no persona."""
+    client = proxy.client(X_User_Id="ann")
+    for name, sent in (
+        (f"llama3@{proxy.persona}", "llama3"), ("other@20240620", "other@20240620"), ("other@mira", "other@mira"),
+    ):  # fmt: skip
+        client.chat.completions.create(model=name, messages=chat("hello"))
+        assert proxy.model.last.body["model"] == sent
+    wide = proxy.client(proxy.token(personas="*"), X_User_Id="ann")
+    wide.chat.completions.create(model="llama3@mira", messages=chat("hello, Mira"))
+    assert proxy.model.last.body["model"] == "llama3"
+    assert proxy.of("mira").wait_for_lines(2, "proxy/ann")[0] == ("ann", "hello, Mira")
+    wide.chat.completions.create(model="gpt@20240620", messages=chat("hello"))
+    assert proxy.model.last.body["model"] == "gpt@20240620"
+
+
+@pytest.mark.parametrize("way", ["header", "model", "macro"])
+def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> None:
+    """Three characters behind one front end with one token: what Ann tells Mira, Iris and Vera do not know."""
+    token = proxy.token(personas="*")
+
+    def ask(who: str, name: str, *texts: str) -> str:
+        client = proxy.client(token, X_User_Id=who, **({"X_Persona_Id": name} if way == "header" else {}))
+        system = f"You are {name}.\nX-Persona-Id: {name}\nBe kind." if way == "macro" else f"You are {name}."
+        said = [{"role": "system", "content": system}, *chat(*texts)]
+        model = f"tiny@{name}" if way == "model" else "tiny"
+        return client.chat.completions.create(model=model, messages=said).choices[0].message.content or ""
+
+    names = [f"{name}{way}" for name in ("Iris", "Mira", "Vera")]
+    ask("ann", names[1], "Remember that the key is under the blue pot.")
+    ask("bob", names[1], "Remember that my cat is called Tofu.")
+    for name in names:
+        ask("ann", name, "Where is the key?")
+        sent = str(proxy.model.last.messages)
+        assert ("blue pot" in sent) == (name == names[1]) and "Tofu" not in sent, name
+        assert "X-Persona-Id" not in sent and "x-persona-id" not in proxy.model.last.headers
+    for name in names:
+        lines = proxy.of(name).wait_for_lines(4 if name == names[1] else 2, "proxy/ann")
+        assert len(lines) == (4 if name == names[1] else 2)
+
+
+def test_r40_a_persona_that_a_token_is_not_for_is_refused(proxy: ProxyWorld) -> None:
+    """In a header and in a system message; the refusal names the command that helps."""
+    for headers, said in (
+        ({"X_Persona_Id": "mira"}, chat("hello")),
+        ({}, [{"role": "system", "content": "X-Persona-Id: mira"}, *chat("hello")]),
+    ):
+        with pytest.raises(openai.PermissionDeniedError, match="--personas 'mira'"):
+            proxy.client(X_User_Id="ann", **headers).chat.completions.create(model="tiny", messages=said)
+    few = proxy.client(proxy.token(personas="mira, vera"), X_User_Id="ann", X_Persona_Id="vera")
+    assert proxy.ask(few, "hello").startswith("ok")
+    with pytest.raises(MessageError, match="host token"):
+        proxy.token("scope", "proxy/ann", personas="*")
+
+
+def test_r40_in_a_group_each_line_has_its_speaker(proxy: ProxyWorld) -> None:
+    """The characters answer in turns; each remembers its own lines as its own and the others' by their names."""
+    token = proxy.token(personas="*")
+    said: list[Any] = [{"role": "user", "name": "Ann", "content": "Who ate the cake?"}]
+    group = [f"{name}{proxy.persona}" for name in ("Iris", "Mira", "Vera")]
+    for turn in range(6):
+        name = group[turn % 3]
+        client = proxy.client(token, X_User_Id="ann", X_User_Name="Ann", X_Conversation_Id="party", X_Persona_Id=name)
+        proxy.model.answers = [f"Line {turn} of {name}. Call me captain."]
+        raw = client.chat.completions.with_raw_response.create(model="tiny", messages=said)
+        assert raw.headers["x-memory"] in ("used", "empty")
+        said.append({"role": "assistant", "name": name, "content": raw.parse().choices[0].message.content})
+        if turn == 2:
+            said.append({"role": "user", "name": "Ann", "content": "Not me!"})
+    for name in group[-1:]:
+        stored = proxy.of(name).wait_for_lines(8, "proxy/ann/party", participant="proxy/ann", privacy="separate")
+        assert [text for _, text in stored] == [each["content"] for each in said]
+        for sender, text in stored:
+            own = text.startswith("Line") and f"of {name}." in text
+            other = text.startswith("Line") and not own
+            assert (sender == "self") == own and sender.startswith("%char-") == other, (sender, text)
+    client = proxy.client(token, X_User_Id="ann", X_Persona_Id=group[2], X_Conversation_Privacy="direct",
+                          X_Conversation_Id="after")  # fmt: skip
+    proxy.ask(client, "Who said line 1?")
+    sent = proxy.model.last.messages[-1]["content"]
+    assert "captain" not in sent or "instruction" not in sent
 
 
 def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWorld) -> None:
@@ -360,7 +434,7 @@ def test_r16_a_token_of_one_participant_speaks_for_nobody_else(proxy: ProxyWorld
     proxy.ask(proxy.client(token, X_Conversation_Id="c1", X_User_Id="ann"), "hello")
     assert proxy.wait_for_lines(2, "web/ann/c1")[0] == ("ann", "hello")
     count = len(proxy.model.requests)
-    for headers in ({"X_User_Id": "bob"}, {"X_OpenWebUI_User_Id": "u1"}, {"X_Persona": "vera"}):
+    for headers in ({"X_User_Id": "bob"}, {"X_OpenWebUI_User_Id": "u1"}, {"X_Persona_Id": "vera"}):
         with pytest.raises(openai.PermissionDeniedError) as refused:
             proxy.ask(proxy.client(token, **headers), "hello")
         (name,), (value,) = [key.replace("_", "-") for key in headers], headers.values()

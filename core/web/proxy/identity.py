@@ -14,7 +14,7 @@ In an id `%` and `/` are escaped, so no id can begin with `%room-`. A user calle
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import unquote
 
@@ -22,12 +22,13 @@ from ...errors import MessageError, ScopeError
 from ...scope import Privacy
 from ...shapes import PERSONA_SENDER
 from ...tokens.shapes import AccessToken
+from .messages import find_persona_line
 
 INTERFACE = "proxy"
 """Interface of participants and conversations where a request does not name one."""
 OPEN_WEBUI = "openwebui"
 NAMES = (
-    "x-conversation-id", "x-user-id", "x-user-name", "x-persona", "x-interface", "x-server-id",
+    "x-conversation-id", "x-user-id", "x-user-name", "x-persona-id", "x-interface", "x-server-id",
     "x-conversation-privacy", "x-openwebui-chat-id", "x-openwebui-user-id", "x-openwebui-user-name",
 )  # fmt: skip
 """Headers that say who speaks and where."""
@@ -53,6 +54,7 @@ class Identity:
 
     conversation: str | None
     participant: str | None
+    persona: str = ""
     server: str | None = None
     privacy: Privacy | None = None
     name: str | None = None
@@ -79,13 +81,27 @@ def read_identity(
     A conversation of a user that is named is a separate one, unless `shared_memory` or the request says `direct`.
     """
     named = _decode_headers(headers)
-    persona = named.get("x-persona", token.persona)
-    if persona != token.persona:
+    persona = _choose_persona(named.get("x-persona-id", ""), body, token)
+    return replace(_read_place(named, body, token, shared_memory), persona=persona)
+
+
+def _choose_persona(header: str, body: Mapping[str, Any], token: AccessToken) -> str:
+    """Return the persona a request is for: by its header, its model name, a line of its system message, its token."""
+    named, field = header, "X-Persona-Id"
+    if not named:
+        named = split_model(body, token)[1]
+    if not named and (line := find_persona_line(body.get("messages"))):
+        named, field = line.persona, "messages"
+    if named and not token.may_speak_as(named):
         raise WrongIdentityError(
-            f"X-Persona is {persona[:40]!r}. The token does not stand for this persona. Leave the header out, or use "
-            "a token of that persona.",
-            "X-Persona",
+            f"X-Persona-Id is {named[:40]!r}. The token is not for this persona. Name none, or use a token made with "
+            f"`prompt-engine token add --host --personas {named[:40]!r}`.",
+            field,
         )
+    return named or token.persona
+
+
+def _read_place(named: Mapping[str, str], body: Mapping[str, Any], token: AccessToken, shared_memory: bool) -> Identity:
     said = named.get("x-conversation-privacy")
     if said is not None and said not in get_args(Privacy):
         raise UnreadableError(
@@ -94,7 +110,7 @@ def read_identity(
         )
     privacy = cast("Privacy | None", said)
     ids = _read_ids(named, body)
-    chat = ids.chat or read_model_chat(body, token) or ""
+    chat = ids.chat
     if privacy in ("public", "restricted") and token.kind != "scope":
         return _of_room(ids, chat, privacy, named.get("x-server-id"))
     alone = privacy if privacy in ("direct", "separate") else "direct" if shared_memory or not chat else "separate"
@@ -103,10 +119,15 @@ def read_identity(
     return _of_direct_chat(ids, chat, token, alone)
 
 
-def read_model_chat(body: Mapping[str, Any], token: AccessToken) -> str | None:
-    """Return the conversation in a model name `persona@conversation`, None in another name."""
-    persona, at, chat = str(body.get("model")).partition("@")
-    return chat if at and persona == token.persona else None
+def split_model(body: Mapping[str, Any], token: AccessToken) -> tuple[str, str]:
+    """Return the model and the persona in a model name `model@persona`; the name itself where it names no persona.
+
+    A version after the `@`, as some providers write it, is no persona.
+    """
+    name = str(body.get("model") or "")
+    model, at, persona = name.rpartition("@")
+    is_version = persona.isdecimal() or persona in ("default", "latest")
+    return (model, persona) if at and not is_version and token.may_speak_as(persona) else (name, "")
 
 
 def unnamed_conversation(token: AccessToken) -> str:
@@ -118,9 +139,9 @@ def _of_direct_chat(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) 
     if ids.user:
         participant = f"{ids.interface}/{_escape(ids.user)}"
         here = f"{participant}/{_escape(chat)}" if chat else participant
-        return Identity(here, participant, None, privacy, ids.name or None, is_named=True)
+        return Identity(here, participant, privacy=privacy, name=ids.name or None, is_named=True)
     here = f"{INTERFACE}/%chat-{_escape(chat)}" if chat else unnamed_conversation(token)
-    return Identity(here, here, None, "direct", ids.name or NOBODY, is_named=bool(chat))
+    return Identity(here, here, privacy="direct", name=ids.name or NOBODY, is_named=bool(chat))
 
 
 def _of_room(ids: _Ids, chat: str, privacy: Privacy, server: str | None) -> Identity:
@@ -131,7 +152,7 @@ def _of_room(ids: _Ids, chat: str, privacy: Privacy, server: str | None) -> Iden
         )
     participant = f"{ids.interface}/{_escape(ids.user)}" if ids.user else None
     here = f"{ids.interface}/%room-{_escape(chat)}"
-    return Identity(here, participant, server, privacy, ids.name or None, is_named=True)
+    return Identity(here, participant, server=server, privacy=privacy, name=ids.name or None, is_named=True)
 
 
 def _of_scope_token(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) -> Identity:
@@ -145,7 +166,7 @@ def _of_scope_token(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) 
         )
     if not chat or token.conversation is not None:
         return Identity(token.scope.conversation, own, name=ids.name or None, is_named=True)
-    return Identity(f"{own}/{_escape(chat)}", own, None, privacy, ids.name or None, is_named=True)
+    return Identity(f"{own}/{_escape(chat)}", own, privacy=privacy, name=ids.name or None, is_named=True)
 
 
 def _read_ids(named: Mapping[str, str], body: Mapping[str, Any]) -> _Ids:

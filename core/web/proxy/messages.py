@@ -20,8 +20,48 @@ _RETRIEVED = re.compile(r"\A\s*### Task:.*</context>\s*", re.DOTALL)
 _QUERY = re.compile(r"\A<user_query>(.*)</user_query>\s*\Z", re.DOTALL)
 
 
-def find_last_user(messages: Any) -> int | None:
-    """Return the index of the person's last message, None where it was answered; tool calls are no answer."""
+_PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
+
+
+class PersonaLine(NamedTuple):
+    """The line of a system message that names a persona, which a front end fills in by its macro for the character."""
+
+    persona: str
+    path: Path
+    rest: str
+    """The text without the line."""
+
+
+def find_persona_line(messages: Any) -> PersonaLine | None:
+    """Return the first line `X-Persona-Id: NAME` of a system message; None where there is none."""
+    for index, message in enumerate(messages if isinstance(messages, list) else ()):
+        if not isinstance(message, dict) or message.get("role") not in ("system", "developer"):
+            continue
+        content = message.get("content")
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        for number, part in enumerate(parts):
+            found = _PERSONA.search(part["text"]) if _is_text(part) else None
+            if found:
+                here: Path = ("messages", index, "content")
+                path = (*here, number, "text") if isinstance(content, list) else here
+                return PersonaLine(found[1], path, part["text"][: found.start()] + part["text"][found.end() :])
+    return None
+
+
+def is_own_name(name: object, persona: str) -> bool:
+    """Return whether the name of an assistant's line is the persona's; clients may write `Mira_Vale` for Mira Vale."""
+    return not isinstance(name, str) or not name.strip() or _fold_name(name) == _fold_name(persona)
+
+
+def _fold_name(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def find_last_user(messages: Any, persona: str = "") -> int | None:
+    """Return the index of the person's last message, None where it was answered.
+
+    Tool calls are no answer, and neither is a line of another character of a group.
+    """
     if not isinstance(messages, list):
         return None
     for index in range(len(messages) - 1, -1, -1):
@@ -29,7 +69,8 @@ def find_last_user(messages: Any) -> int | None:
         role = message.get("role")
         if role == "user":
             return index
-        if role not in _BEHIND and not (role == "assistant" and _calls_tool(message)):
+        is_other = persona and not is_own_name(message.get("name"), persona)
+        if role not in _BEHIND and not (role == "assistant" and (_calls_tool(message) or is_other)):
             return None
     return None
 
@@ -58,15 +99,17 @@ def read_question(content: Any) -> str:
     return (query[1].strip() if query else question) or text
 
 
-def read_lines(messages: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return what people and persona said, as a transcript reads it."""
+def read_lines(messages: Sequence[Any], persona: str) -> list[dict[str, Any]]:
+    """Return what people, persona and other characters said, as a transcript reads it."""
     lines = []
     for message in messages:
         role = message.get("role") if isinstance(message, dict) else None
         if role in ("user", "assistant"):
             content = message.get("content")
             text = read_question(content) if role == "user" else strip_thoughts(read_text(content))
-            lines.append({"role": role, "content": text, "name": message.get("name")})
+            name = message.get("name")
+            is_other = role == "assistant" and not is_own_name(name, persona)
+            lines.append({"role": "character" if is_other else role, "content": text, "name": name})
     return lines
 
 

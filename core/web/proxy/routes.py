@@ -124,22 +124,26 @@ class Proxy:
         who = identity.read_identity(request.headers, body, token, shared_memory=settings.proxy_shared_memory)
         scope = narrow_scope(
             token,
+            persona=who.persona,
             conversation=who.conversation,
             participant=who.participant,
             server=who.server,
             privacy=who.privacy,
         )
-        if identity.read_model_chat(body, token) is not None:
-            text = messages.replace_value(text, ("model",), settings.llm_model)
+        model, in_model = identity.split_model(body, token)
+        if in_model:
+            text = messages.replace_value(text, ("model",), model or settings.llm_model)
+        if line := messages.find_persona_line(body.get("messages")):
+            text = messages.replace_value(text, line.path, line.rest)
         plain = text.encode("utf-8")
-        reason = tasks.name_background(request.headers, body)
+        reason = tasks.name_task(request.headers, body, scope.persona)
         if reason:
             self._passed[reason] += 1
             logs.event(logging.INFO, "proxy_no_turn", reason=reason, count=self._passed[reason])
             return Outgoing(plain, f"skipped; {reason}")
-        last = messages.find_last_user(body["messages"])
+        last = messages.find_last_user(body["messages"], scope.persona)
         assert last is not None
-        lines = messages.read_lines(body["messages"])
+        lines = messages.read_lines(body["messages"], scope.persona)
         turn = Turn(lines, scope, who.name)
         try:
             said = [messages.read_text(each.get("content")) for each in body["messages"] if isinstance(each, dict)]
@@ -162,7 +166,7 @@ class Proxy:
         if len(self._noticed) < MAX_NOTICED:
             self._noticed.add((scope.persona, scope.conversation))
         unnamed = identity.unnamed_conversation(token)
-        before = narrow_scope(token, conversation=unnamed, participant=unnamed, privacy="direct")
+        before = narrow_scope(token, persona=scope.persona, conversation=unnamed, participant=unnamed, privacy="direct")
         if not await self._memory.is_hidden(before, scope, settings):
             return ""
         logs.warning("proxy_said_before_elsewhere", token=token.id)

@@ -59,7 +59,7 @@ _OTHER_LINE = re.compile(rf"\A\W*(?:write your next reply from|continue\b|{_IGNO
 """What role-play front ends append as a system message where the answer is no next line of the persona."""
 
 
-def name_background(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
+def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str = "") -> str:
     """Return why a request is no turn, blank for a turn: `asked`, `short`, `no_user_line`, `no_text`, `task`."""
     if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
         return "asked"
@@ -68,7 +68,7 @@ def name_background(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
         if isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= SHORT_TOKENS:
             return "short"
     messages = body.get("messages")
-    last = find_last_user(messages)
+    last = find_last_user(messages, persona)
     if last is None or not isinstance(messages, list):
         return "no_user_line"
     if not read_text(messages[last].get("content")).strip():

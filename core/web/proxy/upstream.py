@@ -24,7 +24,7 @@ _HOP_BY_HOP = frozenset({
 })  # fmt: skip
 _OURS = frozenset({
     "host", "content-length", "authorization", "cookie", "origin", "referer", "accept-encoding", "x-conversation-id",
-    "x-user-id", "x-user-name", "x-persona", "x-interface", "x-server-id", "x-conversation-privacy", "x-store",
+    "x-user-id", "x-user-name", "x-persona-id", "x-interface", "x-server-id", "x-conversation-privacy", "x-store",
     "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
 })  # fmt: skip
 """Of a request, what is meant for this server."""

@@ -255,13 +255,13 @@ TASKS += [
 @pytest.mark.parametrize("messages", PERSON, ids=range(len(PERSON)))
 def test_r37_what_a_person_says_is_a_turn(messages: list[Any]) -> None:
     """In doubt it is the person's: what is not stored is lost."""
-    assert tasks.name_background({}, {"messages": messages}) == ""
+    assert tasks.name_task({}, {"messages": messages}) == ""
 
 
 @pytest.mark.parametrize("messages", TASKS, ids=range(len(TASKS)))
 def test_r37_what_a_front_end_asks_beside_the_chat_is_no_turn(messages: list[Any]) -> None:
     """A prompt for a title that is stored appears later as something the person said."""
-    assert tasks.name_background({}, {"messages": messages}) == "task"
+    assert tasks.name_task({}, {"messages": messages}) == "task"
 
 
 @pytest.mark.parametrize(
