@@ -143,8 +143,7 @@ def import_(
         scope = run.scope(conversation, user or None, server, privacy="direct" if private else None)
         _import_values(run, values, scope, dry_run=dry_run, strict=strict)
         return
-    is_export = _is_export(file)
-    is_items = not is_export and _is_items(file)
+    is_items = not _is_chats(file) and _is_items(file)
     if is_items and (persona is not None or private is not None):
         raise typer.BadParameter("--persona-speaker and --private belong to conversations, and the file holds memories")
     with refusals(), _going_on(), _stoppable() as should_stop, output.bar() as bar:
@@ -187,10 +186,7 @@ def import_(
         with _going_on(), output.bar() as bar:
             queued = _consolidate(run, chats, bar)
     told = {**chats.as_dict(), **({"queued": queued} if consolidate else {})}
-    if is_export:
-        run.answer(told, lambda: _print_export(chats, queued))
-    else:
-        run.answer(told, lambda: _print_chats(chats))
+    run.answer(told, lambda: _print_chats(chats, queued))
     taken = chats.imported + chats.edited + chats.duplicates + chats.service + chats.memories + chats.could_import
     _end(chats, file, strict=strict, taken=taken)
 
@@ -251,20 +247,6 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _print_chats(result: ImportResult) -> None:
-    keys = result.conversations
-    output.facts(
-        [
-            ("Format", result.format),
-            ("Conversations", f"{len(keys)}: {', '.join(keys[:3])}{' ...' if len(keys) > 3 else ''}"),
-            ("Speakers", _speakers(result)),
-            ("Time", f"{_minute(result.first)} to {_minute(result.last)} UTC" if result.first else "-"),
-            *_counts(result),
-        ]
-    )
-    _print_rest(result, ("row", "reason"), [(p.row, p.reason) for p in result.errors[:_SHOWN]])
-
-
 def _print_rest(result: ImportResult | ItemImport, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print the notes, and the first rows that were not taken."""
     for note in result.notes:
@@ -284,20 +266,6 @@ def _speakers(result: ImportResult) -> str:
     most = sorted(result.speakers.items(), key=lambda pair: (-pair[1], pair[0]))
     shown = [f"{name}{' (persona)' if name in result.persona else ''} {count}" for name, count in most[:6]]
     return ", ".join([*shown, f"and {len(most) - 6} more"] if len(most) > 6 else shown) or "-"
-
-
-def _counts(result: ImportResult) -> list[tuple[str, object]]:
-    if result.dry_run:
-        return [("Messages", f"{result.could_import} could be imported; nothing was stored")]
-    rows: list[tuple[str, object]] = [("Imported", result.imported)]
-    if result.duplicates:
-        rows.append(("There already", result.duplicates))
-    rows += [(name.replace("_", " ").capitalize(), count) for name, count in result.story.items()]
-    if result.instructions:
-        rows.append(("Standing instructions", result.instructions))
-    if result.skipped:
-        rows.append(("Blank", result.skipped))
-    return [*rows, *((f"Left out, {reason}", count) for reason, count in result.left_out.items())]
 
 
 # Exports of other programs
@@ -321,9 +289,9 @@ def _import_markdown(run: Run, folder: Path, scope: Scope) -> None:
         output.note(output.clean(reason), style="yellow")
 
 
-def _is_export(file: Path) -> bool:
-    """Return whether a path is an export of a program that is known; what cannot be read is told when it is read."""
-    from ..transfer.platforms import find_export
+def _is_chats(file: Path) -> bool:
+    """Return whether a path holds chats; what cannot be read is refused when it is read."""
+    from ..transfer.formats import find_export
 
     try:
         return find_export(file, sys.maxsize) is not None
@@ -344,11 +312,14 @@ def _consolidate(run: Run, result: ImportResult, progress: Callable[[str, int, i
     return queued
 
 
-def _print_export(result: ImportResult, queued: int) -> None:
-    """Print one paragraph on what is remembered of an export, then what was not taken, then what to run next."""
+def _print_chats(result: ImportResult, queued: int) -> None:
+    """Print what was imported, in a dry run the first lines, what was not taken, and what to run next."""
     output.say(_paragraph(result))
+    for key, lines in result.lines.items():
+        output.heading(output.clean(key))
+        output.lines([output.clean(line) for line in lines])
     shown = [(p.place or p.row, p.reason) for p in result.errors[:_SHOWN]]
-    _print_rest(result, ("place", "reason"), shown)
+    _print_rest(result, ("place" if result.errors and result.errors[0].place else "row", "reason"), shown)
     following = _following(result, queued)
     if following:
         output.heading("Next")
@@ -357,13 +328,14 @@ def _print_export(result: ImportResult, queued: int) -> None:
 
 def _paragraph(result: ImportResult) -> str:
     """Return what an import did, in a few sentences."""
-    from ..transfer.platforms.finding import TITLES
+    from ..transfer.formats import TITLES
 
     program = " and ".join(TITLES.get(name, name) for name in result.format.split("+"))
-    verb = "could be imported; nothing was stored" if result.dry_run else "were imported"
     count = result.could_import if result.dry_run else result.imported
     chats = len(result.conversations)
-    parts = [f"{program}: {count:,} messages of {chats:,} {'conversation' if chats == 1 else 'conversations'} {verb}."]
+    verb = "could be imported; nothing was stored" if result.dry_run else f"{'was' if count == 1 else 'were'} imported"
+    of = f"{chats:,} {'conversation' if chats == 1 else 'conversations'}"
+    parts = [f"{program}: {count:,} {'message' if count == 1 else 'messages'} of {of} {verb}."]
     if not result.dry_run and (result.duplicates or result.edited):
         parts.append(f"{result.duplicates:,} were there already, {result.edited:,} were edited.")
     if result.first:
@@ -377,7 +349,9 @@ def _paragraph(result: ImportResult) -> str:
         seen = " and ".join(f"{number:,} {kind}" for number, kind in kinds if number)
         parts.append(f"Of the conversations {seen}: {_first(result.conversations)}.")
     beside = [(result.service, "lines of the program, kept hidden"), (result.memories, "memories")]
-    beside += [(result.story.get("alternatives", 0), "alternative versions")]
+    names = {"alternatives": "alternative versions", "running_recaps": "running recaps"}
+    beside += [(count, names.get(what, what)) for what, count in result.story.items()]
+    beside += [(result.skipped, "blank")]
     beside += [(number, reason) for reason, number in result.left_out.items()]
     told = [f"{number:,} {what}" for number, what in beside if number]
     if told:

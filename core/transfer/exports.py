@@ -30,11 +30,11 @@ from ..stories import table_imported
 from ..stories.calls import StoryCall, open_conversation
 from ..stories.running import table as running_table
 from ..stories.table_imported import NOTHING, Beside
-from .places import Places
-from .sillytavern import header as tavern_header
-from .sillytavern import json_text
-from .sillytavern import lines as tavern_lines
-from .sillytavern.lines import Said
+from .formats.sillytavern import header as tavern_header
+from .formats.sillytavern import json_text
+from .formats.sillytavern import lines as tavern_lines
+from .formats.sillytavern.header import Places
+from .formats.sillytavern.lines import Said
 
 Format = Literal["sillytavern"]
 """sillytavern: a chat as SillyTavern keeps it in its folder `chats`."""

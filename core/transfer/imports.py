@@ -9,23 +9,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import TransferError
 from ..scope import KEY_BYTES, Scope, key_text
 from ..text.times import zone as zone_named
-from . import lines, platforms
-from .platforms.finding import Found
-from .records import SPEAKER_BYTES, Problem
-from .storage import Outcome, Plan, Progress, store_messages
-from .survey import MAX_LISTED, look
+from .beside import store_notes
+from .fields import SPEAKER_BYTES
+from .files import MAX_BYTES
+from .formats import Found, find_export
+from .looks import WHAT_TO_DO, describe_file
+from .plan import Plan
+from .shapes import Fault, Reading
+from .storage import Progress, store_export
+from .survey import MAX_LISTED, SHOWN_LINES, Survey, count_export
+
+
+class Problem(NamedTuple):
+    """A row that is not taken. The reason names fields and types, never what was said."""
+
+    row: int
+    """Number of its line; 0 where the file does not have a message a line."""
+    reason: str
+    place: str = ""
+    """Where it stands in an export; blank where the row says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,7 @@ class ImportResult:
     service: int = 0
     """Lines of the program itself, such as who joined: stored hidden, with the role `system`."""
     memories: int = 0
-    """Memory items stored: what another assistant remembered, texts of its projects."""
+    """Memory items stored: what another program remembered, texts of its projects."""
     skipped: int = 0
     """Rows with a blank text."""
     story: dict[str, int] = field(default_factory=dict)
@@ -51,18 +65,20 @@ class ImportResult:
     instructions: int = 0
     """Standing instructions in the messages that were imported (RECORD_WISHES)."""
     instruction_texts: tuple[tuple[str, str], ...] = ()
-    """Of an export, the first 50 of them: who gives them, and the texts."""
+    """The first 50 of them: who gives them, and the texts."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Why else messages were not stored, such as `privacy`, with how many; of an export in a dry run too."""
+    """Why else messages were not stored, such as `privacy`, with how many."""
     errors: tuple[Problem, ...] = ()
     """Rows that cannot be taken; the first 1,000."""
     error_count: int = 0
     conversations: tuple[str, ...] = ()
-    """Conversation keys; of a file of lines the first 1,000."""
+    """Conversation keys."""
+    lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """In a dry run, the first ten lines of each conversation."""
     private_count: int = 0
-    """Of the conversations of an export, how many are direct messages or closed channels."""
+    """Of the conversations, how many are direct messages or closed channels."""
     days: int = 0
-    """Of an export: days on which something was said, UTC."""
+    """Days on which something was said, UTC."""
     speakers: dict[str, int] = field(default_factory=dict)
     persona: tuple[str, ...] = ()
     """Names whose messages are the persona's own."""
@@ -72,13 +88,15 @@ class ImportResult:
     notes: tuple[str, ...] = ()
     dry_run: bool = False
     stopped_after_row: int | None = None
-    """Row of the last message that was stored before the import was stopped; None when it came to the end."""
+    """Row of the last message that was stored, or how many were, before the import was stopped; None when it came to
+    the end."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values, fields in their order."""
         made = {name: getattr(self, name) for name in self.__dataclass_fields__}
         made["errors"] = [_shown(problem) for problem in self.errors]
         made["conversations"] = self.conversations[:MAX_LISTED]
+        made["lines"] = {key: list(shown) for key, shown in self.lines.items()}
         made["instruction_texts"] = [list(pair) for pair in self.instruction_texts]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in made.items()}
 
@@ -99,7 +117,7 @@ def import_file(
     time_zone: str = "UTC",
     day_first: bool | None = None,
     dry_run: bool = False,
-    max_bytes: int = lines.MAX_BYTES,
+    max_bytes: int = MAX_BYTES,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
     db: Database | None = None,
@@ -113,9 +131,8 @@ def import_file(
     failed has stored whole transactions, and goes on where it was when it is run again.
 
     Args:
-        path: an export of ChatGPT, Claude, Discord, Open WebUI, Slack, Telegram or WhatsApp, as a file, a folder or a
-            zip archive; or JSON Lines, also packed with gzip: one {conversation, session, id, timestamp, speaker, text}
-            a line, or a chat of SillyTavern.
+        path: chats of any program that docs/import.md lists, as a file, a folder or a zip archive; or JSON Lines, also
+            packed with gzip: one {conversation, session, id, timestamp, speaker, text} a line.
         interface: first part of the conversation keys, `interface/conversation`; None is the name of the program in
             lower case, `import` for lines.
         conversation: one conversation key for everything instead.
@@ -165,104 +182,53 @@ def import_file(
     if conversation is not None:
         key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True)
     key_text(user, "user", SPEAKER_BYTES)
-    found = platforms.find_export(file, max_bytes)
-    if found is not None:
-        importing = platforms.ExportImport(
-            found, zone=zone, interface=interface, conversation=conversation, persona=persona, user=user,
-            private=bool(private), day_first=day_first,
-        )  # fmt: skip
-        opened = (db, settings, scope)
-        return _import_export(importing, found, opened, progress, should_stop or (lambda: False), dry_run=dry_run)
-    survey = look(file, zone, max_bytes=max_bytes, progress=_named(progress, "looking"), should_stop=should_stop)
-    if persona is not None and persona not in survey.speakers and len(survey.speakers) < MAX_LISTED:
-        known = ", ".join(repr(name) for name in list(survey.speakers)[:8])
-        raise TransferError(f"Nobody called {persona!r} speaks in {str(file)!r}. Speakers are {known}.")
-    is_private = survey.format == "sillytavern" if private is None else private
-    plan = Plan(file, survey, zone, interface or "import", conversation, persona, is_private, max_bytes)
-    result = _describe(plan)
-    if dry_run or (should_stop and should_stop()):
+    found = find_export(file, max_bytes)
+    if found is None:
+        raise TransferError(f"Nothing can be taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}")
+    stop = should_stop or (lambda: False)
+    reading = Reading(zone, day_first, user, private)
+    survey = count_export(found, reading, _named(progress, "looking"), stop)
+    speaker = None if persona is None else _find_speaker(survey, persona, file)
+    server = scope.server if scope else ""
+    plan = Plan(survey, interface, conversation, speaker, bool(private), server)
+    if dry_run or stop():
+        result = _describe(plan, found, reading, shown=dry_run)
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
-    outcome = store_messages(open_call(db, settings, scope), plan, progress, should_stop or (lambda: False))
-    return _with_outcome(result, outcome)
+    call = open_call(db, settings, scope)
+    plan = replace(plan, server=call.scope.server)
+    result = _describe(plan, found, reading)
+    here = replace(call, scope=replace(call.scope, conversation=None, participant=None))
+    return _store(here, found, reading, plan, result, progress, stop)
 
 
 def _named(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
     return None if progress is None else lambda done, total: progress(what, done, total)
 
 
-def _describe(plan: Plan) -> ImportResult:
-    survey = plan.survey
-    keys = dict.fromkeys(map(plan.key_of, survey.conversations))
-    return ImportResult(
-        format=survey.format,
-        could_import=survey.records,
-        skipped=survey.skipped,
-        errors=tuple(survey.problems),
-        error_count=survey.problem_count,
-        conversations=tuple(islice(keys, MAX_LISTED)),
-        speakers=dict(survey.speakers),
-        persona=tuple(sorted(plan.persona_names)),
-        first=survey.first.isoformat() if survey.first else "",
-        last=survey.last.isoformat() if survey.last else "",
-        notes=tuple(_notes(plan)),
-    )
+def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
+    """Return the id of the speaker who was named."""
+    people = survey.people
+    if asked in people:
+        return asked
+    wanted = asked.removeprefix("@").casefold()
+    same = [key for key, each in people.items() if wanted in (each.name.casefold(), each.handle.casefold())]
+    if len(same) == 1:
+        return same[0]
+    if len(same) > 1:
+        raise TransferError(f"{len(same)} people are called {asked!r}. Name one by id: {', '.join(same[:8])}.")
+    if len(people) >= MAX_LISTED:
+        return asked
+    known = ", ".join(repr(each.name) for each in islice(sorted(people.values(), key=lambda one: -one.lines), 8))
+    raise TransferError(f"Nobody called {asked!r} speaks in {str(file)!r}. Speakers are {known}.")
 
 
-def _notes(plan: Plan) -> Iterator[str]:
-    """Yield what somebody importing may not have meant."""
-    if not plan.survey.records:
-        bad = "can be taken; see the rows that were not" if plan.survey.problem_count else "has a text"
-        yield f"nothing is imported: no message of the file {bad}"
-    for text, count in plan.survey.notes.items():
-        yield f"{text}: {count}"
-    if plan.survey.moved:
-        yield f"messages whose send_date does not fit their place, given the time before: {plan.survey.moved}"
-    if plan.persona is None and len(plan.survey.persona_names) > 1:
-        names = ", ".join(sorted(plan.survey.persona_names)[:8])
-        yield f"several characters speak ({names}); the persona is one of them: name it with --persona-speaker"
-    if plan.survey.records and not plan.persona_names:
-        yield "nobody was named as the persona (--persona-speaker), so nothing here counts as said by it"
-    if not plan.private:
-        yield ("without --private new conversations are public: seen from every public conversation of the same server")
-
-
-def _with_outcome(result: ImportResult, outcome: Outcome) -> ImportResult:
-    counts, refused = outcome.counts, outcome.refused
-    errors = sorted((*result.errors, *refused[:MAX_LISTED]))[:MAX_LISTED]
-    return replace(
-        result,
-        imported=counts["stored"],
-        duplicates=counts["duplicate"],
-        story={name: count for name, count in outcome.story.items() if count},
-        instructions=outcome.instructions,
-        left_out={reason: n for reason, n in sorted(counts.items()) if reason not in ("stored", "duplicate")},
-        errors=tuple(errors),
-        error_count=result.error_count + len(refused),
-        stopped_after_row=outcome.stopped_after_row,
-    )
-
-
-# Exports of other programs
-
-
-def _import_export(
-    importing: platforms.ExportImport,
-    found: Found,
-    opened: tuple[Database | None, GivenSettings, Scope | None],
-    progress: Progress | None,
+def _store(
+    call: Call, found: Found, reading: Reading, plan: Plan, result: ImportResult, progress: Progress | None,
     should_stop: Callable[[], bool],
-    *,
-    dry_run: bool,
-) -> ImportResult:
-    importing.look(_named(progress, "looking"), should_stop)
-    result = _describe_export(importing, found, opened[2].server if opened[2] else "")
-    if dry_run or should_stop():
-        return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
-    outcome, memories = importing.store(open_call(*opened), progress, should_stop)
-    result = replace(result, conversations=tuple(importing.plan(opened[2].server if opened[2] else "").privacies()))
-    counts = outcome.counts
-    refused = [Problem(0, fault.reason, fault.place) for fault in outcome.refused]
-    left = Counter(result.left_out)
+) -> ImportResult:  # fmt: skip
+    outcome = store_export(call, found, reading, plan, progress, should_stop)
+    memories = store_notes(call, plan, outcome) if outcome.stopped_after is None else 0
+    counts, left = outcome.counts, Counter(result.left_out)
     left.update({name: n for name, n in counts.items() if name not in ("stored", "edited", "service", "duplicate")})
     return replace(
         result,
@@ -271,44 +237,85 @@ def _import_export(
         duplicates=counts["duplicate"],
         service=counts["service"],
         memories=memories,
-        story={"alternatives": outcome.alternatives} if outcome.alternatives else {},
+        story={name: count for name, count in outcome.story.items() if count},
         instructions=outcome.instructions,
         instruction_texts=tuple(outcome.instruction_texts),
+        conversations=tuple(plan.privacies()),
         left_out=dict(sorted(left.items())),
-        errors=(*result.errors, *refused)[:MAX_LISTED],
+        errors=tuple(
+            sorted((*result.errors, *_problems(outcome.refused, found)), key=lambda one: one.row)[:MAX_LISTED]
+        ),
         error_count=result.error_count + outcome.refused_count,
         stopped_after_row=outcome.stopped_after,
     )
 
 
-def _describe_export(importing: platforms.ExportImport, found: Found, server: str) -> ImportResult:
-    survey = importing.survey
-    privacies = importing.plan(server).privacies()
+def _problems(faults: Sequence[Fault], found: Found) -> list[Problem]:
+    """Return faults as rows; in one file of lines the number of the row says where it is."""
+    is_one = len(found.export.members) == 1
+    return [Problem(fault.row, fault.reason, "" if fault.row and is_one else fault.place) for fault in faults]
+
+
+def _describe(plan: Plan, found: Found, reading: Reading, *, shown: bool = False) -> ImportResult:
+    """Return what an export holds; with `shown` also the first lines of its conversations."""
+    survey, privacies = plan.survey, plan.privacies()
     public = sum(1 for privacy in privacies.values() if privacy == "public")
     speakers: Counter[str] = Counter()
     for person in survey.people.values():
         speakers[person.name] += person.lines
-    notes = [f"{text}: {count}" for text, count in importing.reading.notes.items()]
-    if survey.lines and not importing.persona_names:
-        notes.append("nobody was named as the persona (--persona-speaker), so nothing here counts as said by it")
-    if public:
-        notes.append(
-            f"{public} of {len(privacies)} conversations are public: seen from every public one of their server"
-        )
+    lines: dict[str, tuple[str, ...]] = {}
+    for (program, room_id), facts in survey.rooms.items() if shown else ():
+        key = plan.key_of(program, room_id)
+        lines[key] = (*lines.get(key, ()), *facts.shown)[:SHOWN_LINES]
     return ImportResult(
         format=found.format,
         could_import=survey.lines,
         service=survey.services,
         memories=survey.notes,
+        skipped=survey.blank,
         left_out=dict(sorted(survey.left.items())),
-        errors=tuple(Problem(0, fault.reason, fault.place) for fault in survey.faults),
+        errors=tuple(_problems(survey.faults, found)),
         error_count=survey.fault_count,
         conversations=tuple(privacies),
+        lines=lines,
         private_count=len(privacies) - public,
         days=len(survey.days),
         speakers=dict(speakers),
-        persona=importing.persona_names,
+        persona=_persona_names(plan),
         first=survey.first.isoformat() if survey.first else "",
         last=survey.last.isoformat() if survey.last else "",
-        notes=tuple(notes),
+        notes=tuple(_notes(plan, reading, public, len(privacies))),
     )
+
+
+def _persona_names(plan: Plan) -> tuple[str, ...]:
+    """Return the names of who counts as the persona."""
+    people = plan.survey.people
+    if plan.persona is not None:
+        return tuple(person.name for key, person in people.items() if key == plan.persona)
+    names = set()
+    for facts in plan.survey.rooms.values():
+        names |= {facts.room.character} & facts.assistants if len(facts.assistants) > 1 else facts.assistants
+    return tuple(sorted({person.name for key, person in people.items() if key in names}))
+
+
+def _notes(plan: Plan, reading: Reading, public: int, conversations: int) -> Iterator[str]:
+    """Yield what somebody importing may not have meant."""
+    survey = plan.survey
+    if not survey.lines and not survey.notes:
+        bad = "can be taken; see the rows that were not" if survey.fault_count else "has a text"
+        yield f"nothing is imported: no message of the file {bad}"
+    for text, count in reading.notes.items():
+        yield f"{text}: {count}"
+    if survey.moved:
+        yield f"messages whose send_date does not fit their place, given the time before: {survey.moved}"
+    several = {name for facts in survey.rooms.values() if len(facts.assistants) > 1 for name in facts.assistants}
+    if plan.persona is None and several:
+        names = ", ".join(sorted(several)[:8])
+        yield f"several characters speak ({names}); the persona is one of them: name it with --persona-speaker"
+    if survey.lines and not _persona_names(plan):
+        yield "nobody was named as the persona (--persona-speaker), so nothing here counts as said by it"
+    if public:
+        where = "" if public == conversations else f" ({public} of {conversations})"
+        seen = "seen from every public conversation of their server"
+        yield f"without --private new conversations are public{where}: {seen}"

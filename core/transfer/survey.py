@@ -1,144 +1,192 @@
-"""The first look at a file: which format it has, how many rows can be taken, who speaks."""
+"""The first look at an export: what it holds, who speaks where, what of it cannot be taken."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
-from itertools import islice
-from pathlib import Path
-from typing import Any
+from datetime import date, datetime
 
 from ..base.file_order import settle_times
 from ..database.dialects import from_microseconds, microseconds
-from ..errors import TransferError
-from . import chat_records, lines, sillytavern
-from .looks import WHAT_TO_DO, describe_file
-from .records import Problem, Read, Reader, Record, Skipped, said_type
+from .formats import Found
+from .ids import IdMaker, number_of
+from .shapes import BLANK, Ending, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 
-_LOOKED_AT = 100
-"""Rows among which one must fit a format."""
 MAX_LISTED = 1000
-"""Bad rows that are listed; further ones are counted."""
-_SPEAKERS_PER_CONVERSATION = 3
-"""Enough to know whether a conversation has one other participant or more."""
+"""Faults that are listed; further ones are counted. Likewise people."""
+_EVERY = 500
+_FEW = 4
+_FIRST_LINES = 40
+SHOWN_LINES = 10
+"""Lines of each conversation that a dry run shows."""
+_SHOWN_CHARS = 120
 
-FORMATS: dict[str, tuple[Callable[[dict[str, Any]], bool], Callable[[tzinfo], Reader]]] = {
-    "sillytavern": (sillytavern.fits, sillytavern.TavernReader),
-    "records": (chat_records.fits, chat_records.RecordReader),
-}
+
+@dataclass(slots=True)
+class RoomFacts:
+    """One conversation of an export."""
+
+    room: Room
+    program: str
+    lines: int = 0
+    people: set[str] = field(default_factory=set)
+    """Ids of who speaks there, at most four, the assistant of the format not among them."""
+    assistants: set[str] = field(default_factory=set)
+    """Ids of those whom the format calls the persona."""
+    first_lines: list[tuple[str, str]] = field(default_factory=list)
+    """(id that was made, speaker) of the first lines of people, where the export has no ids."""
+    shown: list[str] = field(default_factory=list)
+    """The first lines, as a dry run shows them."""
+    times: array[int] = field(default_factory=lambda: array("q"))
+    """Of each message, in microseconds since 1970, where the order of the file is kept (`base.file_order`)."""
+
+    def is_persona(self, speaker: Speaker) -> bool:
+        """Return whether the format says that somebody is the persona: in a group, whom the file names."""
+        return speaker.is_assistant and (len(self.assistants) <= 1 or speaker.name == self.room.character)
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody who speaks in an export."""
+
+    name: str
+    lines: int = 0
+    is_bot: bool = False
+    is_assistant: bool = False
+    handle: str = ""
 
 
 @dataclass(slots=True)
 class Survey:
-    """What a file holds."""
+    """What an export holds."""
 
-    format: str
-    keeps_order: bool = False
-    records: int = 0
-    skipped: int = 0
-    """Blank messages; headers do not count."""
-    problems: list[Problem] = field(default_factory=list)
-    problem_count: int = 0
-    speakers: dict[str, int] = field(default_factory=dict)
-    """Name to number of messages, at most MAX_LISTED names."""
-    persona_names: set[str] = field(default_factory=set)
-    """Names that spoke as the persona by what the file itself says."""
-    character: str = ""
-    """Name of the character in the header, blank where the file names none."""
-    conversations: dict[str, set[str]] = field(default_factory=dict)
-    """Conversation as the file names it to its speakers, at most three, without those the file calls the persona."""
+    lines: int = 0
+    """Messages that somebody wrote."""
+    services: int = 0
+    """Lines of the program: joined, renamed."""
+    notes: int = 0
+    """Texts to keep that are no messages."""
+    blank: int = 0
+    """Lines with a blank text."""
+    moved: int = 0
+    """Messages whose time did not fit their place in a file that keeps its order."""
+    rooms: dict[tuple[str, str], RoomFacts] = field(default_factory=dict)
+    """By program and room."""
+    people: dict[str, Person] = field(default_factory=dict)
+    """By id."""
+    left: Counter[str] = field(default_factory=Counter)
+    faults: list[Fault] = field(default_factory=list)
+    fault_count: int = 0
     first: datetime | None = None
     last: datetime | None = None
-    bytes: int = 0
-    notes: dict[str, int] = field(default_factory=dict)
-    times: array[int] = field(default_factory=lambda: array("q"))
-    """Of each message, in microseconds since 1970, where the order of the file is kept (`base.file_order`)."""
-    moved: int = 0
-    """Messages whose time did not fit their place."""
+    days: set[date] = field(default_factory=set)
+    made: set[int] = field(default_factory=set)
+    """Numbers of the ids that were made."""
 
-    def add(self, read: Read) -> None:
-        """Count one row."""
-        if isinstance(read, Problem):
-            self.problem_count += 1
-            if len(self.problems) < MAX_LISTED:
-                self.problems.append(read)
-        elif isinstance(read, Skipped):
-            self.skipped += read.reason == "empty"
+    @property
+    def all_lines(self) -> int:
+        """Return how many lines can be stored."""
+        return self.lines + self.services
+
+    def add(self, program: str, read: Read, maker: IdMaker) -> None:
+        """Count what a reader gave."""
+        if isinstance(read, Line):
+            self._add_line(program, read)
+            if not read.id:
+                self._add_made(program, read, maker.make(read).id)
+        elif isinstance(read, Left):
+            if read.reason == BLANK:
+                self.blank += read.count
+            else:
+                self.left[read.reason] += read.count
+        elif isinstance(read, Note):
+            self.notes += 1
+        elif isinstance(read, Ending):
+            if (facts := self.rooms.get((program, read.room.id))) is not None:
+                facts.room = read.room
         else:
-            self._add_record(read)
+            self.fault_count += 1
+            if len(self.faults) < MAX_LISTED:
+                self.faults.append(read)
 
-    def _add_record(self, record: Record) -> None:
-        self.records += 1
-        if record.speaker in self.speakers or len(self.speakers) < MAX_LISTED:
-            self.speakers[record.speaker] = self.speakers.get(record.speaker, 0) + 1
-        spoke = self.conversations.setdefault(record.conversation, set())
-        if record.is_persona:
-            self.persona_names.add(record.speaker)
-        elif record.role == "user" and len(spoke) < _SPEAKERS_PER_CONVERSATION:
-            spoke.add(record.speaker)
-        if self.keeps_order:
-            self.times.append(microseconds(record.time))
-        self.first = record.time if self.first is None else min(self.first, record.time)
-        self.last = record.time if self.last is None else max(self.last, record.time)
-
-
-def recognise(path: Path, *, max_bytes: int = lines.MAX_BYTES) -> str:
-    """Return the format of a file."""
-    looked = list(islice(lines.read(path, max_bytes=max_bytes), _LOOKED_AT))
-    for line in looked:
-        for name, (fits, _) in FORMATS.items():
-            if isinstance(line.value, dict) and fits(line.value):
-                return name
-    raise TransferError(f"Nothing can be taken of {str(path)!r}: {describe_file(path)}. {WHAT_TO_DO}")
-
-
-def reader_of(format_name: str, zone: tzinfo) -> Reader:
-    """Return a new reader of a format."""
-    return FORMATS[format_name][1](zone)
-
-
-def each_row(path: Path, reader: Reader, *, max_bytes: int = lines.MAX_BYTES) -> Iterator[tuple[Read, int]]:
-    """Yield what a reader makes of every row, and how many bytes of the file were read so far."""
-    for line in lines.read(path, max_bytes=max_bytes):
-        if isinstance(line.value, dict):
-            reader.text = line.text
-            yield reader.read(line.row, line.value), line.position
-        elif isinstance(line.value, lines.BadJson):
-            yield Problem(line.row, line.value.reason), line.position
+    def _add_line(self, program: str, line: Line) -> None:
+        facts = self.rooms.get((program, line.room.id))
+        if facts is None:
+            facts = self.rooms[program, line.room.id] = RoomFacts(line.room, program)
+        facts.lines += 1
+        if len(facts.shown) < SHOWN_LINES:
+            facts.shown.append(_shown(line))
+        if line.is_service:
+            self.services += 1
         else:
-            yield Problem(line.row, f"the row is {said_type(line.value)}, it must be an object"), line.position
+            self.lines += 1
+            self._add_speaker(line, facts)
+        if line.room.keeps_order:
+            facts.times.append(microseconds(line.at))
+        else:
+            self._add_time(line.at)
+        self.days.add(line.at.date())
+
+    def _add_time(self, at: datetime) -> None:
+        self.first = at if self.first is None else min(self.first, at)
+        self.last = at if self.last is None else max(self.last, at)
+
+    def settle(self) -> None:
+        """Give each message of a file that keeps its order a time that fits its place."""
+        for facts in self.rooms.values():
+            if facts.times:
+                settled = array("q", settle_times(facts.times))
+                self.moved += sum(1 for said, kept in zip(facts.times, settled, strict=True) if said != kept)
+                facts.times = settled
+                for moment in filter(None, map(from_microseconds, (settled[0], settled[-1]))):
+                    self._add_time(moment)
+
+    def _add_made(self, program: str, line: Line, made: str) -> None:
+        self.made.add(number_of(made))
+        first = self.rooms[program, line.room.id].first_lines
+        if line.speaker is not None and len(first) < _FIRST_LINES:
+            first.append((made, line.speaker.id))
+
+    def _add_speaker(self, line: Line, facts: RoomFacts) -> None:
+        who = line.speaker
+        if who is None:
+            return
+        held = facts.assistants if who.is_assistant else facts.people
+        if len(held) < _FEW and line.role in (None, "user", "persona"):
+            held.add(who.id)
+        person = self.people.get(who.id)
+        if person is None:
+            if len(self.people) >= MAX_LISTED:
+                return
+            person = self.people[who.id] = Person(who.name, 0, who.is_bot, who.is_assistant, who.handle)
+        person.lines += 1
+        person.name = who.name
 
 
-def look(
-    path: Path,
-    zone: tzinfo,
-    *,
-    max_bytes: int = lines.MAX_BYTES,
+def count_export(
+    found: Found,
+    reading: Reading,
     progress: Callable[[int, int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Survey:
-    """Return what a whole file holds."""
-    total = lines.size_of(path)
-    reader = reader_of(recognise(path, max_bytes=max_bytes), zone)
-    survey = Survey(reader.format, reader.keeps_order)
-    for count, (read, position) in enumerate(each_row(path, reader, max_bytes=max_bytes)):
-        survey.add(read)
-        survey.bytes = position
-        if count % 500 == 0:
+    """Return what a whole export holds."""
+    survey, maker = Survey(), IdMaker()
+    for number, (program, read) in enumerate(found.read(reading)):
+        survey.add(program, read, maker)
+        if number % _EVERY == 0:
             if progress:
-                progress(position, total)
+                progress(number, 0)
             if should_stop and should_stop():
                 break
-    if progress:
-        progress(survey.bytes, total)
-    survey.notes = dict(reader.notes)
-    name = reader.header.line.get("character_name") if reader.header else None
-    survey.character = name if isinstance(name, str) else ""
-    settled = array("q", settle_times(survey.times))
-    survey.moved = sum(1 for told, kept in zip(survey.times, settled, strict=True) if told != kept)
-    survey.times = settled
-    if settled:
-        survey.first, survey.last = from_microseconds(settled[0]), from_microseconds(settled[-1])
+    survey.settle()
     return survey
+
+
+def _shown(line: Line) -> str:
+    """Return a line as a dry run shows it."""
+    name = line.speaker.name if line.speaker else ""
+    text = " ".join(line.text[: 2 * _SHOWN_CHARS].split())
+    text = f"{text[:_SHOWN_CHARS].rstrip()}…" if len(text) > _SHOWN_CHARS else text
+    return f"[{line.at:%Y-%m-%d %H:%M}] {f'{name}: ' if name else ''}{text}"

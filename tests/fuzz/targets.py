@@ -77,7 +77,8 @@ from core.text import (
 from core.text import (
     remember_phrases as remember,
 )
-from core.transfer import send_dates, survey
+from core.transfer import fields as transfer_fields
+from core.transfer.imports import import_file
 from core.transfer.items import rows as item_rows
 from core.transfer.items.reader import Rows
 from core.transfer.items.sources import File
@@ -172,7 +173,7 @@ def _chat_file(value: str) -> object:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "chat.jsonl")
         path.write_bytes(value.encode("utf-8", "surrogatepass"))
-        return survey.look(path, UTC)
+        return import_file(path, dry_run=True)
 
 
 def _config(value: str) -> object:
@@ -239,7 +240,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("values in YAML", config_file.read_yaml_value, (CoreError, flag_types.BadValueError)),
     Target("text templates", _template("txt"), (TemplateError,)),
     Target("JSON templates", _template("json"), (TemplateError,)),
-    Target("dates", lambda value: (times.read_time(value), times.zone(value), send_dates.read_time(value))),
+    Target("dates", lambda value: (times.read_time(value), times.zone(value), transfer_fields.read_time(value))),
     Target("connection strings", connecting.parse_url),
     Target("what servers say", _grants),
     Target("running recaps", lambda value: model_calls.read_text(value, ("recap", "summary"))),

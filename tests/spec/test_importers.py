@@ -559,7 +559,7 @@ def test_r27_wishes_of_people_are_found_and_told(db: Database) -> None:
 
 def test_r27_an_import_that_was_stopped_goes_on(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped between two transactions: what is stored is whole, and the same command ends it."""
-    from core.transfer.platforms import writer
+    from core.transfer import storage as writer
 
     monkeypatch.setattr(writer, "BATCH", 3)
     scope, calls, steps = own_scope(), [], []

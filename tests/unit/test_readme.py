@@ -117,19 +117,20 @@ def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) ->
     assert list(shown["input"]["payload"]["source"]) == list(made["input"]["payload"]["source"])
 
 
-def test_the_page_about_importing_names_what_a_row_needs() -> None:
+def test_the_page_about_importing_names_what_a_row_needs(tmp_path: Path) -> None:
     """The row shown can be imported, and a row without one of the required fields cannot."""
-    from core.transfer.chat_records import RecordReader
-    from core.transfer.records import Problem, Record
+    from core.transfer.imports import import_file
 
     text = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     row = json.loads(block)
     required = re.findall(r"^\| `(\w+)` \| required", text, re.MULTILINE)
     assert required == ["text", "speaker", "timestamp"]
-    assert isinstance(RecordReader().read(1, {name: row[name] for name in required}), Record)
-    for name in required:
-        assert isinstance(RecordReader().read(1, {n: value for n, value in row.items() if n != name}), Problem)
+    path = tmp_path / "rows.jsonl"
+    rows = [{n: row[n] for n in required}, *({n: row[n] for n in row if n != name} for name in required)]
+    path.write_text("\n".join(json.dumps(each) for each in rows))
+    looked = import_file(path, dry_run=True)
+    assert (looked.could_import, [problem.row for problem in looked.errors]) == (1, [2, 3, 4])
 
 
 @pytest.mark.parametrize("page", [README, *ABOUT], ids=lambda page: page.name)

@@ -15,7 +15,7 @@ from ...memories.rules_retention import expires_at
 from ...scope import Scope
 from ...text.folding import clean
 from ...text.strict_json import make_strict
-from ..records import said_type
+from ..fields import said_type
 
 EMPTY = "empty"
 """Reason of an entry with a blank text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -53,7 +54,9 @@ def test_the_examples_of_the_page_run(run: Command, tmp_path: Path) -> None:
     shutil.copy(SAMPLE, tmp_path / "Iris - 2025.jsonl")
     shutil.make_archive(str(tmp_path / "export"), "zip", SAMPLE.parent / "exports" / "chatgpt")
     commands = re.findall(r"^    prompt-engine (.*?)(?:  +#.*)?$", text, re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == 6
+    card = {"name": "Mira", "description": "Mira keeps bees.", "first_mes": "Hello."}
+    (tmp_path / "mira.png").write_text(json.dumps(card))
     (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     wanted = [line.strip() for line in re.findall(r"^print\(.*?\) +# (.*)$", block, re.MULTILINE)]
     printed: list[str] = []

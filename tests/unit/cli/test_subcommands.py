@@ -127,7 +127,9 @@ def test_import_reports_and_is_idempotent(run: Command, tmp_path: Path) -> None:
     look = run("import", file, "--dry-run")
     assert (look.json["could_import"], look.json["imported"], look.json["dry_run"]) == (1, 0, True)
     assert not (tmp_path / "own.db").exists()
-    assert "Messages       1 could be imported; nothing was stored\n" in run("import", file, "--dry-run", "--text").out
+    shown = run("import", file, "--dry-run", "--text").out
+    assert "JSON lines: 1 message of 1 conversation could be imported; nothing was stored." in shown
+    assert "import/c\n[2026-03-10 12:00] Ann: hi\n" in shown and "Besides: 1 blank." in shown
     assert run("import", file).json["imported"] == 1
     again = run("import", file).json
     assert (again["imported"], again["duplicates"], again["skipped"]) == (0, 1, 1)

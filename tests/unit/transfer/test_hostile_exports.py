@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from core.transfer.platforms import json_parts
-from core.transfer.platforms.archive import Export
-from core.transfer.platforms.fields import opens
-from core.transfer.platforms.finding import READERS, Found
-from core.transfer.platforms.json_parts import BadPart, Part, read_parts
-from core.transfer.platforms.survey import count_export
-from core.transfer.platforms.values import Line, Reading
+from core.transfer import json_parts
+from core.transfer.fields import opens
+from core.transfer.files import Export
+from core.transfer.formats import READERS, Found
+from core.transfer.json_parts import BadPart, Part, read_parts
+from core.transfer.shapes import Line, Reading
+from core.transfer.survey import count_export
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
 FILES = sorted(path for path in SAMPLES.rglob("*") if path.suffix in (".json", ".txt"))

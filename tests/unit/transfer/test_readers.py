@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import TransferError
-from core.transfer.chat_records import RecordReader
-from core.transfer.records import Problem, Record, Skipped
-from core.transfer.sillytavern import TavernReader
-from core.transfer.survey import look, recognise
+from core.transfer import formats
+from core.transfer.files import Export
+from core.transfer.formats import records, sillytavern
+from core.transfer.imports import import_file
+from core.transfer.shapes import BLANK, Ending, Fault, Left, Line, Read, Reading
 
 ROW = {
     "conversation": "c", "session": 3, "id": "m1", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "hi"
@@ -29,17 +31,30 @@ HEADER = {
 LINE = {"name": "Iris", "is_user": False, "is_system": False, "send_date": "June 19, 2023 4:13pm", "mes": "Hello."}
 
 
+def read_all(reader: Any, *values: Any) -> tuple[list[Read], Reading]:
+    """Return what a reader gives of the lines of a file, and its notes."""
+    with tempfile.TemporaryDirectory() as folder:
+        reading = Reading()
+        made = list(reader.read(Export(_file(Path(folder), *values)).members, reading))
+    return [each for each in made if not isinstance(each, Ending)], reading
+
+
 def _read(**changes: Any) -> Any:
-    return RecordReader().read(1, {**ROW, **changes})
+    (made,) = read_all(records, {**ROW, **changes})[0]
+    return made
+
+
+def _tavern(*values: Any) -> list[Any]:
+    return read_all(sillytavern, *values)[0]
 
 
 def test_a_record_holds_what_the_row_says() -> None:
     """Unknown fields are kept (L38), and the session with them."""
-    record = _read(mood="calm", persona_id="other")
-    assert isinstance(record, Record)
-    assert (record.conversation, record.speaker, record.text, record.message_id) == ("c", "Ann", "hi", "m1")
-    assert record.time == datetime(2026, 3, 10, 12, tzinfo=UTC)
-    assert record.metadata == {"mood": "calm", "persona_id": "other", "session": 3}
+    line = _read(mood="calm", persona_id="other")
+    assert isinstance(line, Line) and line.speaker is not None
+    assert (line.room.id, line.speaker.id, line.text, line.id) == ("c", "Ann", "hi", "m1")
+    assert line.at == datetime(2026, 3, 10, 12, tzinfo=UTC)
+    assert line.metadata == {"mood": "calm", "persona_id": "other", "session": 3}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +78,7 @@ def test_a_record_holds_what_the_row_says() -> None:
 def test_f76_a_row_of_a_wrong_type_is_listed_with_its_reason(changes: dict[str, Any], reason: str) -> None:
     """The reason names the field, never what it holds (G26)."""
     problem = _read(**changes)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, Fault)
     assert problem.row == 1
     assert problem.reason.startswith(reason)
     assert "canary" not in problem.reason
@@ -71,44 +86,39 @@ def test_f76_a_row_of_a_wrong_type_is_listed_with_its_reason(changes: dict[str, 
 
 def test_a_blank_text_is_skipped_and_a_number_is_an_id() -> None:
     """L38: blank rows are skipped. G6: numbers are written in decimal."""
-    assert _read(text=" \n") == Skipped(1, "empty")
-    assert _read(id=17).message_id == "17"
+    assert _read(text=" \n") == Left(BLANK)
+    assert _read(id=17).id == "17"
 
 
 def test_rows_without_id_get_the_same_one_every_time() -> None:
     """The same file twice must add nothing, and two equal rows of one second are two messages."""
     row = {name: value for name, value in ROW.items() if name != "id"}
-    ids = [[reader.read(n, row).message_id for n in (1, 2)] for reader in (RecordReader(), RecordReader())]  # type: ignore[union-attr]
+    ids = [[line.id for line in read_all(records, row, row)[0] if isinstance(line, Line)] for _ in range(2)]
     assert ids[0] == ids[1]
     assert ids[0][0] != ids[0][1]
-    assert RecordReader().read(9, {**row, "speaker": "Bob"}).message_id not in ids[0]  # type: ignore[union-attr]
+    (other,) = read_all(records, {**row, "speaker": "Bob"})[0]
+    assert isinstance(other, Line) and other.id not in ids[0]
 
 
 def test_a_sillytavern_chat_is_read() -> None:
     """The header is no message; the character is the persona; the user is not."""
-    reader = TavernReader()
-    assert reader.read(1, HEADER) == Skipped(1, "header")
-    said = reader.read(2, LINE)
-    asked = reader.read(3, {**LINE, "name": "Ann", "is_user": True, "mes": "Hi!"})
-    assert isinstance(said, Record)
-    assert isinstance(asked, Record)
-    assert (said.speaker, said.role, said.is_persona, said.text) == ("Iris", "persona", True, "Hello.")
-    assert (asked.speaker, asked.role, asked.is_persona) == ("Ann", "user", False)
-    assert said.time == datetime(2023, 6, 19, 16, 13, tzinfo=UTC)
+    said, asked = _tavern(HEADER, LINE, {**LINE, "name": "Ann", "is_user": True, "mes": "Hi!"})
+    assert (said.speaker.name, said.role, said.speaker.is_assistant, said.text) == ("Iris", "persona", True, "Hello.")
+    assert (asked.speaker.name, asked.role, asked.speaker.is_assistant) == ("Ann", "user", False)
+    assert said.at == datetime(2023, 6, 19, 16, 13, tzinfo=UTC)
 
 
 def test_swipes_are_alternatives_and_the_chosen_one_is_the_text() -> None:
     """In lines without `mes` too."""
-    reader = TavernReader()
     swipes = {"swipes": ["a", "b", "c"], "swipe_id": 1}
-    assert reader.read(1, {**LINE, **swipes, "mes": "b"}).text == "b"  # type: ignore[union-attr]
     line = {name: value for name, value in LINE.items() if name != "mes"}
-    assert reader.read(2, {**line, **swipes, "mes": None}).text == "b"  # type: ignore[union-attr]
-    alternatives = reader.read(3, {**LINE, **swipes, "mes": "b"}).beside.alternatives  # type: ignore[union-attr]
-    assert [(one.number, one.text, one.is_current) for one in alternatives] == [
+    made, reading = read_all(sillytavern, {**LINE, **swipes, "mes": "b"}, {**line, **swipes, "mes": None})
+    assert [each.text for each in made if isinstance(each, Line)] == ["b", "b"]
+    assert isinstance(made[0], Line)
+    assert [(one.number, one.text, one.is_current) for one in made[0].beside.alternatives] == [
         (0, "a", False), (1, "b", True), (2, "c", False)
     ]  # fmt: skip
-    assert reader.notes == {}
+    assert not reading.notes
 
 
 @pytest.mark.parametrize(
@@ -125,20 +135,19 @@ def test_swipes_are_alternatives_and_the_chosen_one_is_the_text() -> None:
 )
 def test_hidden_and_system_lines(changes: dict[str, Any], role: str, hidden: bool) -> None:
     """SillyTavern hides a message by marking it as the system's."""
-    record = TavernReader().read(1, {**LINE, **changes})
-    assert isinstance(record, Record)
-    assert (record.role, record.hidden) == (role, hidden)
+    (line,) = _tavern({**LINE, **changes})
+    assert (line.role, line.hidden) == (role, hidden)
 
 
 def test_f76_bad_sillytavern_rows_are_listed() -> None:
     """Wrong types, unreadable and missing times."""
-    reader = TavernReader()
-    assert "send_date is missing" in reader.read(1, {**LINE, "send_date": None}).reason  # type: ignore[union-attr]
-    assert "send_date cannot be read" in reader.read(2, {**LINE, "send_date": "soon"}).reason  # type: ignore[union-attr]
-    assert "mes is a number" in reader.read(3, {**LINE, "mes": 7}).reason  # type: ignore[union-attr]
-    assert "is_user is no switch" in reader.read(4, {**LINE, "is_user": "yes"}).reason  # type: ignore[union-attr]
-    first = reader.read(5, LINE)
-    assert reader.read(6, {**LINE, "send_date": ""}).time == first.time  # type: ignore[union-attr]
+    odd: list[dict[str, Any]] = [
+        {"send_date": None}, {"send_date": "soon"}, {"mes": 7}, {"is_user": "yes"}, {}, {"send_date": ""}
+    ]  # fmt: skip
+    *bad, first, second = _tavern(*({**LINE, **each} for each in odd))
+    said = ("send_date is missing", "send_date cannot be read", "mes is a number", "is_user is no switch")
+    assert all(reason in each.reason for reason, each in zip(said, bad, strict=True))
+    assert [each.row for each in bad] == [1, 2, 3, 4] and second.at == first.at
 
 
 _JSON = st.recursive(
@@ -149,8 +158,8 @@ _JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from([*ROW, *LINE, *HEADER, "swipes", "swipe_id", "extra"]), _JSON))
 def test_no_object_makes_a_reader_raise(value: dict[str, Any]) -> None:
     """A file may hold anything."""
-    for reader in (RecordReader(), TavernReader()):
-        assert isinstance(reader.read(1, value), (Record, Problem, Skipped))
+    for reader in (records, sillytavern):
+        assert all(isinstance(each, (Line, Fault, Left)) for each in read_all(reader, value)[0])
 
 
 def _file(folder: Path, *values: object) -> Path:
@@ -161,10 +170,11 @@ def _file(folder: Path, *values: object) -> Path:
 
 def test_the_format_is_recognised(tmp_path: Path) -> None:
     """Also where the first lines are broken, and where a chat of SillyTavern has lost its header."""
-    assert recognise(_file(tmp_path, ROW)) == "records"
-    assert recognise(_file(tmp_path, [1], 7, ROW)) == "records"
-    assert recognise(_file(tmp_path, HEADER, LINE)) == "sillytavern"
-    assert recognise(_file(tmp_path, LINE)) == "sillytavern"
+    for format_name, *values in (
+        ("records", ROW), ("records", [1], 7, ROW), ("sillytavern", HEADER, LINE), ("sillytavern", LINE)
+    ):  # fmt: skip
+        found = formats.find_export(_file(tmp_path, *values))
+        assert found is not None and found.format == format_name
 
 
 @pytest.mark.parametrize(
@@ -179,7 +189,7 @@ def test_the_format_is_recognised(tmp_path: Path) -> None:
 def test_f76_a_wrong_shape_is_refused(tmp_path: Path, values: tuple[object, ...], said: str) -> None:
     """The sentence says what is there and what is needed."""
     with pytest.raises(TransferError, match=said) as caught:
-        recognise(_file(tmp_path, *values))
+        import_file(_file(tmp_path, *values), dry_run=True)
     assert "JSON lines of" in str(caught.value)
 
 
@@ -187,12 +197,12 @@ def test_a_survey_counts_everything_once(tmp_path: Path) -> None:
     """What `--dry-run` shows."""
     bob = {**ROW, "speaker": "Bob", "timestamp": "2025-01-01T00:00:00Z"}
     path = _file(tmp_path, ROW, {**ROW, "text": ""}, [1], bob, {**ROW, "text": 7})
-    survey = look(path, UTC)
-    assert (survey.format, survey.records, survey.skipped, survey.problem_count) == ("records", 2, 1, 2)
-    assert survey.problems == [
-        Problem(3, "the row is a list, it must be an object"),
-        Problem(5, "text is a number, it must be a text"),
+    looked = import_file(path, dry_run=True)
+    assert (looked.format, looked.could_import, looked.skipped, looked.error_count) == ("records", 2, 1, 2)
+    assert [(problem.row, problem.reason) for problem in looked.errors] == [
+        (3, "the row is a list, it must be an object"),
+        (5, "text is a number, it must be a text"),
     ]
-    assert survey.speakers == {"Ann": 1, "Bob": 1}
-    assert survey.conversations == {"c": {"Ann", "Bob"}}
-    assert survey.first == datetime(2025, 1, 1, tzinfo=UTC)
+    assert looked.speakers == {"Ann": 1, "Bob": 1}
+    assert looked.conversations == ("import/c",) and looked.first == "2025-01-01T00:00:00+00:00"
+    assert looked.lines == {"import/c": ("[2026-03-10 12:00] Ann: hi", "[2025-01-01 00:00] Bob: hi")}

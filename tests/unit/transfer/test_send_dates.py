@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.transfer.send_dates import read_time
+from core.transfer.fields import read_time
 
 MOMENT = datetime(2023, 6, 19, 16, 13, 25, 120_000, tzinfo=UTC)
 

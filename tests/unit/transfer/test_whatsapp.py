@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.errors import TransferError
-from core.transfer.platforms import whatsapp
-from core.transfer.platforms.archive import Export
-from core.transfer.platforms.values import Fault, Left, Line, Read, Reading
+from core.transfer.files import Export
+from core.transfer.formats import whatsapp
+from core.transfer.shapes import Fault, Left, Line, Read, Reading
 
 
 def _read(folder: Path, text: str, reading: Reading | None = None, name: str = "chat with Bob.txt") -> list[Read]:

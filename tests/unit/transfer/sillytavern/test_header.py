@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.transfer.places import Places
-from core.transfer.sillytavern import header as tavern_header
-from core.transfer.sillytavern import json_text as tavern_json
-from core.transfer.sillytavern.header import RUNNING
+from core.transfer.formats.sillytavern import header as tavern_header
+from core.transfer.formats.sillytavern import json_text as tavern_json
+from core.transfer.formats.sillytavern.header import RUNNING, Places
 from tests.unit.transfer import tavern_world as world
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from core.stories.table_imported import Alternative, Beside, Recap, Scene
 from core.text.folding import clean
-from core.transfer.records import RefusedError
-from core.transfer.sillytavern import json_text as tavern_json
-from core.transfer.sillytavern import lines as tavern_lines
-from core.transfer.sillytavern.json_text import AFTER, BEFORE, KEPT_BYTES, KEY
-from core.transfer.sillytavern.lines import Said
+from core.transfer.fields import RefusedError
+from core.transfer.formats.sillytavern import json_text as tavern_json
+from core.transfer.formats.sillytavern import lines as tavern_lines
+from core.transfer.formats.sillytavern.json_text import AFTER, BEFORE, KEPT_BYTES, KEY
+from core.transfer.formats.sillytavern.lines import Said
 from tests.unit.transfer import tavern_world as world
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -10,9 +10,9 @@ from typing import Any
 
 from ...scope import Privacy
 from ...text.folding import clean
-from .archive import Member
-from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
-from .values import Fault, Left, Line, Names, Read, Reading, Room, Speaker
+from ..fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from ..files import Member
+from ..shapes import Fault, Left, Line, Names, Read, Reading, Room, Speaker
 
 LISTS: dict[str, Privacy] = {"channels": "public", "groups": "restricted", "mpims": "restricted", "dms": "direct"}
 """Files that list channels, with how private those are."""

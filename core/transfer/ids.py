@@ -1,12 +1,12 @@
-"""Ids of lines that have none in their export: made of time and text, which stay the same when a chat or contact gets
-another name."""
+"""Ids of messages that have none in their file: the same message gets the same one every time."""
 
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from typing import NamedTuple
 
-from .values import Line
+from .shapes import Line
 
 _PREFIX = "at-"
 _FAMILY_CHARS = len(_PREFIX) + 16
@@ -22,7 +22,10 @@ class MadeId(NamedTuple):
 
 
 class IdMaker:
-    """Makes ids for the lines of one export, in their order; lines that are alike in everything are numbered."""
+    """Makes ids of time and text, which stay the same when a chat or contact gets another name.
+
+    Lines that are alike in everything are numbered.
+    """
 
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
@@ -52,3 +55,23 @@ def text_digest(text: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class RowIds:
+    """Makes ids for rows of a file that keeps its speakers' names; equal rows are numbered.
+
+    With `anywhere` equal rows count wherever they are, else those of one moment.
+    """
+
+    def __init__(self, *, anywhere: bool = False) -> None:
+        self._anywhere = anywhere
+        self._time: object = None
+        self._seen: dict[str, int] = {}
+
+    def make(self, time: datetime, *parts: str) -> str:
+        """Return the id of a message said at `time`; `parts` are what it is known by."""
+        if time != self._time and not self._anywhere:
+            self._time, self._seen = time, {}
+        digest = _digest("\x1f".join((time.isoformat(), *parts)))[:32]
+        count = self._seen[digest] = self._seen.get(digest, 0) + 1
+        return f"row-{digest}" if count == 1 else f"row-{digest}-{count}"

@@ -8,7 +8,7 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,16 +16,20 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, TextIO
 
-from ...errors import TransferError
-from ..lines import BOMB_FREE_BYTES, BOMB_RATIO, MAX_BYTES
-from .values import Fault
+from ..errors import TransferError
+from .shapes import Fault
 
+MAX_BYTES = 2 * 1024**3
+"""Most bytes of an export, unpacked."""
 MAX_MEMBERS = 100_000
+BOMB_RATIO = 200
+BOMB_FREE_BYTES = 64 * 1024**2
+"""A packed file may unpack to this much whatever its ratio; beyond, chats pack 3 to 20 times, never 200 times."""
 _SAYS_UTF8 = 0x800
-_ENDINGS = (".json", ".txt")
+_ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".md", ".af")
 _ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 """What reading a damaged or locked member raises."""
 
 
@@ -37,7 +41,8 @@ class Member:
     """Path inside the export, with slashes."""
     size: int
     """Bytes, unpacked."""
-    _open: Any
+    open: Callable[[], Any]
+    """Opens it for reading bytes."""
     changed: datetime
     export: str = ""
     """Name of the whole export without its ending."""
@@ -55,7 +60,7 @@ class Member:
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Yield the text from its beginning; what is no UTF-8 is replaced, a mark of the byte order left out."""
-        with self._open() as raw:
+        with self.open() as raw:
             buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 16)
             head = buffered.peek(4)[:4]
             encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
@@ -73,11 +78,11 @@ class Member:
             text: TextIO = io.StringIO()
             try:
                 text = stack.enter_context(self.text())
-            except _UNREADABLE as error:
+            except UNREADABLE as error:
                 faults.append(Fault(self.name, f"the file cannot be read: {_why(error)}"))
             try:
                 yield text
-            except _UNREADABLE as error:
+            except UNREADABLE as error:
                 faults.append(Fault(self.name, f"the file cannot be read to its end: {_why(error)}"))
 
 
@@ -89,11 +94,21 @@ def _why(error: Exception) -> str:
     return "it is damaged"
 
 
+def check_bytes(most: object) -> int:
+    """Return the most bytes of a file."""
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        said = repr(most)[:40] if isinstance(most, (str, int, float)) else f"of type {type(most).__name__}"
+        raise ValueError(f"max_bytes is {said}. It must be a whole number of at least 1.")
+    return most
+
+
 class Export:
     """The files of an export."""
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
+        check_bytes(max_bytes)
         self.path = path
+        self._max_bytes = max_bytes
         self.faults: list[Fault] = []
         self.members: list[Member] = []
         self.is_zip: bool = False
@@ -120,7 +135,9 @@ class Export:
         found = path.stat()
         with path.open("rb") as raw:
             is_packed = raw.read(2) == b"\x1f\x8b"
-        opened = (lambda: _Bounded(path)) if is_packed else (lambda: path.open("rb"))
+        opened = (
+            (lambda: io.BufferedReader(_Bounded(path, self._max_bytes))) if is_packed else (lambda: path.open("rb"))
+        )
         changed = datetime.fromtimestamp(found.st_mtime, UTC)
         self.members.append(Member(name, found.st_size, opened, changed, self.path.absolute().stem))
 
@@ -211,9 +228,10 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 class _Bounded(io.RawIOBase):
-    """A file packed with gzip; one that unpacks to far more than it takes ends as a damaged one."""
+    """A file packed with gzip; one that unpacks to far more than it takes is refused."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self._path, self._max_bytes = path, max_bytes
         self._raw: BinaryIO = path.open("rb")
         self._inner = gzip.GzipFile(fileobj=self._raw)
         self._unpacked = 0
@@ -224,8 +242,15 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         part = self._inner.read(len(buffer))
         self._unpacked += len(part)
+        if self._unpacked > self._max_bytes:
+            raise TransferError(
+                f"{str(self._path)!r} is larger than {self._max_bytes} bytes. Split it into smaller files."
+            )
         if self._unpacked > BOMB_FREE_BYTES and self._unpacked > BOMB_RATIO * max(self._raw.tell(), 1):
-            raise gzip.BadGzipFile("unpacks to far more than it takes")
+            raise TransferError(
+                f"{str(self._path)!r} unpacks to over {BOMB_RATIO} times its size, which no conversation does. "
+                "Unpack it yourself and look at it."
+            )
         buffer[: len(part)] = part
         return len(part)
 

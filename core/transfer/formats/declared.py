@@ -17,10 +17,10 @@ from typing import Any
 
 from ...text.folding import clean
 from ...text.thoughts import strip_thoughts
-from .archive import Member
-from .fields import files_of, id_at, list_at, time_at
+from ..fields import files_of, id_at, list_at, time_at
+from ..files import Member
+from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 from .trees import NO_TIME
-from .values import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 
 MAX_CHARS = 256 * 1024**2
 """Longest document that is read whole."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...scope import Privacy
 from ...text.folding import clean
-from .archive import Member
-from .fields import each_part, id_at, list_at, text_at, time_at
-from .values import Fault, Left, Line, Read, Reading, Room, Speaker
+from ..fields import each_part, id_at, list_at, text_at, time_at
+from ..files import Member
+from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 _PRIVACY: dict[str, Privacy] = {
     "personal_chat": "direct", "bot_chat": "direct", "saved_messages": "direct", "replies": "direct",

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...text.folding import clean
 from ...text.thoughts import strip_thoughts
-from .archive import Member
-from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from ..fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from ..files import Member
+from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 from .trees import NO_TIME, Node, choose_branch
-from .values import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:

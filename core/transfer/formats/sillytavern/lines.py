@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ...shapes import Role
-from ...stories.table_imported import NOTHING, Alternative, Beside, Recap
-from ...text.folding import clean
-from ..records import SPEAKER_BYTES, TEXT_BYTES, RefusedError, said_without_thoughts
+from ....shapes import Role
+from ....stories.table_imported import NOTHING, Alternative, Beside, Recap
+from ....text.folding import clean
+from ...fields import SPEAKER_BYTES, TEXT_BYTES, RefusedError, said_without_thoughts
 from . import recaps
 from .json_text import KEY, keep, kept
 

@@ -1,18 +1,27 @@
-"""Which program an export is of, told by what its files hold and not by their names."""
+"""Which program a chat file is of, told by what it holds and not by its name; each program has a reader.
+
+| Module | For |
+|---|---|
+| `declared` | formats that are a row of a table |
+| `branches` | chats that branch: ChatGPT, Claude, Open WebUI |
+| `discord`, `slack`, `telegram`, `whatsapp`, `texts`, `sillytavern`, `records` | one format each |
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from . import chatgpt, claude, declared, discord, openwebui, slack, telegram, whatsapp
-from .archive import Export, Member
-from .fields import each_part
-from .json_parts import Part
-from .values import Fault, Left, Read, Reading
+from ...errors import TransferError
+from ..fields import each_part
+from ..files import MAX_BYTES, Export, Member
+from ..json_lines import BadJson, read_value
+from ..json_parts import Part
+from ..shapes import Fault, Left, Read, Reading
+from . import chatgpt, claude, declared, discord, openwebui, records, sillytavern, slack, telegram, whatsapp
 
 Reader = Callable[[Sequence[Member], Reading], Iterator[Read]]
 
@@ -25,12 +34,19 @@ READERS: dict[str, Reader] = {
     "telegram": telegram.read,
     "whatsapp": whatsapp.read,
     **declared.readers(),
+    "sillytavern": sillytavern.read,
+    "records": records.read,
 }
 TITLES = {"chatgpt": "ChatGPT", "claude": "Claude", "discord": "Discord", "openwebui": "Open WebUI", "slack": "Slack",
           "telegram": "Telegram", "whatsapp": "WhatsApp",
-          **{name: form.title for name, form in declared.FORMATS.items()}}  # fmt: skip
+          **{name: form.title for name, form in declared.FORMATS.items()},
+          "sillytavern": "SillyTavern", "records": "JSON lines"}  # fmt: skip
+OWN = ("records", "sillytavern")
+"""Formats whose conversations have keys that begin with `import`: the file does not say which program spoke."""
 
 _LOOKED_AT = 40
+_LINES = 100
+"""Lines among which one must fit a format of lines."""
 _TEXT_CHARS = 1 << 16
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TELEGRAM_TYPES = ("message", "service", "unsupported")
@@ -68,9 +84,43 @@ class Found:
         """Yield everything the export holds, with the program it is of, and what of it cannot be taken."""
         yield from (("", fault) for fault in self.export.faults)
         for kind, members in self.members.items():
-            yield from ((kind, read) for read in READERS[kind](members, reading))
+            if len(self.export.members) == 1:
+                yield from ((kind, read) for read in READERS[kind](members, reading))
+            else:
+                yield from ((kind, read) for read in _read_each(READERS[kind], members, reading))
         if self.unknown:
             yield "", Left("files that hold no chat", self.unknown)
+
+
+def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
+    """Yield what a reader gives; of several files one that is refused leaves the others."""
+    if reader not in (records.read, sillytavern.read):
+        yield from reader(members, reading)
+        return
+    for member in members:
+        try:
+            yield from reader([member], reading)
+        except TransferError as error:
+            yield Fault(member.name, str(error).rstrip("."))
+
+
+def find_export(path: Path, max_bytes: int = MAX_BYTES) -> Found | None:
+    """Return the files of an export by the program they are of; None where a single file is of none of them.
+
+    Raises:
+        TransferError: there is no such file; or it is an archive or a folder that holds no chat.
+    """
+    export = Export(path, max_bytes)
+    found = Found(export)
+    if found.members:
+        return found
+    if not export.is_zip and not path.is_dir():
+        return None
+    listed = "; ".join(f"{fault.place}: {fault.reason}" for fault in export.faults[:5])
+    raise TransferError(
+        f"{str(path)!r} holds no chat of a program that is known: {', '.join(TITLES.values())}."
+        + (f" Not looked at: {listed}." if listed else "")
+    )
 
 
 def _slack_members(export: Export) -> set[Member]:
@@ -100,9 +150,25 @@ def _kind(member: Member, broken: list[Fault]) -> str:
     if not head:
         return ""
     if head[0] in "{[" and not whatsapp.fits(head[:200]):
+        if kind := _kind_of_lines(begins):
+            return kind
         kinds = (_kind_of_part(part) for part in islice(each_part(member), _LOOKED_AT))
         return next((kind for kind in kinds if kind), "") or declared.find_format(member, [])
     return "whatsapp" if whatsapp.fits(begins) else ""
+
+
+def _kind_of_lines(begins: str) -> str:
+    """Return the format of a file of lines, by the first of its lines that is one."""
+    lines = [line for line in begins.removeprefix("\ufeff").split("\n") if line.strip()][:_LINES]
+    if not lines[0].lstrip().startswith("{") and isinstance(read_value(lines[0]), BadJson):
+        return ""
+    for line in lines:
+        value = read_value(line) if line.lstrip().startswith("{") else None
+        if isinstance(value, dict) and sillytavern.fits(value):
+            return "sillytavern"
+        if isinstance(value, dict) and records.fits(value):
+            return "records"
+    return ""
 
 
 def _kind_of_part(part: Part | Fault) -> str:
@@ -116,6 +182,8 @@ def _kind_of_part(part: Part | Fault) -> str:
         if path[0] in ("messages", "chats", "left_chats") and len(path) != 1 and "messages" in path:
             return _kind_of_message(value)
         return _kind_of_object(value)
+    if path == ("chat_metadata",):
+        return "sillytavern"
     if path[0] in ("chats", "left_chats"):
         return "telegram" if len(path) > 2 and path[-1] in ("name", "type", "id") else ""
     return _kind_of_object({path[0]: value}) if len(path) == 1 else ""

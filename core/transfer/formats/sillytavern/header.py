@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from ...database.dialects import EPOCH, microseconds
-from ...stories.running.rules import Version
-from ...text.folding import clean
-from ..places import Places
-from ..records import TEXT_BYTES, Header
+from ....database.dialects import EPOCH, microseconds
+from ....stories.running.rules import Version
+from ....text.folding import clean
+from ...fields import TEXT_BYTES
+from ...shapes import Header
 
 RUNNING = "auto_recap_running_scene_recaps"
 """Key of `chat_metadata` under which the extension keeps the running recap."""
@@ -19,6 +21,36 @@ _INDEXES = ("prev_scene_index", "new_scene_index")
 _MOST = 2**31 - 2
 _LATEST_MS = 253_370_764_800_000
 """The year 9999 has begun: later times are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the messages of a conversation stand in a chat file, whose lines that hold no message count too."""
+
+    lines: Sequence[int] = ()
+    """Indexes in the file, rising."""
+    own: Sequence[int] = ()
+    """The index in the conversation of the message at each of them, rising."""
+
+    @classmethod
+    def of(cls, stored: Iterable[tuple[int, int]], order: Iterable[int]) -> Places:
+        """Return where messages stand that were stored from a file."""
+        at = {row_id: index for index, row_id in enumerate(order)}
+        found = sorted((line, at[row_id]) for line, row_id in stored if row_id in at)
+        return cls([line for line, _ in found], [index for _, index in found])
+
+    def to_own(self, index: int) -> int:
+        """Return the index in the conversation of the newest message that stands at an index of the file or before it;
+        -1 where none does."""
+        at = bisect_right(self.lines, index) - 1
+        return -1 if at < 0 else self.own[at]
+
+    def to_file(self, index: int) -> int:
+        """Return the index in the file of a message of the conversation; those outside stay as far outside
+        as they are.
+        """
+        at = bisect_right(self.own, index) - 1
+        return index if at < 0 else self.lines[at] + index - self.own[at]
 
 
 def read(value: Mapping[str, Any], style: int = 0) -> Header:

@@ -8,10 +8,10 @@ from typing import Any
 
 from ...text.folding import clean
 from ...text.thoughts import strip_thoughts
-from .archive import Member
-from .fields import dict_at, each_part, id_at, list_at, text_at, time_at
+from ..fields import dict_at, each_part, id_at, list_at, text_at, time_at
+from ..files import Member
+from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 from .trees import NO_TIME, Node, choose_branch
-from .values import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 
 _ASSISTANT = Speaker("chatgpt", "ChatGPT", is_assistant=True)
 _SAID = frozenset({"text", "multimodal_text", "code", "citable_code_output", "super_widget", ""})

@@ -1,14 +1,17 @@
-"""What a reader of an export gives: plain values, which know nothing of the database."""
+"""What a reader of a chat file gives: plain values, which know nothing of the database."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
-from ...scope import Privacy
+from ..scope import Privacy
+from ..shapes import Role
+from ..stories.running.rules import Version as RecapVersion
+from ..stories.table_imported import NOTHING, Beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,10 @@ class Room:
     """direct: one person and the persona. Where several people spoke it is kept as restricted."""
     server: str = ""
     """Community a public conversation belongs to."""
+    character: str = ""
+    """Where several assistants speak, the name of the one who is the persona."""
+    keeps_order: bool = False
+    """Whether the messages stay in the order of the file, whatever times they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,16 @@ class Line:
     """All versions of it in their order, the shown one among them; none where it was said once."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """What else the export says of it: `reactions`, `attachments`, `forwarded`."""
+    role: Role | None = None
+    """None follows the speaker."""
+    hidden: bool = False
+    excluded: bool = False
+    beside: Beside = NOTHING
+    """Alternatives, recap and scene of the message, where the file has them as they are stored."""
+    row: int = 0
+    """Number of its line, where each line of the file is a message."""
+    index: int = 0
+    """Position in a file that keeps its order, from 0; lines that hold no message count too, headers do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +111,17 @@ class Left:
     count: int = 1
 
 
+BLANK = "blank"
+"""Reason of a line with a blank text."""
+
+
 class Fault(NamedTuple):
     """Something that cannot be taken. The reason names fields and types, never what was said."""
 
     place: str
     reason: str
+    row: int = 0
+    """Number of its line, where each line of the file is a message."""
 
 
 class Note(NamedTuple):
@@ -111,7 +134,30 @@ class Note(NamedTuple):
     metadata: Mapping[str, Any] = {}
 
 
-Read = Line | Left | Fault | Note
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a chat file says of its conversation as a whole."""
+
+    line: dict[str, Any]
+    """The first line as it is kept."""
+    versions: tuple[RecapVersion, ...] = ()
+    """Of the running recap, by number."""
+    current: int | None = None
+    """Number of the current one of `versions`, None where the file names none."""
+    style: int = 0
+    """How the line is written, a place in `sillytavern.json_text.STYLES`."""
+
+
+class Ending(NamedTuple):
+    """The end of a chat file that is kept as it is."""
+
+    room: Room
+    header: Header | None
+    after: Sequence[str]
+    """The lines behind the last message."""
+
+
+Read = Line | Left | Fault | Note | Ending
 
 
 USER_ID, USER_NAME = "user", "User"
@@ -128,5 +174,7 @@ class Reading:
     """Whether 03/04 is 3 April; None finds it out."""
     user: str = ""
     """Id of the one person of an assistant's export; blank is what the export says."""
+    private: bool | None = None
+    """Whether new conversations are private; None follows the format."""
     notes: Counter[str] = field(default_factory=Counter)
     """What was replaced or guessed, with how often."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ...errors import MessageError
-from ...stories.recaps import rules_keys
-from ...stories.table_imported import Recap, Scene
-from ...text.folding import clean
-from ...text.strict_json import make_strict
-from ..records import TEXT_BYTES
+from ....errors import MessageError
+from ....stories.recaps import rules_keys
+from ....stories.table_imported import Recap, Scene
+from ....text.folding import clean
+from ....text.strict_json import make_strict
+from ...fields import TEXT_BYTES
 from .json_text import keep
 
 NAMESPACES = ("auto_recap", "auto_recap_memory")

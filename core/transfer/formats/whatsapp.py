@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TextIO
 from ...errors import TransferError
 from ...scope import Privacy
 from ...text.folding import clean
-from ..records import TEXT_BYTES
-from .archive import Member
-from .values import Fault, Left, Line, Read, Reading, Room, Speaker
+from ..fields import TEXT_BYTES
+from ..files import Member
+from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 from .whatsapp_words import AM, ATTACHED, ATTACHED_HERE, CHAT_NAMES, DELETED, EDITED, OMITTED, PM
 
 _MARKS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")

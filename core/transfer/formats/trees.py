@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from .values import Version
+from ..shapes import Version
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,62 @@
+"""Our own format: one JSON object a line, {conversation, session, id, timestamp, speaker, text}."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...scope import KEY_BYTES
+from ..fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
+from ..files import Member
+from ..ids import RowIds
+from ..json_lines import BadJson, read_lines
+from ..shapes import BLANK, Fault, Left, Line, Read, Reading, Room, Speaker
+
+_FIELDS = frozenset({"conversation", "session", "id", "timestamp", "speaker", "text"})
+_OF_ITEMS = frozenset({"kind", "tier", "memory", "importance"})
+
+
+def fits(value: dict[str, Any]) -> bool:
+    """Return whether an object is a message of this format, and no memory."""
+    if "text" not in value or (value.keys() & _OF_ITEMS and "speaker" not in value):
+        return False
+    return bool(value.keys() & {"speaker", "conversation", "timestamp"})
+
+
+def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
+    """Yield the messages of every file. Unknown fields are kept in the metadata, `session` with them."""
+    for member in members:
+        ids = RowIds()
+        for line in read_lines(member):
+            try:
+                if isinstance(line.value, BadJson):
+                    raise RefusedError(line.value.reason)
+                if not isinstance(line.value, dict):
+                    raise RefusedError(f"the row is {said_type(line.value)}, it must be an object")
+                yield _message(member, line.row, line.value, ids, reading)
+            except RefusedError as error:
+                yield Fault(member.name, str(error), line.row)
+
+
+def _message(member: Member, row: int, value: dict[str, Any], ids: RowIds, reading: Reading) -> Line | Left:
+    text = text_of(value.get("text"), "text")
+    if not text.strip():
+        return Left(BLANK)
+    conversation = key_of(value.get("conversation"), "conversation", KEY_BYTES["conversation"])
+    speaker = key_of(value.get("speaker"), "speaker", SPEAKER_BYTES)
+    if not speaker.strip():
+        raise RefusedError("speaker is blank. A name is needed here")
+    if value.get("timestamp") is None:
+        raise RefusedError("timestamp is missing")
+    time = read_time(value["timestamp"], reading.zone)
+    if time is None:
+        raise RefusedError("timestamp cannot be read, it must be ISO 8601 such as 2026-03-10T12:00:00Z")
+    message_id = key_of(value.get("id"), "id", MESSAGE_ID_BYTES)
+    metadata = {name: held for name, held in value.items() if name not in _FIELDS}
+    if value.get("session") is not None:
+        metadata["session"] = value["session"]
+    return Line(
+        place=member.name, room=Room(conversation or member.stem, privacy="direct" if reading.private else "public"),
+        text=text, at=time, speaker=Speaker(speaker, speaker), metadata=metadata, row=row,
+        id=message_id or ids.make(time, conversation, speaker, text),
+    )  # fmt: skip
