@@ -550,7 +550,12 @@ def test_r17_changed_lines_are_edited_and_missing_ones_stay(proxy: ProxyWorld) -
 @pytest.mark.parametrize(
     ("text", "more", "headers", "reason"),
     [
-        ("### Task:\nGenerate a concise, 3-5 word title with an emoji.", {}, {}, "task"),
+        (
+            "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_history>\nUSER: hi\n</chat_history>",
+            {},
+            {},
+            "task",
+        ),
         ("hello", {"max_tokens": 64}, {}, "short"),
         ("hello", {"max_completion_tokens": 5}, {}, "short"),
         ("hello", {}, {"X_Store": "no"}, "asked"),

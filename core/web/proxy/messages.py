@@ -15,11 +15,27 @@ Path = tuple[str | int, ...]
 
 _BEHIND = ("system", "developer", "tool", "function")
 """Roles of messages that may follow the person's last one within its turn."""
-_RETRIEVED = re.compile(r"\A\s*### Task:.*</context>\s*", re.DOTALL)
-"""What Open WebUI puts in front of a question: instructions and the documents that it found."""
+_INSERTED = re.compile(
+    r"\A\s*(?:(?:### Task:|The user has attached |Use the following )(?:.*</(?:context|files?)>)"
+    r"|(?:Context:\s*)?\[CONTEXT 0\]:.*\[END CONTEXT \d+\]"
+    r"|Attached document\(s\):\s*```.*\n```)\s*",
+    re.DOTALL,
+)
+"""What Open WebUI, LibreChat and AnythingLLM put in front of a person's words: instructions, and what they found."""
+_GUIDELINE = re.compile(r"\A(?:- [^\n]*|(?:Use the context|In your response,|Given the context)[^\n]*)\s*")
+"""A line of instructions behind what was found."""
 _QUERY = re.compile(r"\A<user_query>(.*)</user_query>\s*\Z", re.DOTALL)
-
-
+_ASKED = re.compile(
+    r"\A\s*(?:Use|Based on|Given) the following\b.*\n\s*(?:Query|Question):\s*(\S.*?)"
+    r"(?:\n\s*(?:Helpful )?Answer:\s*)?\Z",
+    re.DOTALL,
+)
+_LABEL = (
+    r"\[\s*(?:author'?s note|system(?: note)?|style|genre|tags|scenario|setting|instructions?|reminder|note|"
+    r"write (?:the|your) next|start a new|continue your)\b[^\]]*\]"
+)
+_NOTES = re.compile(rf"\A(?:\s*{_LABEL}[ \t]*(?:\n|\Z))+|(?:\n[ \t]*{_LABEL}\s*)+\Z", re.IGNORECASE)
+"""Notes that a role-play front end merges into the person's message, in paragraphs of their own."""
 _PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
 
@@ -60,19 +76,24 @@ def _fold_name(name: str) -> str:
 def find_last_user(messages: Any, persona: str = "") -> int | None:
     """Return the index of the person's last message, None where it was answered.
 
-    Tool calls are no answer, and neither is a line of another character of a group.
+    Tool calls are no answer, and neither is a line of another character of a group. Notes of a front end count only
+    where nothing else is the person's.
     """
     if not isinstance(messages, list):
         return None
+    note = None
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index] if isinstance(messages[index], dict) else {}
         role = message.get("role")
+        if role == "user" and is_note(message):
+            note = index if note is None else note
+            continue
         if role == "user":
             return index
         is_other = persona and not is_own_name(message.get("name"), persona)
         if role not in _BEHIND and not (role == "assistant" and (_calls_tool(message) or is_other)):
-            return None
-    return None
+            break
+    return note
 
 
 def find_text(messages: Sequence[Any], index: int) -> Path:
@@ -92,19 +113,39 @@ def read_text(content: Any) -> str:
 
 
 def read_question(content: Any) -> str:
-    """Return what a person wrote, without what a front end put in front of it."""
+    """Return what a person wrote, without what a front end put around it; in doubt the whole text."""
     text = read_text(content)
-    question = _RETRIEVED.sub("", text)
-    query = _QUERY.match(question)
-    return (query[1].strip() if query else question) or text
+    own = _INSERTED.sub("", text)
+    if own != text:
+        while (guideline := _GUIDELINE.match(own)) and guideline.end():
+            own = own[guideline.end() :]
+    query = _QUERY.match(own) or _ASKED.match(own)
+    own = query[1] if query else own
+    own = _NOTES.sub("", own)
+    return (own.strip() if own != text else text) or text
+
+
+def has_template(content: Any) -> bool:
+    """Return whether a front end put a person's words into a text of its own."""
+    text = read_text(content)
+    return read_question(text) != text
+
+
+def is_note(message: Any) -> bool:
+    """Return whether a user message holds nothing but notes of a role-play front end."""
+    text = read_text(message.get("content"))
+    return bool(text.strip()) and not _NOTES.sub("", text).strip()
 
 
 def read_lines(messages: Sequence[Any], persona: str) -> list[dict[str, Any]]:
     """Return what people, persona and other characters said, as a transcript reads it."""
     lines = []
+    people = [each for each in messages if isinstance(each, dict) and each.get("role") == "user"]
+    has_words = not all(is_note(each) for each in people)
     for message in messages:
         role = message.get("role") if isinstance(message, dict) else None
-        if role in ("user", "assistant"):
+        is_left_out = role == "user" and has_words and is_note(message)
+        if role in ("user", "assistant") and not is_left_out:
             content = message.get("content")
             text = read_question(content) if role == "user" else strip_thoughts(read_text(content))
             name = message.get("name")

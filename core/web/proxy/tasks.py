@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .messages import find_last_user, read_question, read_text
+from .messages import find_last_user, has_template, read_question, read_text
 
 SHORT_TOKENS = 64
 """An answer of at most this many tokens is asked for by programs, not by people."""
@@ -47,7 +47,6 @@ _QUOTED_CHAT = re.compile(
 )
 _IGNORE = r"(?:ignore (?:all )?previous instructions|pause your roleplay)\b"
 _OPENING = re.compile(rf"\A\W*(?:task:|{_IGNORE})", re.IGNORECASE)
-_OPENED = re.compile(r"\b(?:title|tags|follow-up|queries|emoji|json)\b", re.IGNORECASE)
 _ORDER = (
     rf"\W*(?:{_IGNORE}\W*)?(?:please )?(?:briefly )?(?:summari[sz]e|classify|简要总结|总结|使用"
     r"|(?:generate|create|write|provide|give|suggest|name)\b[^.\n]{0,80}\b(?:title|topic|tags?|summary|keywords?|name)\b)"
@@ -83,12 +82,12 @@ def is_task(messages: Sequence[Any], last: int) -> bool:
     before, behind = _read_commands(messages[:last]), _read_commands(messages[last + 1 :])
     if any(_OTHER_LINE.match(text) or (_ORDER_FIRST.match(text) and _is_request(text)) for text in behind):
         return True
+    if has_template(messages[last].get("content")):
+        return False
     roles = [each.get("role") for each in messages if isinstance(each, dict)]
     if roles.count("user") > 1 or "assistant" in roles:
         return len(asked) <= COMMAND_CHARS and _is_request(asked, limits=3)
-    if any(_OPENING.match(text) and _is_request(text) for text in before):
-        return True
-    if _OPENING.match(asked) and _OPENED.search(asked) and _LIMIT.search(asked):
+    if any(_OPENING.match(text) and _is_request(text) and "</context>" not in text for text in before):
         return True
     if not _QUOTED_CHAT.search(asked):
         return False

@@ -142,6 +142,7 @@ HISTORY = [user("I have a cat."), {"role": "assistant", "content": "What is its 
 PERSON = [
     [user("What's in this image?")],
     [user("[Continue] I open the door")],
+    [user("Task: give me a title for my talk about chat history, 5 words or less, only the title.")],
     [user("Describe this image")],
     [user("Create a concise, 3-5 word name for my bakery.")],
     [user("Give me a JSON object with three cats. Only return JSON.")],
@@ -166,6 +167,52 @@ PERSON = [
         ),
     ],
 ]
+
+GUIDE = "### Task:\nRespond to the user query using the context.\n\n### Guidelines:\n- Only return JSON if asked.\n"
+FOUND = '<context>\n<source id="1">The title of the conversation: 5 words or less</source>\n</context>\n'
+ATTACHED = (
+    "The user has attached a file to the conversation:\n<file>\n<filename>a.txt</filename>\n</file>\n\nA semantic "
+    "search was executed.\n\n<context>\nSummarize the chat in 5 words or less.\n</context>\n\nUse the context as your "
+    "learned knowledge to better answer the user.\n\nIn your response, remember to follow these guidelines:\n- If you "
+    "don't know the answer, simply say that you don't know.\n- Avoid mentioning the context.\n\n"
+)
+PIECES = "Use the following pieces of context to answer the question at the end.\n\nA title.\n\nQuestion: "
+KEYS = "Where are my keys?"
+TEMPLATES = {
+    "open_webui": (f"{GUIDE}{FOUND}\nWhere are my keys?", KEYS),
+    "open_webui_query": (f"{GUIDE}{FOUND}<user_query>\nWhere are my keys?\n</user_query>\n", KEYS),
+    "libre_chat": (f"{ATTACHED}Where are my keys?", KEYS),
+    "libre_chat_text": (f"Attached document(s):\n```md\n# a.txt\nA title.\n```\n{KEYS}", KEYS),
+    "anything_llm": ("Context:\n[CONTEXT 0]:\nA title.\n[END CONTEXT 0]\n\nWhere are my keys?", KEYS),
+    "question": (f"{PIECES}{KEYS}\nHelpful Answer:", KEYS),
+    "note_before": ("[Author's note: they speak softly.]\n\nWhere are my keys?", KEYS),
+    "note_behind": ("Where are my keys?\n\n[Write the next reply only as Iris.]", KEYS),
+    "style": ("[Style: short, sad]\n\nWhere are my keys?\n\n[System note: no names.]", KEYS),
+    "own_brackets": ("[OOC: slower please]\n\nI sit down.", "[OOC: slower please]\n\nI sit down."),
+    "own_only": ("[Style: short]", "[Style: short]"),
+    "own_context": ("I closed the tag with </context> and it broke.", "I closed the tag with </context> and it broke."),
+    "own_task": ("### Task:\nWater the plants", "### Task:\nWater the plants"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_r40_the_persons_own_words_are_found_inside_a_template(name: str) -> None:
+    """Documents that a front end found are no words of the person, and a question about them is no task."""
+    text, own = TEMPLATES[name]
+    assert messages.read_question(text) == own
+    for said in ([user(text)], [*HISTORY, user(text)]):
+        assert tasks.name_task({}, {"messages": said}) == ""
+    system_text = f"{GUIDE}{FOUND}"
+    assert tasks.name_task({}, {"messages": [system(system_text), user("Where are my keys?")]}) == ""
+
+
+def test_r40_a_note_in_a_message_of_its_own_is_not_the_persons() -> None:
+    """An author's note at depth 0 with the role user is the last message of the list."""
+    note = user("[Author's note: they speak softly.]")
+    said = [*HISTORY, user(KEYS), note]
+    assert messages.find_last_user(said) == 2 and messages.find_last_user([note]) == 0
+    assert [each["content"] for each in messages.read_lines(said, "iris")][-1] == KEYS
+
 
 # As Open WebUI, NextChat, Chatbox, LibreChat, SillyTavern and Cherry Studio ask.
 TASKS = [
