@@ -22,7 +22,6 @@ from bench import generator
 from bench.generator import COLUMNS, NOW, Generator
 from core import db as core_db
 from core.database.engine import Database
-from core.memories import table_recalls as recalls
 from core.upkeep import ddl
 from tests.servers import SERVERS, Server
 
@@ -86,7 +85,6 @@ class Bench:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for db in self._open.values():
-            recalls.flush(db)
             db.close()
         self._open.clear()
         for server in self._servers.values():

@@ -163,7 +163,6 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         choices=get_args(SnippetWindow),
         group="Memories",
     )
-    record_recalls: bool = flag(True, "Count how often each memory was shown, and when last.", group="Memories")
 
     languages: tuple[str, ...] = flag(
         ("en",),

@@ -298,16 +298,6 @@ search_stats: Table = table(
     clustered=True,
 )
 
-memory_recalls: Table = table(
-    "memory_recalls",
-    persona(),
-    Column("memory_id", ID, nullable=False, autoincrement=False),
-    Column("recalled", Integer, nullable=False, server_default=text("0")),
-    Column("last_recalled_at", Time(), nullable=True),
-    PrimaryKeyConstraint("persona_id", "memory_id"),
-    clustered=True,
-)
-
 counters: Table = table(
     "counters",
     persona(),

@@ -20,7 +20,7 @@ from ..database.engine import Database
 from ..database.sources import AI_DIARY, MEMORIES
 from ..errors import MessageError
 from ..index.lookups import HELD
-from ..memories import table_recalls
+from ..memories import shown_texts
 from ..memories.rules import read_id
 from ..scope import KEY_BYTES, Scope, key_text
 from ..search import language
@@ -109,8 +109,6 @@ def forget(
     # 1. what is forgotten
     call = open_call(db, settings, scope)
     target = _read_target(call, participant, conversation, memory, server)
-    # 2. what this process keeps back is written first: none of it is written after the rows are gone, and it is counted
-    table_recalls.flush(call.db)
     if dry_run:
         done = table.forget_target(call.db, call.persona, target, dry_run=True)
         return Forgotten(done.counts, dry_run=True, operations=done.operations)
@@ -207,7 +205,7 @@ def _delete_rows(call: Call, target: Target) -> Done:
 def _empty_caches(call: Call, done: Done) -> None:
     """Drop what this process keeps of a persona's texts, words and ids."""
     db, persona = call.db, call.persona
-    table_recalls.forget(db, persona, done.items)
+    shown_texts.forget_turns(db, persona)
     audiences_table.forget_cached(db)
     for name in _BY_PERSONA:
         db.caches.get(name, {}).pop(persona, None)

@@ -12,7 +12,7 @@ from ..calls.call import Call
 from ..conversations import memory_files
 from ..database import rows
 from ..database.sources import CHAT
-from ..memories import instructions, table_instructions, table_recalls
+from ..memories import instructions, shown_texts, table_instructions
 from ..messages import table_changes, table_story_rows
 from ..shapes import WriteResult
 from ..text.folding import fold
@@ -113,7 +113,7 @@ def _change(call: Call, viewer: Viewer, conversation: str, row_id: int, work: _W
 
     result, removal = db.repeat(run, source="chat_history_cache")
     if result.stored:
-        table_recalls.forget(db, persona, removal.items)
+        shown_texts.forget_turns(db, persona)
         if removal.counts["memories"] or removal.counts["conversation_summaries"]:
             for folder in memory_files.find_folders(db, call.settings):
                 memory_files.rewrite_folder(folder, db, call.settings, persona, (), ())

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Table, delete, or_, select
 
 from ..database.bulk import chunks
 from ..database.engine import Database
-from ..database.schema import counters, memory_recalls, tag_aliases, tag_links
+from ..database.schema import counters, tag_aliases, tag_links
 from ..database.schema import tags as tag_table
 from ..database.schema_recent import item_history
 from ..database.schema_semantic import search_vector
@@ -82,7 +82,7 @@ class Removal:
     # Rows that are searched
 
     def delete_rows(self, source: SourceTable, ids: Iterable[int]) -> int:
-        """Delete rows with their index rows, recalls and vectors, and return how many there were."""
+        """Delete rows with their index rows and vectors, and return how many there were."""
         table, gone = source.table, 0
         waiting: list[Entry] = []
         for part in chunks(sorted(set(ids)), AT_ONCE):
@@ -93,7 +93,6 @@ class Removal:
             self.delete(table, table.c.id.in_(numbers))
             if source is MEMORIES:
                 self.items.update(numbers)
-                self.delete(memory_recalls, memory_recalls.c.memory_id.in_(numbers))
             self._drop_vectors(source, held)
             waiting += self._inside(source, held)
             if len(waiting) >= POSTINGS_OF:

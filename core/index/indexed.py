@@ -15,8 +15,7 @@ from ..database import dialects
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.schema import memory_recalls
-from ..database.sources import MEMORIES, SourceTable, case_findable
+from ..database.sources import SourceTable, case_findable
 from ..tags import table as tags
 from ..text.hits import stored_tags
 from . import embeddings
@@ -181,9 +180,6 @@ def remove(connection: Connection, db: Database, source: SourceTable, persona: s
             continue
         numbers = [row.id for row in rows]
         connection.execute(delete(table).where(table.c.persona_id == persona, table.c.id.in_(numbers)))
-        if source is MEMORIES:
-            r = memory_recalls.c
-            connection.execute(delete(memory_recalls).where(r.persona_id == persona, r.memory_id.in_(numbers)))
         search_index.remove(connection, db.family, [row.entry(source) for row in rows if row.findable])
         embeddings.drop(connection, source, [(row.audience_id, row.id) for row in rows])
         tags.lower(connection, persona, Counter(tag for row in rows for tag in row.tags))

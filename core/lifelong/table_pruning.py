@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, exists, or_, select
+from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 
 from ..database.dialects import ID, Time
 from ..database.engine import Database
-from ..database.schema import conversations, memories, memory_recalls
+from ..database.schema import conversations, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
 from ..memories.rules_retention import KEPT_KINDS, PruneMode, prune_reasons
@@ -83,11 +83,7 @@ def prunable(persona: str, now: datetime, limits: Limits) -> Any:
     old = _C.timestamp <= bindparam("aged", now - timedelta(days=limits.max_age_days), type_=Time())
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
-    r = memory_recalls.c
-    recalled = exists().where(
-        r.persona_id == persona, r.memory_id == _C.id, r.last_recalled_at > now - timedelta(days=limits.max_age_days)
-    )
-    return and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which, ~recalled)
+    return and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which)
 
 
 def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:

@@ -18,7 +18,7 @@ from ..templates.phrases import phrases_for
 from ..text import remember_phrases as remember
 from ..text.hits import content_digest
 from ..text.host_values import newest_items
-from . import new_item, table, table_recalls, table_sources
+from . import new_item, shown_texts, table, table_sources
 from .new_item import NewMemory
 from .rules_said import NOT_SAID
 
@@ -142,7 +142,7 @@ def silently_record_memory(
         memory,
         privacy_default=call.settings.privacy_default,
         refused={content_digest(text) for text in newest_items(recalled, "recalled")}
-        | table_recalls.read_turn(call.db, call.scope),
+        | shown_texts.read_turn(call.db, call.scope),
         row_id=row_id,
     )
 

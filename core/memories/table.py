@@ -253,7 +253,7 @@ _SOURCES = select(_C.source_message_ids).where(_C.persona_id == bindparam("perso
 
 
 def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
-    """Delete items with their index rows and recalls, lower the uses of their tags, and return how many there were."""
+    """Delete items with their index rows, lower the uses of their tags, and return how many there were."""
     wanted = sorted(set(ids))
 
     def work(connection: Connection) -> int:

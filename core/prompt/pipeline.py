@@ -25,7 +25,7 @@ from ..conversations import memory_prompt
 from ..database import stored_values
 from ..database.engine import Database
 from ..errors import PromptTooLargeError
-from ..memories import table_recalls
+from ..memories import shown_texts
 from ..memories.rules_modes import MODES
 from ..search.reading.last_statement import Brought
 from ..shapes import Hit, IncomingMessage
@@ -82,7 +82,7 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     limit_chars = _limit(call) if limit_chars is None else limit_chars
     fitted = _fit(request, call, prompt, limit_chars, limit_tokens, built)
     shown = fitted.prompt.get("context", {}).get("memories") or ()
-    call.guard("recalls", "memory_recalls", lambda: _record(call, built.recalled, shown), None)
+    _note_shown(call, built.recalled, shown)
     if repairs := stored_values.count_repairs() - repairs:
         call.report.note(f"{repairs} stored values could not be read as they are; `prompt-engine db check` names them")
     if isinstance(call.db, Database) and (repeats := call.db.count_repeats() - repeats):
@@ -108,7 +108,7 @@ def build_messages(request: PromptRequest, dialect: str) -> Messages | dict[str,
     material = _gather_material(call, built, actions, expects_actions)
     with call.report.stage("render"):
         fitted = write_messages(material, dialect, limits)
-    call.guard("recalls", "memory_recalls", lambda: _record(call, built.recalled, fitted.memories), None)
+    _note_shown(call, built.recalled, fitted.memories)
     return fitted.messages
 
 
@@ -411,14 +411,11 @@ def _fit(
     return fitted
 
 
-def _record(call: PromptCall, recalled: Recalled, shown: Sequence[Any]) -> None:
-    """Keep which memories are in the prompt: counted as recalled, and not taken for something said."""
+def _note_shown(call: PromptCall, recalled: Recalled, shown: Sequence[Any]) -> None:
+    """Keep which memories are in the prompt: what repeats them is not stored as something new."""
     if call.db is None:
         return
     kept = {(hit.get("source"), hit.get("id")) for hit in shown}
     texts = {one.row.digest for one in recalled.chosen if (one.hit["source"], one.hit["id"]) in kept and one.row.digest}
     said = content_digest(call.message.text)
-    table_recalls.note_turn(call.db, call.scope, (text for text in texts if text != said))
-    rows = [row for source, row in kept if source == "memories" and row]
-    if rows and call.settings.record_recalls and not call.is_down:
-        table_recalls.record(call.db, call.scope.persona, rows)
+    shown_texts.note_turn(call.db, call.scope, (text for text in texts if text != said))

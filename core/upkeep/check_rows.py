@@ -123,7 +123,6 @@ def _index(db: Database) -> Iterator[Row]:
 
 def _orphans(db: Database) -> Iterator[Row]:
     known = ddl.list_tables()
-    remedy = "prompt-engine db maintenance orphans, then with --apply"
     for entry in registry.REGISTRY:
         if len(entry.row_of) != 1 or entry.row_table not in known or "id" not in known[entry.row_table].c:
             continue
@@ -132,6 +131,7 @@ def _orphans(db: Database) -> Iterator[Row]:
         gone = select(func.count()).where(link.is_not(None), ~select(there.c.id).where(there.c.id == link).exists())
         count = int(db.read(gone, source=entry.table)[0][0])
         if count:
+            remedy = f"delete the rows of {entry.table} whose {link.name} is no id of {there.name}"
             yield "warning", f"{count} rows belong to rows of {there.name} that are gone", entry.table, remedy
 
 

@@ -55,11 +55,6 @@ SELECT 'memory items expired and still there' AS what, COUNT(*) AS n
 FROM memories
 WHERE persona_id = (SELECT persona FROM given) AND expires_at <= (SELECT now FROM given) AND archived_at IS NULL;
 
-SELECT 'memory items never recalled' AS what, COUNT(*) AS n
-FROM memories AS m
-WHERE m.persona_id = (SELECT persona FROM given)
-  AND NOT EXISTS (SELECT 1 FROM memory_recalls AS r WHERE r.persona_id = (SELECT persona FROM given) AND r.memory_id = m.id);
-
 SELECT 'memory items without folded text' AS what, COUNT(*) AS n
 FROM memories
 WHERE persona_id = (SELECT persona FROM given) AND text_folded IS NULL;

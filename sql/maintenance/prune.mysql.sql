@@ -1,6 +1,6 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay.
--- Tables: reads and changes memories, item_history, memory_recalls, tags, search_fresh, search_gone, search_stats, search_vector, search_vector_version.
+-- Tables: reads and changes memories, item_history, tags, search_fresh, search_gone, search_stats, search_vector, search_vector_version.
 -- Cost: reads each tag of the persona against each row that goes: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or mysql --default-character-set=utf8mb4 NAME < this file
 
@@ -96,13 +96,6 @@ WHERE audience_id IN (SELECT v.audience_id FROM search_vector AS v
 DELETE FROM search_vector
 WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
   AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
-    WHERE m.persona_id = @persona AND m.pinned = 0
-    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
-  AND @apply = 1;
-
-DELETE FROM memory_recalls
-WHERE persona_id = @persona
-  AND memory_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
   AND @apply = 1;

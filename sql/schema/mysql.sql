@@ -269,15 +269,6 @@ CREATE TABLE IF NOT EXISTS search_stats (
     PRIMARY KEY (audience_id, source)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS memory_recalls (
-    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
-    memory_id BIGINT NOT NULL,
-    recalled INTEGER NOT NULL DEFAULT 0,
-    last_recalled_at DATETIME(6),
-    -- the row (72 bytes)
-    PRIMARY KEY (persona_id, memory_id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS counters (
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     name VARBINARY(64) NOT NULL DEFAULT '',

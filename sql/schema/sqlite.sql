@@ -278,15 +278,6 @@ CREATE TABLE IF NOT EXISTS search_stats (
     PRIMARY KEY (audience_id, source)
 ) WITHOUT ROWID;
 
-CREATE TABLE IF NOT EXISTS memory_recalls (
-    persona_id TEXT DEFAULT 'default' NOT NULL,
-    memory_id INTEGER NOT NULL,
-    recalled INTEGER DEFAULT 0 NOT NULL,
-    last_recalled_at TEXT,
-    -- the row (72 bytes)
-    PRIMARY KEY (persona_id, memory_id)
-) WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS counters (
     persona_id TEXT DEFAULT 'default' NOT NULL,
     name TEXT DEFAULT '' NOT NULL,

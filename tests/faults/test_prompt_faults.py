@@ -61,7 +61,7 @@ def test_f50_a_missing_table_costs_its_own_section(stage: Stage, table: str) -> 
     assert list(prompt) == KEYS
     assert prompt["input"] == undisturbed["input"]
     may_differ = EVERYTHING if table in WHO_SEES_WHAT else SECTIONS.get(table, {"memories"})
-    if table in ("memory_recalls", "counters", "registry") or table.startswith("tag"):
+    if table in ("counters", "registry") or table.startswith("tag"):
         may_differ = {"memories"} if table.startswith("tag") or table == "counters" else set()
     for key, value in undisturbed["context"].items():
         if key not in may_differ:

@@ -25,7 +25,7 @@ from core.text.folding import clean
 from tests.fuzz.strategies import EXAMPLES, SIGNS
 from tests.store.world import index_differences, open_db, rows_of
 
-PLAIN = Settings(record_recalls=0)
+PLAIN = Settings()
 HOSTILE = (
     "' OR '1'='1", '" OR ""="', "'; DROP TABLE memories; --", "x' /* y", "*/ z -- a", "# b", "`tags`", "a\\", "\\' \\\" \\n \\%", "50% _a_ !x !!",
     "%s %(a)s %d %%", ":x ::y :1 ?", "{\"a\": [1, {\"b\": null}]}", "[\"cat\"]", "$.a[0]", "{{7*7}} {% raw %} ${x}", "a\x00b", "\ud800x\udfff", "\U0001f600\U00020000",

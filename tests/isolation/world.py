@@ -52,7 +52,7 @@ NOTE = "HOST_NOTE"
 """Operation of a host, whose payload holds a text."""
 CANARY = re.compile(r"zq\d{7}x")
 SETTINGS = Settings(
-    record_recalls=False, chat_history=200, context_verbosity=50, max_prompt_chars=0,
+    chat_history=200, context_verbosity=50, max_prompt_chars=0,
     short_term_max_channels=50, max_recent_conversations=50,
 )  # fmt: skip
 

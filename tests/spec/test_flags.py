@@ -91,20 +91,6 @@ def _memory_ranking(stage: Stage, value: Any) -> object:
     return snippets(stage.context("rare tofu", MEMORY_RANKING=value, CONTEXT_VERBOSITY=1, UNIFIED_HISTORY=0))
 
 
-@probe(1, 0)
-def _record_recalls(stage: Stage, value: Any) -> object:
-    from core.memories import table_recalls as recalls
-
-    assert stage.db is not None
-    found = [
-        hit["id"] for hit in stage.context("rare", RECORD_RECALLS=value)["memories"] if hit["source"] == "memories"
-    ]
-    counted = recalls.read(stage.db, stage.persona, found)
-    seen = getattr(stage, "counted", {})
-    stage.counted = counted  # type: ignore[attr-defined]
-    return counted != seen
-
-
 @probe(["en"], ["de"])
 def _languages(stage: Stage, value: Any) -> object:
     return stage.explain("und the running", LANGUAGES=value)[1]["words"]

@@ -39,7 +39,7 @@ from tests.store.world import count, index_differences, indexed_words, open_db, 
 GROUP, OTHER, DIRECT = "tg/g1", "tg/g2", "tg/ann"
 ANN = "tg/ann"
 ALL = {entry.table for entry in registry.REGISTRY}
-DEFAULTS = Settings(record_recalls=0)
+DEFAULTS = Settings()
 
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -543,13 +543,13 @@ def test_f46_a_journal_that_cannot_be_emptied_is_named(tmp_path: Path) -> None:
 
 @SERVER_TOO
 def test_f40_a_dry_run_counts_what_the_call_deletes_after_a_prompt_was_built(stage: Stage) -> None:
-    """Recalls are kept back for a moment: without them the count was one too low."""
+    """A host shows the count first and then asks whether to go on."""
     stage.remember("Ann has a cat called Tofu", ["cat"], path=GROUP, participant=ANN)
-    counted = Settings(record_recalls=1)
+    counted = Settings()
     scope = stage.scope(conversation=GROUP, participant=ANN)
     message = {"message_id": 1, "date": None, "text": "my cat", "interface_path": GROUP, "from_user": {"id": "ann"}}
     prompt = build_json_prompt(message, db=stage.db, settings=counted, scope=scope)
     assert prompt["context"]["memories"]
     told = forget(participant=ANN, dry_run=True, db=stage.db, settings=counted, scope=stage.scope())
     done = forget(participant=ANN, db=stage.db, settings=counted, scope=stage.scope())
-    assert told == done and done["memory_recalls"] == 1
+    assert told == done and done["memories"] == 1

@@ -41,7 +41,7 @@ CANARY = "zqcanary"
 WHO, BOB, ROOM, OTHER = f"{CANARY}ann", "bob", f"tg/{CANARY}room", "tg/lobby"
 ANN = f"tg/{WHO}"
 TABLES = ddl.list_tables()
-SETTINGS = Settings(record_recalls=1)
+SETTINGS = Settings()
 
 NOT_OF_A_CONVERSATION = {"participants", "user_relationships"}
 OF_A_MEMORY = {"memories", "item_history", "tags", "tag_aliases", "tag_links", "search_fresh",

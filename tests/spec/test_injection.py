@@ -21,7 +21,7 @@ from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage
 pytestmark = pytest.mark.engines("sqlite")
 
 FLAGS: dict[str, Any] = {
-    "short_term_max_channels": 5, "max_prompt_chars": 0, "record_recalls": False, "diary_chars": 30_000,
+    "short_term_max_channels": 5, "max_prompt_chars": 0, "diary_chars": 30_000,
 }  # fmt: skip
 
 

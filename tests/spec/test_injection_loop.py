@@ -24,13 +24,13 @@ from tests.spec.stage import HERE, NOW, Stage
 pytestmark = pytest.mark.engines("sqlite")
 
 SECRET = "the code is zqobey 7391"
-PLAIN = Settings(record_recalls=False)
+PLAIN = Settings()
 MARKS = ("tool", "tool_result", "function", "memory", "recap", "summary", "prompt", "context", "TOOL ")
 
 
 def by(stage: Stage, path: str | None = HERE, **flags: Any) -> dict[str, Any]:
     """Return what every door gets."""
-    made = Settings(**{"record_recalls": False, **flags})
+    made = Settings(**flags)
     return {"db": stage.db, "settings": made, "scope": stage.scope(path, participant="tg/ann")}
 
 

@@ -14,7 +14,6 @@ from core.errors import MessageError, ModelError
 from core.lifelong import Scheduler
 from core.lifelong import pruning as lifelong_pruning
 from core.lifelong import table_pruning as pruning
-from core.memories import table_recalls
 from core.scope import Scope
 from tests.spec.lifelong_world import DAY, MEMORIES, SEED, Life, Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, snippets
@@ -160,18 +159,15 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
 # What is kept by default
 
 
-def test_l23_a_deep_run_keeps_what_matters_and_what_was_recalled(life: Life) -> None:
+def test_l23_a_deep_run_keeps_what_matters(life: Life) -> None:
     """215 items of all ages: one click archived 184 of them, 39 of importance 0.7 and above."""
     for n in range(215):
         life.item(f"item {n}", days=n * 4, importance=round((n * 7 % 100) / 100, 2))
     dull = [row.id for row in life.holding() if row.importance < 0.25 and (NOW - row.timestamp).days >= 365]
-    recalled = set(dull[::2])
-    table_recalls.record(life.db, life.persona, recalled)
-    table_recalls.flush(life.db)
     before = {row.id: row for row in life.holding()}
     done = life.deep_consolidation()
     gone = set(before) - {row.id for row in life.holding()}
-    assert done.pruned == len(gone) > 0 and gone == set(dull) - recalled
+    assert done.pruned == len(gone) > 0 and gone == set(dull)
     assert not [row for row in before.values() if row.id in gone and row.importance >= 0.7]
 
 

@@ -19,7 +19,7 @@ from tests.store.world import open_db
 
 GROUP, ANN = "tg/g1", "tg/ann"
 TABLES = ddl.list_tables()
-FLAGS = Settings(record_recalls=0)
+FLAGS = Settings()
 TAG = "zqreply"
 
 

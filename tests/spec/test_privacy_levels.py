@@ -23,7 +23,7 @@ from tests.store.world import open_db
 
 GROUP, ANN, WORD = "tg/g1", "tg/ann", "zqharbour"
 TABLES = ddl.list_tables()
-FLAGS = Settings(record_recalls=0, record_wishes=0)
+FLAGS = Settings(record_wishes=0)
 LEVELS = ("none", "partial", "full")
 
 

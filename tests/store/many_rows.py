@@ -90,7 +90,6 @@ def fill(db: Database) -> None:
         "search_block": {
             "audience_id": audience, "segment_id": "9", "kind": "n % 2", "term": text("'w'", "n"), "postings": "'aaa'",
         },
-        "memory_recalls": {"persona_id": persona, "memory_id": "n", "recalled": "1"},
         "tags": {"persona_id": persona, "tag": text("'t'", "n"), "uses": "1"},
     }  # fmt: skip
     few = {name: FEWER for name in rows if name not in LARGE} | {"tags": 400}

@@ -42,7 +42,7 @@ class _Story:
 
     def __init__(self, db: Database) -> None:
         self.db = db
-        self.settings = Settings(record_recalls=0)
+        self.settings = Settings()
         self.labels: dict[int, str] = {}
         self.told: dict[str, Any] = {}
 

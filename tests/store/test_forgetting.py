@@ -27,7 +27,7 @@ from core.short_term import get_for_user
 from tests.store.world import count, index_differences, of_today, own_scope, rows_of
 
 ANN, GROUP = "tg/ann", "tg/g1"
-FLAGS = Settings(record_recalls=0)
+FLAGS = Settings()
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_f47_what_is_under_way_stores_nothing_of_them(db: Database, kind: str) -
     if db.family != "sqlite" and kind != "CONSOLIDATION":
         pytest.skip("the same on every engine: nothing of it is in SQL that differs")
     scope = own_scope()
-    flags = Settings(record_recalls=0, recap_on_message=int(kind == "RECAP"))
+    flags = Settings(recap_on_message=int(kind == "RECAP"))
     own, rows = Scope(scope.persona, GROUP, ANN), []
     say(db, scope, "Bob listens and says something long enough", who="bob")
     for n in range(3):

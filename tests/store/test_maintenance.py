@@ -106,8 +106,6 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     remember(db, 4, "pinned cat", "cat", expires_at=old, pinned=1)
     remember(db, 5, "cat tomorrow", "cat", expires_at=NOW + timedelta(days=1))
     remember(db, 6, "another's cat", "cat", persona="other", expires_at=old)
-    recalls = [{"memory_id": n, "recalled": 1} for n in (1, 3)]
-    db.transaction(lambda c: c.execute(insert(schema.memory_recalls), recalls), source="test")
     shared = {"persona_id": "default", "item_table": "memories"}
     history = [{"id": n, "item_id": n, "old_text": f"canary{n}", **shared} for n in (1, 3)]
     db.transaction(lambda c: c.execute(insert(schema_recent.item_history), history), source="test")
@@ -124,7 +122,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     assert (check.count_rows(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
     done = maintenance.run_script(db, "prune", values=values, apply=True)
     assert done.counted == counted
-    assert (done.changed["memories"], done.changed["memory_recalls"]) == (2, 1)
+    assert done.changed["memories"] == 2
     texts = [row[0] for row in db.read(select(schema_recent.item_history.c.old_text), source="item_history")]
     assert texts == ["canary3"], "the former texts of what is deleted for good go with it"
     left = db.read(select(schema_semantic.search_vector.c.row_id), source="search_vector")
@@ -212,33 +210,6 @@ def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
     assert verify_index(db) == []
 
 
-def test_d33_orphans_are_counted_and_recalls_deleted(db: Database) -> None:
-    """Index rows without a row are for `reindex`; the script says how many there are."""
-    audiences(db)
-    remember(db, 1, "my cat", "cat")
-    recalls = [{"memory_id": n, "recalled": 1} for n in (1, 2)]
-    recalls.append({"memory_id": 2, "recalled": 1, "persona_id": "other"})
-    for row in recalls:
-        db.transaction(lambda c, row=row: c.execute(insert(schema.memory_recalls), row), source="test")
-    gone = schema.memories.delete().where(schema.memories.c.id == 1)
-    assert (
-        maintenance.run_script(db, "orphans").counted[
-            "index rows that are not packed, of rows that are gone from memories"
-        ]
-        == 0
-    )
-    db.transaction(lambda c: c.execute(gone), source="test")
-    found = maintenance.run_script(db, "orphans")
-    assert {what: n for what, n in found.counted.items() if n} == {
-        "recalls of memory items that are gone": 2,
-        "index rows that are not packed, of rows that are gone from memories": 1,
-    }
-    assert found.changed == {"memory_recalls": 0}
-    assert maintenance.run_script(db, "orphans", apply=True).changed == {"memory_recalls": 2}
-    left = db.read(select(schema.memory_recalls.c.persona_id), source="memory_recalls")
-    assert [row[0] for row in left] == ["other"]
-
-
 def test_d33_health_reads_only(db: Database) -> None:
     """It counts one persona's rows, and what wants attention."""
     audiences(db)
@@ -254,7 +225,6 @@ def test_d33_health_reads_only(db: Database) -> None:
         "tags": 1,
         "memory items archived": 1,
         "memory items expired and still there": 1,
-        "memory items never recalled": 2,
         "memory items without time": 1,
         "indexed words": 2,
     }
@@ -295,7 +265,7 @@ def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
 
 def test_d33_both_spellings_say_the_same() -> None:
     """An operator who moves to another database finds the same scripts."""
-    assert maintenance.list_scripts() == ["duplicates", "health", "orphans", "prune"]
+    assert maintenance.list_scripts() == ["duplicates", "health", "prune"]
     for name in maintenance.list_scripts():
         one, other = maintenance.get_script(name, "mysql"), maintenance.get_script(name, "sqlite")
         assert one.values == other.values

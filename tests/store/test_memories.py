@@ -15,11 +15,11 @@ from core.calls.screening import set_screen
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import memories as table
-from core.database.schema import memory_recalls, search_fresh, tags
+from core.database.schema import search_fresh, tags
 from core.errors import MessageError, StoreWriteError
 from core.memories import new_item as memory_input
+from core.memories import shown_texts
 from core.memories import table as memories
-from core.memories import table_recalls as recalls
 from core.memories.capture import should_remember, silently_record_memory
 from core.privacy import list_quarantined, release
 from core.scope import Scope, use_scope
@@ -164,7 +164,7 @@ def test_t53_what_nobody_said_is_refused(db: Database, scope: Scope) -> None:
 
 def test_f34_a_text_recalled_for_this_turn_is_not_captured(db: Database, scope: Scope) -> None:
     assert record(db, scope, "the code is 7391", recalled=["The code is  7391"]).reason == "refused"
-    recalls.note_turn(db, scope, [content_digest("the code is 7391")])
+    shown_texts.note_turn(db, scope, [content_digest("the code is 7391")])
     assert record(db, scope, "the code is 7391").reason == "refused"
     assert record(db, scope, "the code is 7391", source="tool").reason == "refused"
     db.clock.forward(days=1)  # type: ignore[attr-defined]
@@ -179,14 +179,14 @@ def test_f34_turns_that_are_over_are_given_up_and_those_at_hand_are_not(
 ) -> None:
     """Each is some 1.5 kB: of 10,000 conversations all were kept, then all given up, those a moment old too."""
     turns = [replace(scope, conversation=f"tg/{n}") for n in range(5)]
-    monkeypatch.setattr(recalls, "_MOST_TURNS", 3)
+    monkeypatch.setattr(shown_texts, "_MOST_TURNS", 3)
     for turn in turns:
-        recalls.note_turn(db, turn, [b"text"])
-    assert [bool(recalls.read_turn(db, turn)) for turn in turns] == [False, False, True, True, True]
+        shown_texts.note_turn(db, turn, [b"text"])
+    assert [bool(shown_texts.read_turn(db, turn)) for turn in turns] == [False, False, True, True, True]
     db.clock.forward(days=1)  # type: ignore[attr-defined]
     try:
-        recalls.note_turn(db, turns[0], [b"text"])
-        assert list(db.caches["recalls"].turns) == [(scope.persona, "tg/0")]
+        shown_texts.note_turn(db, turns[0], [b"text"])
+        assert list(db.caches["shown_texts"].by_conversation) == [(scope.persona, "tg/0")]
     finally:
         db.clock.forward(days=-1)  # type: ignore[attr-defined]
 
@@ -279,10 +279,8 @@ def test_d14_one_row_of_tags_two_of_words_and_none_after_deleting(db: Database, 
         return list(db.read(select(where).where(where.c.row_id == result.id), source="test"))
 
     assert len(found(search_fresh)) == 1
-    recalls.record(db, scope.persona, [result.id])
-    recalls.flush(db)
     assert memories.remove(db, scope.persona, [result.id]) == 1 and memories.remove(db, scope.persona, [result.id]) == 0
-    assert found(search_fresh) == [] and count(db, memory_recalls, scope.persona) == 0
+    assert found(search_fresh) == []
     assert [(r.tag, r.uses) for r in rows_of(db, tags, scope.persona)] == [("cat", 0)]
     assert index_differences(db, scope.persona) == []
 
@@ -328,48 +326,3 @@ def test_f36_a_screen_that_fails_flags(db: Database, scope: Scope) -> None:
         set_screen(None)
     assert result.stored and rows_of(db, table, scope.persona)[0].quarantined == 1
     assert record(db, scope, "world").stored and rows_of(db, table, scope.persona)[1].quarantined == 0
-
-
-# Recalls
-
-
-def test_d18_three_prompts_are_three_recalls(db: Database, scope: Scope) -> None:
-    for _ in range(3):
-        recalls.record(db, scope.persona, [7, 8, 7])
-    recalls.record(db, scope.persona, [])
-    assert recalls.read(db, scope.persona, [7, 8, 9]) == {7: 3, 8: 3}
-    recalls.record(db, scope.persona, [7])
-    assert recalls.read(db, scope.persona, [7]) == {7: 4}
-    assert rows_of(db, memory_recalls, scope.persona)[0].last_recalled_at == NOW
-
-
-def test_d18_a_failing_write_is_logged_once_and_nothing_is_lost(caplog: pytest.LogCaptureFixture) -> None:
-    own = open_db("sqlite://")
-    own.transaction(lambda c: c.exec_driver_sql("ALTER TABLE memory_recalls RENAME TO gone"), source="test")
-    for _ in range(3):
-        recalls.record(own, "p", [1])
-        assert recalls.flush(own) == 0
-    assert caplog.text.count("recalls_not_written") == 1
-    own.transaction(lambda c: c.exec_driver_sql("ALTER TABLE gone RENAME TO memory_recalls"), source="test")
-    assert recalls.read(own, "p", [1]) == {1: 3}
-    own.close()
-
-
-def test_d18_closing_the_handle_writes_what_was_counted(db: Database, scope: Scope) -> None:
-    """A host that closes its database before its server stops loses no count, and leaves no warning behind."""
-    recalls.record(db, scope.persona, [1])
-    db.close()
-    assert count(db, memory_recalls, scope.persona) == 1
-
-
-def test_d18_what_is_counted_is_written_by_itself(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recalls, "WAIT_SECONDS", 0.05)
-    recalls.flush(db)
-    waiting = recalls._buffer(db).thread
-    if waiting is not None:
-        waiting.join()
-    recalls.record(db, scope.persona, [1])
-    thread = recalls._buffer(db).thread
-    assert thread is not None
-    thread.join()
-    assert count(db, memory_recalls, scope.persona) == 1

@@ -32,7 +32,7 @@ PERSONA = "p1"
 SMALL = {"search_stats", "counters", "schema_version", "audiences", "tags", "tag_aliases",
          "message_alternatives", "short_term_memories", "privacy_levels"}  # fmt: skip
 """Tables of few rows here, or of which the whole vocabulary of a persona is read."""
-DEFAULTS = Settings(record_recalls=0)
+DEFAULTS = Settings()
 THERE: dict[str, Any] = {"settings": DEFAULTS}
 
 

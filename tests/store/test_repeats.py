@@ -87,7 +87,7 @@ class DeadlockError(Exception):
 
 @pytest.mark.engines("sqlite")
 def test_d34_the_report_counts_what_was_run_again(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    scope, settings = own_scope(conversation="tg/1"), Settings(record_recalls=1)
+    scope, settings = own_scope(conversation="tg/1"), Settings()
     message = {"text": "about cats", "interface_path": "tg/1"}
     known: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
     assert "repeated" not in explain_json_prompt(message, **known)[1]

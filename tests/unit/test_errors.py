@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from core.errors import (
     StoreWriteError,
     TransferError,
 )
-from core.memories import table_recalls as recalls
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, set_hook, to_messages
 from core.scope import Scope
@@ -94,12 +92,3 @@ def test_f73_parameters_of_a_connection_string_are_checked_and_never_repeated(qu
     with pytest.raises(ConfigError) as caught:
         open_database(f"mysql://bob:s3cr3tPW@127.0.0.1:1/x?{query}")
     assert "s3cr3tPW" not in str(caught.value)
-
-
-def test_d18_an_id_no_row_can_have_does_not_stop_the_counting(tmp_path: Path) -> None:
-    """A host's hook may give any number as the id of a memory."""
-    db = open_database(f"sqlite:///{tmp_path / 'recalls.db'}")
-    row = insert_memory("tea", "iris", "chat", [], db=db, settings=Settings())
-    recalls.record(db, "default", [row, 2**63, 10**400, 0])
-    assert recalls.read(db, "default", [row]) == {row: 1}
-    db.close()

@@ -188,7 +188,7 @@ def explain_message(admin: AdminCall, body: ExplainBody) -> tuple[dict[str, Any]
             limit_tokens=body.limit_tokens,
             destination=body.destination,
             db=without_writing(admin.call.db),
-            settings=admin.call.settings.replace(record_recalls=False),
+            settings=admin.call.settings,
             scope=scope,
         )
 

@@ -210,7 +210,6 @@ def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
     run("remember", "tea", "--persona-id", "other")
     assert {each["name"] for each in run("db", "maintenance", "list").json} >= {
         "health",
-        "orphans",
         "duplicates",
         "prune",
     }

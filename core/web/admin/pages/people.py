@@ -137,7 +137,6 @@ PARTS: Mapping[str, str] = {
     "short_term_memories": "What was said a moment ago",
     "item_history": "Former texts",
     "memory_jobs": "Operations waiting",
-    "memory_recalls": "Counts of recalls",
     "tags": "Tags",
 }
 """What people call the rows of a table; of the others the table's name is made words."""
