@@ -155,25 +155,29 @@ class IndexState:
             self._kept.fresh[state.audience] = made
         return made
 
-    def read(self, words: Collection[str], tags: Collection[str]) -> list[AudienceRows]:
-        """Return, of each audience in which one of the words or tags stands, its rows and where these stand."""
+    def read(self, words: Collection[str], tags: Collection[str], *, every: bool = False) -> list[AudienceRows]:
+        """Return, of each audience in which one of the words or tags stands, its rows and where these stand.
+
+        Args:
+            every: of each audience, whatever stands there.
+        """
         for attempt in range(READ_AGAIN):
             try:
-                return self._read(words, tags)
+                return self._read(words, tags, every)
             except ChangedError:
                 if attempt + 1 == READ_AGAIN:
                     raise
                 self._load()
         raise AssertionError
 
-    def _read(self, words: Collection[str], tags: Collection[str]) -> list[AudienceRows]:
+    def _read(self, words: Collection[str], tags: Collection[str], every: bool) -> list[AudienceRows]:
         packed = [one for one in self._states.values() if one.segments]
         blocks = _read_blocks(self._db, packed, words, tags)
         made = []
         for audience in sorted(self._states):
             own = self._fresh.get(audience)
             postings = [] if own is None else _postings_of(own.entries.values(), words, tags)
-            if not postings and audience not in blocks:
+            if not (every or postings or audience in blocks):
                 continue
             state = self._states[audience]
             made.append(AudienceRows(self._view(state, own), postings, blocks.get(audience, []), state.gone))

@@ -29,7 +29,7 @@ def build_asked(
     by_meaning: float = 0.0,
 ) -> Asked:
     """Return what a search asks for."""
-    question = _with_people(question, search.query.text, speakers)
+    question = with_people(question, search.query.text, speakers)
     languages = search.settings.languages
     forms: dict[str, int] = {}
     groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
@@ -91,7 +91,8 @@ def text_docs(search: Search, docs: Mapping[tuple[int, str], int]) -> list[int]:
     return _count_groups(search, groups, len(groups), docs)[0]
 
 
-def _with_people(question: Question, text: str, speakers: Iterable[str]) -> Question:
+def with_people(question: Question, text: str, speakers: Iterable[str]) -> Question:
+    """Return a question with whom of the speakers it names."""
     names = {name for name in speakers if name}
     return replace(question, people=named(text, names, question.languages) if names else frozenset())
 

@@ -47,8 +47,9 @@ def gather_candidates(
         from . import best_rows, matches  # noqa: PLC0415 - load numpy, which only a search needs
 
         try:
-            found = matches.read_matches(search, search.query.numbers)
-            return best_rows.gather_best(search, question, found, depth, copies)
+            found = matches.read_matches(search, search.query.numbers, every=bool(question.days))
+            gathered = best_rows.gather_best(search, question, found, depth, copies)
+            return gathered if gathered.candidates or depth else best_rows.offer_person(search, question, gathered)
         except (StoreReadError, ValueError) as unread:
             error = unread
     logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))

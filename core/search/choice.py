@@ -308,7 +308,7 @@ def _reason_to_drop(search: Search, c: Candidate, row: FoundRow, drop: Drop | No
         return "excluded"
     if (
         search.is_proved_by_text
-        and not (c.matched or c.tags or c.context or c.by_meaning)
+        and not (c.matched or c.tags or c.context or c.is_offered or c.by_meaning)
         and row.chars <= FOLDED_CHARS
     ):
         return "no match"  # the plain predicates find letters inside words too

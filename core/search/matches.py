@@ -82,18 +82,22 @@ class Matches:
     """Words that too many rows hold to be ranked by."""
 
 
-def read_matches(search: Search, numbers: Sequence[int]) -> Matches:
-    """Return what the index holds of what is asked."""
+def read_matches(search: Search, numbers: Sequence[int], *, every: bool = False) -> Matches:
+    """Return what the index holds of what is asked.
+
+    Args:
+        every: audiences in which nothing matches come too.
+    """
     assert search.index is not None
     terms, made = Terms(search), list[AudienceMatches]()
     words, left_aside = _choose_words(search, [term for kind, term in terms.keys if kind == WORD])
-    for one in search.index.read(words, search.query.tags):
+    for one in search.index.read(words, search.query.tags, every=every):
         bounds = Bounds(search, one, numbers)
         postings = one.view.read_postings(one.postings, one.blocks, terms.numbers)
         if not bounds.is_open:
             postings = postings.only(bounds.readable(postings.index))
         postings = _with_phrases(search, terms, postings, len(one.view))
-        if len(postings.index):
+        if every or len(postings.index):
             made.append(AudienceMatches(one.view, postings, bounds))
     docs = {key: sum(len(one.postings.of(n)[0]) for one in made) for n, key in enumerate(terms.keys)}
     return Matches(terms, made, docs, left_aside)

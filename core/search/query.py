@@ -13,6 +13,7 @@ from ..database import sources
 from ..database.dialects import microseconds
 from ..index.limits import AT_LEAST, AT_MOST, Limits
 from ..text.folding import clean, fold, fold_case
+from ..text.question_words import is_question
 from ..text.search_words import (
     KEYWORD_LIMIT,
     SHORTEST_STEM,
@@ -73,6 +74,8 @@ class Query:
     text: str
     minor: tuple[Minor, ...] = ()
     """Words of `text` that lend a row weight beside those asked for, in relevance mode."""
+    is_question: bool = False
+    """In relevance mode: the text asks something, so that a day or person it names may lead to rows."""
     derived: bool = False
     """Tags and keywords were taken from the text."""
     near: tuple[Near, ...] = ()
@@ -121,7 +124,7 @@ class Query:
     @property
     def is_empty(self) -> bool:
         """Return whether there is nothing to look for; then no database is asked."""
-        return not (self.tags or self.keywords)
+        return not (self.tags or self.keywords or self.is_question)
 
 
 def prepare(
@@ -166,6 +169,7 @@ def prepare(
         until=read_time(until, "until"),
         text=text,
         minor=minor,
+        is_question=mode == "relevance" and any(map(str.isalnum, text)) and is_question(text, settings.languages),
         derived=derived,
         near=near,
         notes=tuple(notes),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from .folding import runs
+from .folding import fold, runs
 from .languages import bare
 
 WHEN: Mapping[str, str] = {
@@ -223,6 +223,11 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
 def is_request(words: str, languages: Sequence[str]) -> bool:
     """Return whether a message begins by asking the other side to do something; `words` as of `asked_words`."""
     return any(words.lstrip().startswith(phrase.lstrip()) for code in languages for phrase in _phrases("REQUEST", code))
+
+
+def self_words(languages: Sequence[str]) -> list[str]:
+    """Return the words by which somebody speaks of themselves in the languages, folded."""
+    return list(dict.fromkeys(fold(word) for code in languages for word in SELF.get(code, "").split()))
 
 
 @lru_cache(maxsize=64)

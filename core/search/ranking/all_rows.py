@@ -48,9 +48,14 @@ def rank_all(
     near_rows: int = 16,
     best: int = BEST,
     by_words: bool = False,
+    offered: Sequence[Any] = (),
 ) -> Ranking:
-    """Return the best rows, those right beside the first of them, and how many rows match."""
-    audiences = [_read_audience(one, terms, asked) for one in found]
+    """Return the best rows, those right beside the first of them, and how many rows match.
+
+    Args:
+        offered: of each audience rows that are ranked though they match nothing, in order.
+    """
+    audiences = [_read_audience(one, terms, asked, offered[n] if offered else None) for n, one in enumerate(found)]
     matching: Counter[int] = Counter()
     left_out = 0
     for one in audiences:
@@ -159,7 +164,7 @@ def _saturated(times: Any, words: Any, mean: float) -> Any:
     return times * (K1 + 1) / (times + held_back)
 
 
-def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) -> AudienceRows:
+def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked, offered: Any = None) -> AudienceRows:
     view = one.view
     parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.worth]
     tagged: list[tuple[Any, float]] = []
@@ -174,6 +179,7 @@ def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) 
                     (rows, times, term.factor) if chat is None else (rows[chat], times[chat], term.factor)
                 )
     listed = [*(rows for part in parts for rows, _, _ in part), *(rows for rows, _ in tagged)]
+    listed += [] if offered is None else [offered]
     every = in_order(np.concatenate([np.zeros(0, np.int64), *listed]))
     place = np.empty(len(view), np.int32)
     place[every] = np.arange(len(every), dtype=np.int32)

@@ -38,6 +38,8 @@ class Candidate:
     """What the score is made of, by the reasons of `search.ranking.weights`."""
     context: bool = False
     """It matches nothing itself and stands close to a row that does."""
+    is_offered: bool = False
+    """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
     by_meaning: bool = False
     """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
 
