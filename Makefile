@@ -134,11 +134,11 @@ isolation: servers
 	  tests/spec/test_injection_doors.py tests/spec/test_faces_apart.py
 
 docs: $(VENV)/.test
-	$(BIN)/python -m core.config.docs .
+	$(BIN)/python -m tests.config_files
 	$(BIN)/python -m tests.schema_files
 
 docs-site: $(VENV)/.test $(VENV)/.docs
-	$(BIN)/python -m core.config.docs .
+	$(BIN)/python -m tests.config_files --page
 	$(BIN)/python -m tests.schema_files --page
 	$(BIN)/python -m tests.api_page
 	$(BIN)/zensical build --clean --strict -f mkdocs.yml

@@ -1,4 +1,4 @@
-"""The command `prompt-engine`: reads arguments, calls doors, prints. Nothing is decided here that a door decides.
+"""The command `prompt-engine`: reads arguments, calls public functions, prints.
 
 This module loads nothing; the command itself needs the extra `cli`.
 """
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(MISSING, file=sys.stderr)
         return 1
     from .app import run_command
-    from .streams import prepare
+    from .output import prepare_streams
 
-    prepare()
+    prepare_streams()
     return run_command(sys.argv[1:] if arguments is None else list(arguments))

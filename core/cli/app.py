@@ -1,35 +1,15 @@
-"""The subcommands together, and what becomes of a run: its exit code, and one sentence where it went wrong."""
+"""The command with all its subcommands; what a failed run prints, and its exit code."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import CoreError
-from . import (
-    build,
-    config,
-    db,
-    demo,
-    export,
-    forget,
-    health,
-    imports,
-    jobs,
-    mcp,
-    memory,
-    output,
-    recap,
-    run,
-    search,
-    serve,
-    streams,
-    tags,
-    tokens,
-)
+from . import config, db, demo, exports, imports, jobs, memory, output, prompt, run, serve
 
 NAME = "prompt-engine"
 
@@ -60,96 +40,14 @@ def _version(asked: bool) -> None:
 def _root(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
 ) -> None:
-    """Turn one incoming message into one JSON prompt with the right memories and history.
+    """Turn one incoming message into the prompt for a model, with the right memories and history.
 
     Every subcommand prints for people on a terminal, and JSON into a file or another program.
     """
 
 
-def _add_group(
-    name: str,
-    about: str,
-    commands: Mapping[str, Callable[..., None]],
-    without: Collection[str] = (),
-    creating: Collection[str] = (),
-) -> None:
-    group = typer.Typer(help=about)
-    for each, function in commands.items():
-        run.add_command(group, each, function, without=without, creates=each in creating)
-    app.add_typer(group, name=name)
-
-
-run.add_command(app, "build", build.build)
-run.add_command(app, "explain", build.explain)
-run.add_command(app, "search", search.search)
-run.add_command(app, "remember", search.remember, creates=True)
-run.add_command(app, "import", imports.import_, creates=True)
-run.add_command(app, "export", export.export)
-_add_group(
-    "tags",
-    "List, add and link tags; see those of a text.",
-    {"list": tags.list_, "add": tags.add, "alias": tags.alias, "link": tags.link, "extract": tags.extract},
-    creating={"add", "alias", "link"},
-)
-_add_group(
-    "db",
-    "Make, check and mend the database.",
-    {
-        "init": db.init,
-        "migrate": db.migrate,
-        "check": db.check,
-        "stats": db.stats,
-        "reindex": db.reindex,
-        "pack": db.pack,
-        "maintenance": db.run_script,
-        "backup": db.backup,
-    },
-    creating={"init", "migrate"},
-)
-_add_group(
-    "config",
-    "List the flags, check and set them, write files of them.",
-    {
-        "list": config.list_,
-        "check": config.check,
-        "set": config.set_,
-        "preset": config.preset,
-        "write": config.write,
-        "schema": config.schema,
-    },
-    creating={"set"},
-)
-_add_group(
-    "memory",
-    "Make facts of what was said, and archive them.",
-    {"consolidate": memory.consolidate, "prune": memory.prune},
-)
-_add_group(
-    "recap",
-    "Look at the recaps of a story, make and mend them.",
-    {
-        "show": recap.show,
-        "make": recap.make,
-        "refresh": recap.refresh,
-    },
-)
-run.add_command(app, "forget", forget.forget)
-run.add_command(app, "worker", jobs.work, without={"persona_id"}, creates=True)
-_add_group(
-    "jobs",
-    "Look at the work in the background, and change it.",
-    {"list": jobs.list_, "cancel": jobs.cancel, "clear": jobs.clear, "retry": jobs.retry},
-)
-_add_group(
-    "token",
-    "Make, list and revoke tokens of other programs.",
-    {"add": tokens.add, "list": tokens.list_, "revoke": tokens.revoke},
-    creating={"add"},
-)
-run.add_command(app, "serve", serve.serve, without={"persona_id", "as_json"}, creates=True)
-run.add_command(app, "health", health.health, without={"database", "persona_id"})
-run.add_command(app, "mcp", mcp.mcp, without={"as_json"}, creates=True)
-run.add_command(app, "demo", demo.demo, without={"database", "persona_id"})
+for module in (demo, prompt, memory, imports, exports, db, config, jobs, serve):
+    module.register(app)
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -183,13 +81,13 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _end_wrong_usage(error: Any) -> int:
     path = error.ctx.command_path if error.ctx is not None else NAME
-    said = str(error.format_message()).rstrip(" .")
-    return _end_with(f"{path}: {said}{'' if said.endswith('?') else '.'} See `{path} --help`.", 2)
+    sentence = str(error.format_message()).rstrip(" .")
+    return _end_with(f"{path}: {sentence}{'' if sentence.endswith('?') else '.'} See `{path} --help`.", 2)
 
 
 def _end_unwritten(error: OSError) -> int:
-    """Say what could not be read or written; a reader that has gone away, as `head` does, is told nothing."""
-    streams.abandon(sys.stdout)
+    """Name what could not be read or written; a reader that ended, as `head` does, needs no sentence."""
+    output.abandon_stream(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 1
     what = error.filename or "The output could not be written"
@@ -200,5 +98,5 @@ def _end_with(sentence: str, code: int) -> int:
     try:
         output.note(output.clean(sentence), style="red" if code else "")
     except OSError:  # the sentence cannot be written either
-        streams.abandon(sys.stderr)
+        output.abandon_stream(sys.stderr)
     return code

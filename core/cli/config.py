@@ -1,25 +1,24 @@
-"""`prompt-engine config`: what is set, where it comes from, what is wrong with it."""
+"""`prompt-engine config`: the settings, where each comes from, and what is wrong with them."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from .. import config
-from ..base import logs
-from ..config import Problem, Settings
-from ..config import docs as config_docs
+from ..base import logs, resources
+from ..config import FLAGS, Problem, Settings
 from ..config.levels import known_flag
 from ..errors import ConfigError
 from . import output
-from .presets import PRESETS, preset_yaml
-from .run import Run, refusals
+from .run import ForceOption, Run, add_command, refusals
 
 FlagsArgument = Annotated[list[str] | None, typer.Argument(metavar="[FLAG]...", help="Only these.", show_default=False)]
 ChangedOption = Annotated[bool, typer.Option("--changed", help="Only what is not at its default.")]
@@ -29,10 +28,6 @@ PresetArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="bot, role-play, companion, vtuber or notes.", show_default=False)
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to.", show_default=False)]
-DocsOption = Annotated[
-    Path | None, typer.Option("--docs", metavar="FOLDER", help="Also write config.md and config.schema.json, there.")
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that are there; what they say is lost.")]
 
 
 def list_(run: Run, flags: FlagsArgument = None, changed: ChangedOption = False) -> None:
@@ -148,20 +143,43 @@ def set_(run: Run, name: NameArgument, value: ValueArgument) -> None:
 def preset(run: Run, name: PresetArgument, folder: FolderArgument = Path(), force: ForceOption = False) -> None:
     """Write a config.yaml for a kind of program.
 
-    It turns on what such a host needs; what else must run is told.
+    It turns on what such a host needs, and prints what else must run.
     """
     if name not in PRESETS:
         raise typer.BadParameter(f"there is no preset {name!r}; known are {', '.join(PRESETS)}")
     chosen = PRESETS[name]
-    path = folder / "config.yaml"
-    if path.exists() and not force:
-        raise ConfigError(f"{str(path)!r} is there already. Name another folder, or replace it with --force.")
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(preset_yaml(name, chosen), encoding="utf-8")
+    lines = [f"# Preset {name}: {chosen.about}.", *(f"# Needed beside: {need}" for need in chosen.needs)]
+    for flag, value in chosen.flags.items():
+        lines += ["", f"# {FLAGS[flag].help}", f"{flag}: {json.dumps(value)}"]
+    path = _write_file(folder, "\n".join(lines) + "\n", force=force)
     run.answer(
         {"file": str(path), "flags": dict(chosen.flags), "needs": list(chosen.needs)},
         lambda: output.lines([f"{path}: {chosen.about}", *(f"- {need}" for need in chosen.needs)]),
     )
+
+
+def write(run: Run, folder: FolderArgument = Path(), force: ForceOption = False) -> None:
+    """Write a config.yaml that explains every flag.
+
+    It goes to FOLDER, the working directory by default. Every line is a comment, so it changes nothing.
+    """
+    shipped = resources.find("config.yaml").read_text(encoding="utf-8")
+    path = _write_file(folder, shipped, force=force)
+    run.answer({"file": str(path)}, str(path))
+
+
+def _write_file(folder: Path, text: str, *, force: bool) -> Path:
+    path = folder / "config.yaml"
+    try:
+        if path.exists() and not force and path.read_bytes() != text.encode():
+            raise ConfigError(
+                f"{str(path)!r} is there already. Name another folder, or replace it with --force.", source=str(path)
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ConfigError(f"{str(path)!r} cannot be written: {error.strerror}.", source=str(path)) from None
+    return path
 
 
 @contextmanager
@@ -180,15 +198,65 @@ def _print_problems(problems: list[Problem]) -> None:
     output.lines(f"- {output.clean(problem.text)}" for problem in problems)
 
 
-def write(run: Run, folder: FolderArgument = Path(), docs: DocsOption = None, force: ForceOption = False) -> None:
-    """Write a config.yaml with every flag in it.
-
-    It goes to FOLDER, the working directory by default. A file that says anything else is not replaced without --force.
-    """
-    written = [str(path) for path in config_docs.write_documents(folder, docs=docs, force=force)]
-    run.answer(written, lambda: output.lines(written))
+# Presets
 
 
-def schema(run: Run) -> None:  # noqa: ARG001 - every subcommand gets one
-    """Print the JSON Schema of config.yaml."""
-    output.print_json(config_docs.build_schema())
+class Preset(NamedTuple):
+    """Flags of a kind of host."""
+
+    about: str
+    flags: Mapping[str, object]
+    needs: tuple[str, ...]
+    """What else must run or be set."""
+
+
+_WORKER = "A worker for summaries and recaps: prompt-engine worker --schedule"
+_MODEL = "A model: LLM_BASE_URL, LLM_MODEL, and LLM_API_KEY as a variable; without one texts are made of what was said."
+
+PRESETS: Mapping[str, Preset] = {
+    "bot": Preset(
+        "a bot in communities: several channels, several people",
+        {"UNIFIED_HISTORY": False, "RECORD_WISHES": True, "ENABLE_SHORT_TERM": True, "PRIVATE_STAYS_PRIVATE": True},
+        (_MODEL, _WORKER, "Pass the server and whether a channel is private with each message."),
+    ),
+    "role-play": Preset(
+        "long stories with few people",
+        {
+            "UNIFIED_HISTORY": False, "ENABLE_RUNNING_RECAP": True, "AUTO_HIDE_SCENE_COUNT": 2,
+            "ENABLE_SHORT_TERM": False, "RECORD_WISHES": False,
+        },
+        (_MODEL, "A worker for recaps of scenes: prompt-engine worker"),
+    ),
+    "companion": Preset(
+        "one person who talks to one persona for years",
+        {"UNIFIED_HISTORY": True, "ENABLE_SAVED_MEMORY": True, "RECORD_WISHES": True, "ENABLE_RELATIONSHIP": True,
+         "ENABLE_RECENT_CONVERSATIONS": True, "MEMORY_ITEMS": 15, "SNIPPET_CHARS": 800},
+        (_MODEL, _WORKER, "Room, where answers are long: MAX_PROMPT_CHARS of 16000 or more, or none."),
+    ),
+    "vtuber": Preset(
+        "a streamer: what is old or matters little is pruned by itself",
+        {
+            "PRUNE_MAX_AGE_DAYS": 30, "PRUNE_MODE": "any", "PRUNE_BY_ITSELF": True, "ENABLE_RELATIONSHIP": True,
+        },
+        (_MODEL, _WORKER, "Call prompt_engine.lifelong.on_stream_end when a stream ends."),
+    ),
+    "notes": Preset(
+        "notes to be searched, no conversation around them",
+        {
+            "ENABLE_SHORT_TERM": False, "ENABLE_RELATIONSHIP": False, "RECORD_WISHES": False, "ENABLE_AI_DIARY": False,
+            "ENABLE_RUNNING_RECAP": False,
+        },
+        ("Nothing else: prompt-engine remember stores, prompt-engine search finds.",),
+    ),
+}  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommands to the command."""
+    group = typer.Typer(help="List the flags, check and set them, write a file of them.")
+    add_command(group, "list", list_)
+    add_command(group, "check", check)
+    add_command(group, "set", set_, creates=True)
+    add_command(group, "preset", preset)
+    add_command(group, "write", write)
+    app.add_typer(group, name="config")

@@ -1,4 +1,4 @@
-"""`prompt-engine db`: making, checking and mending the database."""
+"""`prompt-engine db`: make, check, repair and back up the database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from ..errors import StoreError
 from ..text.times import parse_time
 from . import output
-from .run import Run
+from .run import ForceOption, Run, add_command
 
 if TYPE_CHECKING:
     from ..db import Finding
@@ -27,7 +27,6 @@ SetOption = Annotated[
 BackupArgument = Annotated[
     Path | None, typer.Argument(metavar="[FILE]", help="Without it prompt-engine-DATE here.", show_default=False)
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 ApplyOption = Annotated[bool, typer.Option("--apply", help="Change, not only count.")]
 
 _STYLES = {"error": "red", "warning": "yellow"}
@@ -49,7 +48,7 @@ def init(run: Run) -> None:
 def migrate(run: Run) -> None:
     """Bring the database to the present.
 
-    Each step may run again; when there is nothing to do, nothing is changed and that is said.
+    Each step may run again. When there is nothing to do, nothing is changed.
     """
     from .. import db as door
 
@@ -99,20 +98,14 @@ def stats(run: Run) -> None:
     from ..upkeep import check as checking
 
     counts = checking.count_rows(run.open_bare())
-    run.answer(
-        counts,
-        lambda: (
-            output.table(("table", "rows"), counts.items(), right=(1,))
-            if counts
-            else output.say("There are no tables. Make them with: prompt-engine db init")
-        ),
-    )
+    nothing = "There are no tables. Make them with: prompt-engine db init"
+    run.answer(counts, lambda: output.table_or(("table", "rows"), list(counts.items()), nothing, right=(1,)))
 
 
 def reindex(run: Run) -> None:
-    """Build the search index anew from the rows.
+    """Build the search index again from the rows.
 
-    Others may write meanwhile. What was changed by SQL is found by what it says now.
+    Others may write meanwhile. Rows changed by SQL are then found by their new text.
     """
     from .. import db as door
 
@@ -124,9 +117,9 @@ def reindex(run: Run) -> None:
 def pack(run: Run) -> None:
     """Make the search index quicker to read.
 
-    Its small parts are joined into large ones. Saving joins some by itself. A step takes seconds, where large parts are
-    joined on a busy server tens of seconds. Others read meanwhile; writers of the same audience may wait for its end,
-    with SQLite all do, DB_TIMEOUT_SECONDS at most.
+    It joins small parts into large ones; saving joins some by itself. A step takes seconds, on a busy server tens of
+    seconds. Others read meanwhile. Writers of the same audience may wait, with SQLite all writers, at most
+    DB_TIMEOUT_SECONDS.
     """
     from .. import db as door
 
@@ -217,3 +210,17 @@ def _print_script(done: Ran, script: Script, applied: bool) -> None:
         output.table(("table", "rows"), done.changed.items(), right=(1,))
     elif "apply" in script.values:
         output.say("Nothing was changed. --apply does it.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommands to the command."""
+    group = typer.Typer(help="Make, check, repair and back up the database.")
+    add_command(group, "init", init, creates=True)
+    add_command(group, "migrate", migrate, creates=True)
+    add_command(group, "check", check)
+    add_command(group, "stats", stats)
+    add_command(group, "reindex", reindex)
+    add_command(group, "pack", pack)
+    add_command(group, "maintenance", run_script)
+    add_command(group, "backup", backup)
+    app.add_typer(group, name="db")

@@ -13,11 +13,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import typer
+
 from ..errors import StoreError
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER
 from . import output
-from .run import Run
+from .run import Run, add_command
 
 if TYPE_CHECKING:
     from ..database.engine import Database
@@ -244,3 +246,8 @@ def _program_name() -> str:
     if shutil.which("prompt-engine") or called.name != "prompt-engine":
         return "prompt-engine"
     return os.path.relpath(called)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand to the command."""
+    add_command(app, "demo", demo, without={"database", "persona_id"})

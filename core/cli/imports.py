@@ -18,7 +18,7 @@ from ..errors import TransferError
 from ..memories.rules import DEFAULT_KIND
 from ..transfer.looks import WHAT_TO_DO, describe_file
 from . import output
-from .run import Run, ServerOption, refusals
+from .run import DryRunOption, Run, ServerOption, add_command, refusals
 
 if TYPE_CHECKING:
     from ..scope import Scope
@@ -75,7 +75,6 @@ ConsolidateOption = Annotated[
     typer.Option("--consolidate", help="Queue the making of summaries and memories of each conversation of an export."),
 ]
 ZoneOption = Annotated[str, typer.Option("--timezone", metavar="ZONE", help="Of times without an offset.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Look and store nothing.")]
 KindOption = Annotated[
     str | None, typer.Option("--kind", metavar="KIND", help="Of memories that name none; without it KeyFacts.")
 ]
@@ -200,12 +199,10 @@ def _import_original(run: Run, url: str) -> None:
 
 
 def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: int) -> None:
-    """Say what did not go in; end with 1 where it was stopped or nothing was taken, with `strict` also where rows
-    were not taken.
-    """
+    """Say what was not imported; exit with 1 if it was stopped or nothing was, with `strict` also if rows were not."""
     if result.error_count:
         rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
-        output.note(f"{rows} not taken; the reasons stand in the answer.", style="yellow")
+        output.note(f"{rows} not taken; the answer gives the reasons.", style="yellow")
     if result.stopped_after_row is not None:
         where = f"after row {result.stopped_after_row}" if result.stopped_after_row else "before anything was stored"
         output.note(f"Stopped {where}. Run the same command again to go on.", style="yellow")
@@ -462,3 +459,8 @@ def _print_items(result: ItemImport) -> None:
     output.facts(rows)
     shown = [(p.row, "" if p.uid is None else p.uid, p.reason) for p in result.errors[:_SHOWN]]
     _print_rest(result, ("row", "uid", "reason"), shown)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand to the command."""
+    add_command(app, "import", import_, creates=True)

@@ -1,4 +1,4 @@
-"""`prompt-engine worker` and `prompt-engine jobs`: doing the work in the background, and looking at it."""
+"""`worker`, `jobs` and `recap`: background work, its queue, and the recaps it writes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import TransferError
 from ..text.times import parse_time
 from . import output
-from .run import Run
+from .run import Run, ServerOption, add_command
 
 if TYPE_CHECKING:
     from ..memories.shapes import CycleResult
@@ -40,8 +41,8 @@ _MOST_AGAIN = 10_000
 def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, personas: PersonasOption = None) -> None:
     """Do the work in the background: recaps, summaries, consolidation.
 
-    Any number of workers may run beside each other. SIGTERM or Ctrl-C lets the operation at hand end first; a second
-    one gives it back. A worker that is killed loses nothing: another does the operation after a while.
+    Any number of workers may run at once. SIGTERM or Ctrl-C lets the present operation end first; a second one gives it
+    back. A worker that is killed loses nothing: another does the operation after a while.
     """
     from .. import llm
     from ..audience import inserted_rows
@@ -144,10 +145,10 @@ def _print_run(run: Run, done: OperationRun) -> None:
     output.say(output.clean(f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}"), style=style)
 
 
-# Looking
+# The queue
 
 
-def list_(run: Run) -> None:
+def list_jobs(run: Run) -> None:
     """List what waits, what runs and what failed."""
     queue = _read_queue(run)
     run.answer(queue, lambda: _print_queue(queue, run.db.clock(), _find_other_personas(run)))
@@ -194,24 +195,16 @@ def _print_queue(queue: dict[str, Any], now: datetime, others: Sequence[str] = (
 
 
 def _print_operations(title: str, rows: Sequence[ListedOperation], word: str, field: str, now: datetime) -> None:
-    if not rows:
-        return
-    output.heading(title)
-    output.table(
-        ("id", "type", "conversation", "try", word, "reason"),
-        [
+    if rows:
+        output.heading(title)
+        cells = [
             (
-                row["id"],
-                row["type"],
-                row["conversation"] or "",
-                row["tries"],
-                _span(now, str(row.get(field, ""))),
-                row["error"],
+                one["id"], one["type"], one["conversation"] or "", one["tries"], _span(now, str(one.get(field, ""))),
+                one["error"],
             )
-            for row in rows
-        ],
-        right=(0, 3, 4),
-    )
+            for one in rows
+        ]  # fmt: skip
+        output.table(("id", "type", "conversation", "try", word, "reason"), cells, right=(0, 3, 4))
 
 
 def _span(now: datetime, moment: str) -> str:
@@ -230,9 +223,6 @@ def _span(now: datetime, moment: str) -> str:
         if seconds >= size:
             return f"{seconds // size} {name} {seconds % size // small} {other}"
     return f"{seconds} s"
-
-
-# Changing
 
 
 def cancel(run: Run, job_id: IdArgument) -> None:
@@ -288,3 +278,80 @@ def _retry_all(run: Run) -> None:
 
 _NOT_THERE = "Nothing was changed: no operation of this persona has the id, or it has ended."
 _NOT_FAILED = "Nothing was changed: no failed operation of this persona has the id."
+
+
+# Recaps
+
+StoryArgument = Annotated[
+    str, typer.Argument(metavar="CONVERSATION", help="interface/chat or interface/chat/thread.", show_default=False)
+]
+
+
+def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
+    """Return the arguments of the functions of stories.
+
+    Raises:
+        TransferError: nothing was stored of the conversation.
+    """
+    from ..audience import table_places
+
+    scope = run.scope(conversation, server=server, destination="local")
+    if not table_places.is_known(run.db, scope.persona, conversation):
+        raise TransferError(
+            f"Nothing is stored of the conversation {conversation!r} of the persona {scope.persona!r}. "
+            "Name it by its key interface/chat[/thread], and the persona it belongs to by --persona-id."
+        )
+    return {"conversation": conversation, "db": run.db, "settings": run.settings, "scope": scope}
+
+
+def show_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
+    """Print the recaps of story, scenes and messages in prompts now."""
+    from .. import stories
+
+    asking = _asking(run, conversation, server)
+    running = stories.get_running_recap(**asking)
+    scenes = stories.list_scenes(**asking)
+    text = stories.get_recap_text(**asking)
+
+    def show() -> None:
+        output.heading("Running recap")
+        output.indented(running["content"] if running else "There is none.")
+        output.heading("Scenes")
+        for scene in scenes:
+            output.say(output.clean(scene["name"] or "A scene without a name"))
+        output.heading("Recaps of messages in the prompt")
+        output.indented(text or "None.")
+
+    run.answer({"running": running, "scenes": scenes, "messages": text}, show)
+
+
+def make_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
+    """Queue a recap of every message that has none, for a worker."""
+    from .. import stories
+
+    number = stories.queue_recaps(**_asking(run, conversation, server))
+    run.answer({"queued": number}, f"{number} recaps are queued. `prompt-engine worker` makes them.")
+
+
+def refresh_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
+    """Decide again which messages are hidden and which recaps are shown."""
+    from .. import stories
+
+    done = stories.refresh_memory(**_asking(run, conversation, server))
+    run.answer(done, f"{done['changed']} recaps changed.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommands to the command."""
+    add_command(app, "worker", work, without={"persona_id"}, creates=True)
+    jobs = typer.Typer(help="Look at the work in the background, and change it.")
+    add_command(jobs, "list", list_jobs)
+    add_command(jobs, "cancel", cancel)
+    add_command(jobs, "clear", clear)
+    add_command(jobs, "retry", retry)
+    app.add_typer(jobs, name="jobs")
+    recap = typer.Typer(help="Look at the recaps of a story, make and refresh them.")
+    add_command(recap, "show", show_recaps)
+    add_command(recap, "make", make_recaps)
+    add_command(recap, "refresh", refresh_recaps)
+    app.add_typer(recap, name="recap")

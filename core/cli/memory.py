@@ -1,25 +1,327 @@
-"""`prompt-engine memory`: looking after the memory that lasts, by hand or from a timer."""
+"""`search`, `remember`, `forget`, `tags` and `memory`: what is stored, by hand."""
 
 from __future__ import annotations
 
+import difflib
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..scope import Scope
+from ..shapes import Hit, WriteResult
 from . import output
-from .run import Run
+from .run import (
+    ConversationOption,
+    DryRunOption,
+    LocalOption,
+    Run,
+    ServerOption,
+    UserOption,
+    YesOption,
+    add_command,
+    is_agreed,
+    participant,
+    refusals,
+)
 
 if TYPE_CHECKING:
+    from ..forgetting import Forgotten
     from ..memories.shapes import CycleResult, Pruned
+
+_SHOWN = 20
+_SHOWN_LINKS = 4
+
+# Searching and remembering
+
+QueryArgument = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="What to look for, in any words.", show_default=False)
+]
+TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A tag that rows have; may be repeated.")]
+WordOption = Annotated[list[str] | None, typer.Option("--word", help="A word or phrase in the text; may be repeated.")]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="Most hits.")]
+RankingOption = Annotated[
+    Literal["relevance", "recency"] | None, typer.Option("--ranking", help="Best or newest. Without it MEMORY_RANKING.")
+]
+SinceOption = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Earliest time, included.")]
+UntilOption = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Latest time, not included.")]
+NoChatOption = Annotated[bool, typer.Option("--no-chat", help="Memories and diary only.")]
+ContentArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.", show_default=False)]
+LabelOption = Annotated[str, typer.Option("--label", help="What kind of memory it is.")]
+AuthorOption = Annotated[str, typer.Option("--author", help="Who says so.")]
+
+
+def search(
+    run: Run,
+    query: QueryArgument = None,
+    tag: TagOption = None,
+    word: WordOption = None,
+    limit: LimitOption = 5,
+    ranking: RankingOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    no_chat: NoChatOption = False,
+    conversation: ConversationOption = None,
+    user: UserOption = None,
+    server: ServerOption = "",
+    local: LocalOption = False,
+) -> None:
+    """Search memories, diary and chat, with reasons."""
+    if not (query or tag or word):
+        raise typer.BadParameter("say what to look for: TEXT, --tag or --word")
+    from ..synth_core_memory import explain_search
+
+    scope = run.scope(conversation, participant(conversation, user), server, "local" if local else None)
+    asked: dict[str, Any] = {"limit": limit, "ranking": ranking, "since": since, "until": until}
+    with refusals():
+        hits, report = explain_search(
+            query=query, tags=tag, keywords=word, include_chat=not no_chat, db=run.db, scope=scope, **asked
+        )
+    run.answer({"hits": hits, "report": report}, lambda: _print_hits(hits, report))
+    if not hits:
+        for sentence in _describe_elsewhere(run, scope):
+            output.note(sentence, style="yellow")
+
+
+def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
+    """Return where rows are that this scope does not see, most first: a wrong scope looks like an empty memory."""
+    from ..audience import table_overview, table_places
+
+    sentences = []
+    places = table_places.count_places(run.db, scope.persona)
+    for place in places:
+        rows = f"{place.rows} rows"
+        if place.kind in ("direct", "saved", "conversation") and scope.conversation is None:
+            sentences.append(f"{rows} in private conversations: --conversation KEY --user ID")
+        elif place.kind == "server" and place.server != scope.server:
+            server = output.clean(place.server)
+            sentences.append(f"{rows} in server {server}: --server {server}")
+        elif place.kind == "public" and scope.server:
+            sentences.append(f"{rows} in public conversations of no server: leave out --server")
+    if not places:
+        others = [each for each in table_overview.list_personas(run.db, 6) if each != scope.persona]
+        if others:
+            names = ", ".join(output.clean(each) for each in others[:5])
+            sentences.append(f"Nothing is stored of the persona {scope.persona!r}, but of {names}: --persona-id KEY")
+    return sentences[:5]
+
+
+def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
+    reasons = {(one["source"], one["id"]): one for one in report["hits"]}
+    if not hits:
+        output.say("Nothing was found.")
+    for hit in hits:
+        why = reasons.get((hit["source"], hit["id"]), {})
+        matched = [*(f"#{tag}" for tag in why.get("tags", ())), *why.get("words", ())]
+        time = hit["timestamp"][:16].replace("T", " ") or "no time"
+        output.say(f"{time}  {hit['source']} {hit['id']}", style="bold")
+        output.indented(f"{hit['speaker']}: {hit['snippet']}" if hit.get("speaker") else hit["snippet"])
+        output.indented(f"matched {', '.join(matched) or '-'}; score {why.get('score', 0):.2f}", style="dim")
+    for name, source in report["sources"].items():
+        if source["error"]:
+            output.note(f"{name} could not be read: {output.clean(source['error'])}", style="red")
+    for note in report["notes"]:
+        output.note(output.clean(note), style="yellow")
+
+
+def remember(
+    run: Run,
+    text: ContentArgument,
+    tag: TagOption = None,
+    label: LabelOption = "general",
+    author: AuthorOption = "user",
+    conversation: ConversationOption = None,
+    user: UserOption = None,
+    server: ServerOption = "",
+) -> None:
+    """Store a memory. Without --tag it gets the known tags of the text, else its words that say something.
+
+    Without --conversation it is seen everywhere within the persona.
+    """
+    from .. import db
+
+    scope = run.scope(conversation, participant(conversation, user), server)
+    with refusals():
+        tags = _choose_tags(run, text, scope) if tag is None else tag
+        row_id = db.insert_memory(text, author, "cli", tags, scope, label=label, db=run.db)
+    shown = ", ".join(map(output.clean, tags)) or "none"
+    run.answer({"stored": True, "id": row_id, "tags": list(tags)}, f"Stored as {row_id}, tags: {shown}.")
+
+
+def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
+    from ..synth_tagging import extract_keywords, extract_tags
+    from ..tags.table import current
+    from ..text.search_words import TAGS_LIMIT
+
+    settings = run.settings
+    known = extract_tags(text, current(run.db, scope.persona), settings=settings)
+    return known or extract_keywords(text, settings=settings)[:TAGS_LIMIT]
+
+
+# Forgetting
+
+ParticipantOption = Annotated[
+    str | None, typer.Option("--participant", metavar="KEY", help="A person: interface/id, with all linked identities.")
+]
+MemoryOption = Annotated[int | None, typer.Option("--memory", metavar="ID", help="One memory item.")]
+WholeServerOption = Annotated[
+    str | None, typer.Option("--server", metavar="ID", help="A server: all its conversations, and what is its alone.")
+]
+FormatOption = Annotated[
+    Literal["table", "json"] | None, typer.Option("--format", help="How the counts are shown.", show_default=False)
+]
+
+
+def forget(
+    run: Run,
+    participant: ParticipantOption = None,
+    conversation: ConversationOption = None,
+    memory: MemoryOption = None,
+    server: WholeServerOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    format_name: FormatOption = None,
+) -> None:
+    """Delete a person, conversation, memory or server for good.
+
+    It cannot be undone. --dry-run counts the rows of each table; without --yes you are asked first. The exit code is 1
+    if there is nothing to delete.
+    """
+    from ..forgetting import forget as forget_rows
+
+    given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
+    wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if len(wanted) != 1:
+        raise typer.BadParameter("name exactly one of --participant, --conversation, --memory and --server")
+    if format_name is not None:
+        run.as_json = format_name == "json"
+    call: dict[str, Any] = {"db": run.db, "scope": run.scope()}
+    if not dry_run and not yes:
+        counted = forget_rows(**wanted, dry_run=True, **call)
+        rows = "1 row" if counted.total == 1 else f"{counted.total} rows"
+        question = f"Delete or change {rows} in {sum(map(bool, counted.values()))} tables for good?"
+        alone = "nobody can be asked here: add --yes to delete, or --dry-run to count"
+        if counted.total and not is_agreed(question, alone):
+            raise typer.Abort
+    done = forget_rows(**wanted, dry_run=dry_run, **call)
+    run.answer(done.as_dict(), lambda: _print_counts(done))
+    if not done.total:
+        ((kind, key),) = wanted.items()
+        output.note(name_near(run, kind, str(key)), style="yellow")
+        raise typer.Exit(1)
+
+
+def name_near(run: Run, kind: str, key: str) -> str:
+    """Return a sentence that says which key is unknown, and names the keys that are near it."""
+    from ..audience import table_places
+
+    persona = run.scope().persona
+    sentence = f"Nothing is known of the {kind} {output.clean(key)!r} of the persona {persona!r}."
+    if kind == "memory":
+        return sentence
+    keys = table_places.list_keys(run.db, persona, kind)
+    ids = {one.rpartition("/")[2]: one for one in keys}
+    close = difflib.get_close_matches(key, keys, n=3, cutoff=0.6)
+    close += [ids[one] for one in difflib.get_close_matches(key.rpartition("/")[2], ids, n=3, cutoff=0.8)]
+    near = list(dict.fromkeys(close))[:3]
+    return f"{sentence} Near it: {', '.join(map(output.clean, near))}." if near else sentence
+
+
+def _print_counts(done: Forgotten) -> None:
+    rows = [(table, count) for table, count in done.items() if count]
+    if not rows:
+        output.say("There is nothing of it.")
+        return
+    output.table(("table", "rows"), rows, right=(1,))
+    output.say("Nothing was changed." if done.dry_run else f"{done.total} rows were deleted or changed.")
+    if done.operations:
+        output.say(f"Operations to make texts anew without it: {done.operations}.")
+    for path in done.files:
+        output.say(f"Written anew: {output.clean(path)}")
+    for path in done.out_of_reach:
+        output.note(f"Out of reach: {output.clean(path)}", style="yellow")
+
+
+# Tags
+
+TagArgument = Annotated[str, typer.Argument(metavar="TAG", show_default=False)]
+AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", show_default=False)]
+OtherArgument = Annotated[str, typer.Argument(metavar="OTHER", show_default=False)]
+TextArgument = Annotated[str, typer.Argument(metavar="TEXT", show_default=False)]
+WeightOption = Annotated[float, typer.Option("--weight", help="How closely the two belong together.")]
+MostTagsOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Most tags.")]
+
+
+def list_tags(run: Run, limit: MostTagsOption = 100) -> None:
+    """List the tags, the most used first."""
+    from .. import synth_tagging
+
+    tags = synth_tagging.list_tags(db=run.db, scope=run.scope())[:limit]
+    rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _describe_links(each["links"])) for each in tags]
+    columns = ("tag", "uses", "also written", "linked with")
+    run.answer(tags, lambda: output.table_or(columns, rows, "There are no tags yet.", right=(1,)))
+
+
+def _describe_links(links: Mapping[str, float]) -> str:
+    most = sorted(links.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown = [f"{tag} {weight:g}" for tag, weight in most[:_SHOWN_LINKS]]
+    return ", ".join([*shown, "..."] if len(most) > _SHOWN_LINKS else shown)
+
+
+def add_tag(run: Run, tag: TagArgument) -> None:
+    """Add a tag."""
+    from .. import synth_tagging
+
+    with refusals():
+        _answer_written(run, synth_tagging.add_tag(tag, db=run.db, scope=run.scope()))
+
+
+def add_alias(run: Run, alias: AliasArgument, tag: TagArgument) -> None:
+    """Make ALIAS another spelling of TAG."""
+    from .. import synth_tagging
+
+    with refusals():
+        _answer_written(run, synth_tagging.add_alias(alias, tag, db=run.db, scope=run.scope()))
+
+
+def link_tags(run: Run, tag: TagArgument, other: OtherArgument, weight: WeightOption = 1.0) -> None:
+    """Link two tags: a search for one finds the other too."""
+    from .. import synth_tagging
+
+    scope = run.scope()
+    before = {each["tag"] for each in synth_tagging.list_tags(db=run.db, scope=scope)}
+    with refusals():
+        written = synth_tagging.link_tags(tag, other, weight, db=run.db, scope=scope)
+    after = synth_tagging.list_tags(db=run.db, scope=scope) if written.stored else []
+    new = [each["tag"] for each in after if each["tag"] not in before and each["links"]]
+    _answer_written(run, written, [f"made tag {each}" for each in new])
+
+
+def extract_tags(run: Run, text: TextArgument) -> None:
+    """Print the tags of a text."""
+    from .. import synth_tagging
+    from ..tags.table import current
+
+    tags = synth_tagging.extract_tags(text, current(run.db, run.scope().persona))
+    run.answer(tags, ", ".join(map(output.clean, tags)) or "This text has no tags.")
+
+
+def _answer_written(run: Run, written: WriteResult, more: Sequence[str] = ()) -> None:
+    notes = [*written.notes, *more]
+    parts = ("Done" if written.stored else "Nothing changed", "; ".join(notes) or written.reason)
+    sentence = output.sentence(output.clean(": ".join(filter(None, parts))))
+    run.answer({"stored": written.stored, "reason": written.reason, "notes": notes}, sentence)
+    if not written.stored and written.reason not in ("duplicate", "unchanged"):
+        raise typer.Exit(1)
+
+
+# Long-term memory
 
 DeepOption = Annotated[
     bool, typer.Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show which items it would be, and change nothing.")]
-TryOption = Annotated[bool, typer.Option("--dry-run", help="With --deep: show what it would archive, change nothing.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 AgeOption = Annotated[
     int | None, typer.Option("--max-age-days", metavar="DAYS", help="PRUNE_MAX_AGE_DAYS.", show_default=False)
 ]
@@ -28,21 +330,24 @@ ImportanceOption = Annotated[
 ]
 ModeOption = Annotated[str | None, typer.Option("--mode", metavar="any|all", help="PRUNE_MODE.", show_default=False)]
 
-_SHOWN = 20
 
-
-def consolidate(run: Run, deep: DeepOption = False, dry_run: TryOption = False, yes: YesOption = False) -> None:
+def consolidate(run: Run, deep: DeepOption = False, dry_run: DryRunOption = False, yes: YesOption = False) -> None:
     """Make items of what was said since, archive what has expired.
 
-    With --deep it is shown first which long-term items it would archive, and asked.
+    With --deep it first shows the long-term items it would archive, and asks.
     """
     from .. import lifelong, llm
 
     call = run.asking()
     if dry_run and not deep:
         raise typer.BadParameter("--dry-run shows what --deep would archive; add --deep")
-    if deep and _is_left(run, lifelong.prune_ltm(dry_run=True, **call), dry_run=dry_run, yes=yes):
-        return
+    if deep and (dry_run or not yes):
+        preview = lifelong.prune_ltm(dry_run=True, **call)
+        if dry_run:
+            _answer_pruned(run, preview, dry_run=True)
+            return
+        if preview:
+            _confirm_archiving(preview)
     try:
         done = lifelong.deep_consolidation(**call) if deep else lifelong.run_cycle(reason="by hand", **call)
     finally:
@@ -50,27 +355,15 @@ def consolidate(run: Run, deep: DeepOption = False, dry_run: TryOption = False, 
     run.answer(asdict(done), lambda: _print_cycle(done))
 
 
-def _is_left(run: Run, wanted: Pruned, *, dry_run: bool, yes: bool) -> bool:
-    """Show what would be archived and ask; return whether nothing is to be done.
-
-    Raises:
-        BadParameter: nobody can be asked.
-    """
-    if dry_run:
-        facts = {"count": int(wanted), "dry_run": True, "items": [{"id": id_, "why": why} for id_, why in wanted.items]}
-        run.answer({**facts, "notes": wanted.notes}, lambda: _print_pruned(wanted, dry_run=True))
-        return True
-    if not wanted or yes:
-        return False
-    if not sys.stdin.isatty():
-        raise typer.BadParameter(
-            f"it would archive {int(wanted)} long-term items and nobody can be asked here: add --yes, or --dry-run to "
-            "see which"
-        )
-    _print_pruned(wanted, dry_run=True)
-    if not typer.confirm("Archive them?", err=True):
+def _confirm_archiving(preview: Pruned) -> None:
+    if sys.stdin.isatty():
+        _print_pruned(preview, dry_run=True)
+    alone = (
+        f"it would archive {int(preview)} long-term items and nobody can be asked here: add --yes, or --dry-run to "
+        "see which"
+    )
+    if not is_agreed("Archive them?", alone):
         raise typer.Abort
-    return False
 
 
 def prune(
@@ -87,20 +380,43 @@ def prune(
     from .. import lifelong
 
     done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **run.asking())
+    _answer_pruned(run, done, dry_run=dry_run)
+
+
+def _answer_pruned(run: Run, done: Pruned, *, dry_run: bool) -> None:
     facts = {"count": int(done), "dry_run": dry_run, "items": [{"id": id_, "why": why} for id_, why in done.items]}
-    run.answer({**facts, "notes": done.notes}, lambda: _print_pruned(done, dry_run))
+    run.answer({**facts, "notes": done.notes}, lambda: _print_pruned(done, dry_run=dry_run))
 
 
 def _print_cycle(done: CycleResult) -> None:
     archived = f"{done.pruned} archived, {done.merged} said before"
     output.say(f"{done.stored} items stored from {done.conversations} conversations, {archived}.")
     if done.reason:
-        output.say(output.sentence(f"of a part nothing came: {done.reason}"), style="yellow")
+        output.say(output.sentence(f"One part gave nothing: {done.reason}"), style="yellow")
 
 
-def _print_pruned(done: Pruned, dry_run: bool) -> None:
+def _print_pruned(done: Pruned, *, dry_run: bool) -> None:
     output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
+    rows: Iterable[tuple[int, str]] = ((id_, ", ".join(why)) for id_, why in done.items[:_SHOWN])
     if done.items:
-        output.table(("item", "because of"), [(id_, ", ".join(why)) for id_, why in done.items[:_SHOWN]])
+        output.table(("item", "because of"), rows)
     if len(done.items) > _SHOWN:
         output.say(f"and {len(done.items) - _SHOWN} more")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommands to the command."""
+    add_command(app, "search", search)
+    add_command(app, "remember", remember, creates=True)
+    add_command(app, "forget", forget)
+    tags = typer.Typer(help="List, add and link tags; see those of a text.")
+    add_command(tags, "list", list_tags)
+    add_command(tags, "add", add_tag, creates=True)
+    add_command(tags, "alias", add_alias, creates=True)
+    add_command(tags, "link", link_tags, creates=True)
+    add_command(tags, "extract", extract_tags)
+    app.add_typer(tags, name="tags")
+    memory = typer.Typer(help="Make facts of what was said, and archive them.")
+    add_command(memory, "consolidate", consolidate)
+    add_command(memory, "prune", prune)
+    app.add_typer(memory, name="memory")

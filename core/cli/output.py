@@ -1,14 +1,15 @@
-"""What is printed: JSON for programs, tables and sentences for people. Answers on stdout, everything else on stderr."""
+"""Printing: JSON for programs, tables and sentences for people. Answers go to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..base.wire_ids import write_ids
 
@@ -18,25 +19,18 @@ if TYPE_CHECKING:  # what prints is loaded where something is printed
 
 _HIDING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _UNREADABLE = dict.fromkeys(code for codes in _HIDING for code in codes)
-"""Control characters and direction marks: on a terminal they could hide or change what stands around them."""
+"""Control characters and direction marks: on a terminal they could hide or change the text around them."""
 _FILLING = re.compile(r"(?<! ) +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
-"""Blanks at the end of a line, before the signs that end its colour."""
+"""Blanks at the end of a line, before its colour ends."""
 _QUIET_SECONDS = 1.0
-"""Work that is done sooner shows no progress."""
+"""Shorter work shows no progress."""
 
 
-def out() -> Console:
-    """Return the console of answers: colour only on a terminal."""
+def console(stream: TextIO) -> Console:
+    """Return the console of a stream, with colour only on a terminal."""
     from rich.console import Console
 
-    return Console(file=sys.stdout, highlight=False, emoji=False, markup=False)
-
-
-def err() -> Console:
-    """Return the console of progress, notes and errors."""
-    from rich.console import Console
-
-    return Console(file=sys.stderr, highlight=False, emoji=False, markup=False)
+    return Console(file=stream, highlight=False, emoji=False, markup=False)
 
 
 def clean(text: object) -> str:
@@ -58,7 +52,7 @@ def print_json(value: Any, *, in_one_line: bool = False) -> None:
 
 def say(text: str, style: str = "") -> None:
     """Print a sentence on stdout."""
-    _print(out(), text, style)
+    _print(console(sys.stdout), text, style)
 
 
 def lines(texts: Iterable[str]) -> None:
@@ -69,21 +63,21 @@ def lines(texts: Iterable[str]) -> None:
 
 def note(text: str, style: str = "") -> None:
     """Print a sentence on stderr."""
-    _print(err(), text, style)
+    _print(console(sys.stderr), text, style)
 
 
-def _print(console: Console, text: str, style: str) -> None:
+def _print(to: Console, text: str, style: str) -> None:
     """Print a text, on a terminal wrapped between words. Indented lines are commands to copy: they stay whole."""
     from rich.text import Text
 
-    console.print(Text(text, style=style), soft_wrap=text.startswith(" ") or not console.is_terminal)
+    to.print(Text(text, style=style), soft_wrap=text.startswith(" ") or not to.is_terminal)
 
 
 def heading(text: str) -> None:
     """Print a heading on stdout, with a blank line before it."""
     from rich.text import Text
 
-    out().print(Text("\n" + text, style="bold"))
+    console(sys.stdout).print(Text("\n" + text, style="bold"))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = ()) -> None:
@@ -91,18 +85,24 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: It
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     aligned = set(right)
     for number, name in enumerate(columns):
-        made.add_column(
-            name,
-            justify="right" if number in aligned else "left",
-            overflow="fold",
-            no_wrap=number in aligned,
-        )
+        justify: Any = "right" if number in aligned else "left"
+        grid.add_column(name, justify=justify, overflow="fold", no_wrap=number in aligned)
     for row in rows:
-        made.add_row(*(Text(clean(cell)) for cell in row))
-    _print_trimmed(made)
+        grid.add_row(*(Text(clean(cell)) for cell in row))
+    _print_trimmed(grid)
+
+
+def table_or(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], nothing: str, *, right: Iterable[int] = ()
+) -> None:
+    """Print rows under a header, or a sentence where there are none."""
+    if rows:
+        table(columns, rows, right=right)
+    else:
+        say(clean(nothing))
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
@@ -110,12 +110,12 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    made.add_column(style="bold", no_wrap=True)
-    made.add_column(overflow="fold")
+    grid = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in rows:
-        made.add_row(name, Text(clean(value)))
-    _print_trimmed(made)
+        grid.add_row(name, Text(clean(value)))
+    _print_trimmed(grid)
 
 
 class Bar:
@@ -140,9 +140,9 @@ def bar() -> Iterator[Bar]:
     """Yield a progress bar for the time of a long piece of work; it is gone afterwards."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    console = err()
+    errors = console(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    progress = Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal)
     try:
         yield Bar(progress)
     finally:
@@ -167,10 +167,36 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _print_trimmed(made: RenderableType) -> None:
-    """Print on stdout without the blanks that fill up lines: they are in the way of whoever copies them."""
-    console = out()
-    with console.capture() as captured:
-        console.print(made)
+def _print_trimmed(renderable: RenderableType) -> None:
+    """Print on stdout without the blanks that fill up lines, which get into the way of copying."""
+    terminal = console(sys.stdout)
+    with terminal.capture() as captured:
+        terminal.print(renderable)
     sys.stdout.write(_FILLING.sub(r"\1", captured.get()))
     sys.stdout.flush()
+
+
+def prepare_streams() -> None:
+    """Let both streams take every character, and replace a closed stream.
+
+    The replacement for output refuses what is written, as a full disk does, so that nothing is lost silently. It also
+    keeps the descriptor: the next file that is opened, perhaps a database, would otherwise get it.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def abandon_stream(stream: TextIO) -> None:
+    """Drop what a stream holds and cannot write; the interpreter would report it at its end."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+    except (OSError, ValueError):  # no descriptor of its own: nothing is written at the end
+        pass

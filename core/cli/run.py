@@ -1,4 +1,4 @@
-"""One run of a subcommand: the options all of them have, the database they ask for, and how the answer is printed."""
+"""One run of a subcommand: the options all of them have, its database, and how the answer is printed."""
 
 from __future__ import annotations
 
@@ -21,35 +21,24 @@ from . import output
 if TYPE_CHECKING:
     from ..database.engine import Database
 
-_PANEL = "Options of every subcommand"
-
-DatabaseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--database",
-        metavar="URL",
-        help="Database: sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME. Without it DATABASE_URL, then config.yaml, "
-        "then prompt-engine.sqlite3 here.",
-        rich_help_panel=_PANEL,
-    ),
-]
-PersonaOption = Annotated[
-    str | None,
-    typer.Option("--persona-id", metavar="ID", help="Whose memory. Without it PERSONA_ID.", rich_help_panel=_PANEL),
-]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="Another config.yaml.", rich_help_panel=_PANEL),
-]
-JsonOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--json/--text",
-        help="Print JSON, or for people. Without it: for people on a terminal, else JSON.",
-        rich_help_panel=_PANEL,
-    ),
-]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.", rich_help_panel=_PANEL)]
+_COMMON_HELP: dict[str, Any] = {"rich_help_panel": "Options of every subcommand"}
+_DATABASE = (
+    "Database: sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME. Without it DATABASE_URL, then config.yaml, then "
+    "prompt-engine.sqlite3 here."
+)
+_JSON = "Print JSON, or for people. Without it: for people on a terminal, else JSON."
+_COMMON: dict[str, Any] = {
+    "database": Annotated[str | None, typer.Option("--database", metavar="URL", help=_DATABASE, **_COMMON_HELP)],
+    "persona_id": Annotated[
+        str | None,
+        typer.Option("--persona-id", metavar="ID", help="Whose memory. Without it PERSONA_ID.", **_COMMON_HELP),
+    ],
+    "config": Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Another config.yaml.", **_COMMON_HELP)
+    ],
+    "as_json": Annotated[bool | None, typer.Option("--json/--text", help=_JSON, **_COMMON_HELP)],
+    "debug": Annotated[bool, typer.Option("--debug", help="Show where an error came from.", **_COMMON_HELP)],
+}
 
 # Options that several subcommands have
 
@@ -65,18 +54,12 @@ ServerOption = Annotated[str, typer.Option("--server", metavar="ID", help="Commu
 LocalOption = Annotated[
     bool, typer.Option("--local", help="For a model on this machine: what is marked local_only counts too.")
 ]
-
-_COMMON = {
-    "database": DatabaseOption,
-    "persona_id": PersonaOption,
-    "config": ConfigOption,
-    "as_json": JsonOption,
-    "debug": DebugOption,
-}
-_DEFAULTS: dict[str, Any] = {"debug": False}
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 
 debugging: bool = False
-"""Whether the run at hand was asked for tracebacks; read by `cli.app` when it failed."""
+"""Whether the present run was asked for tracebacks; read by `cli.app` when it failed."""
 
 
 class Run:
@@ -89,12 +72,12 @@ class Run:
         """Whether --json was given."""
         self.as_json = not sys.stdout.isatty() if as_json is None else as_json
         self.creates = creates
-        """Whether an SQLite file that is not there is made; a mistyped one looks like an empty memory."""
+        """Whether a missing SQLite file is made; a mistyped path would look like an empty memory."""
         self._db: Database | None = None
 
     @property
     def db(self) -> Database:
-        """The database asked for, opened and brought up to date at first use."""
+        """The database, opened and migrated at first use."""
         if self._db is None:
             from .. import db
 
@@ -126,7 +109,7 @@ class Run:
 
     @property
     def settings(self) -> Settings:
-        """The settings as they are now, those of the database too."""
+        """The settings in force."""
         from ..calls import defaults
 
         return defaults.settings_for(None)
@@ -143,9 +126,9 @@ class Run:
         persona = self.persona if self.persona is not None else self.settings.persona_id
         return Scope(persona, conversation, participant, server, destination, privacy)
 
-    def asking(self) -> dict[str, Any]:
-        """Return what a door is passed: database, settings, and the scope of the persona."""
-        return {"db": self.db, "settings": self.settings, "scope": self.scope()}
+    def asking(self, conversation: str | None = None) -> dict[str, Any]:
+        """Return the arguments every public function takes: database, settings and scope."""
+        return {"db": self.db, "settings": self.settings, "scope": self.scope(conversation)}
 
     def answer(self, value: Any, show: Callable[[], None] | str) -> None:
         """Print the answer: `value` as JSON, or for people by `show`, which may be a sentence."""
@@ -164,16 +147,11 @@ class Run:
 
 @contextmanager
 def _started(
-    database: str | None,
-    persona_id: str | None,
-    config: Path | None,
-    as_json: bool | None,
-    debug: bool,
-    *,
+    database: str | None, persona_id: str | None, config: Path | None, as_json: bool | None, debug: bool | None, *,
     creates: bool,
-) -> Iterator[Run]:
+) -> Iterator[Run]:  # fmt: skip
     global debugging
-    debugging = debug
+    debugging = bool(debug)
     before = os.environ.get("CONFIG_FILE")
     if config is not None:
         os.environ["CONFIG_FILE"] = str(config)
@@ -199,14 +177,17 @@ def add_command(
     """Make a function a subcommand: it gets a `Run` first, and the options of every subcommand are added to its own.
 
     Args:
-        without: parameters of the options of every subcommand that mean nothing to this one.
-        creates: an SQLite file that is not there is made; others, which only read or change what is there, refuse it.
+        app: the command or group it belongs to.
+        name: the subcommand.
+        function: what it does.
+        without: options of every subcommand that mean nothing to this one.
+        creates: whether a missing SQLite file is made; subcommands that only read or change refuse it.
     """
     own = inspect.signature(function, eval_str=True).parameters.values()
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [p.replace(kind=keyword) for p in own if p.name != "run"]
     parameters += [
-        inspect.Parameter(each, keyword, default=_DEFAULTS.get(each), annotation=annotation)
+        inspect.Parameter(each, keyword, default=False if each == "debug" else None, annotation=annotation)
         for each, annotation in _COMMON.items()
         if each not in without
     ]
@@ -225,15 +206,15 @@ def add_command(
 
 
 def _name_option(name: str) -> str:
-    """Return the present name of an option: where `--persona` means nothing else it is taken for `--persona-id`."""
+    """Take `--persona` for `--persona-id` where it means nothing else."""
     return "persona-id" if name == "persona" else name
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:
-    """Return the participant key of a user id; the interface is that of the conversation, said or not.
+    """Return the participant key of a user id; the interface is that of the conversation unless the id has one.
 
     Raises:
-        BadParameter: an id alone, without a conversation: it is nobody's on no interface.
+        BadParameter: an id alone, without a conversation.
 
     >>> participant("telegram_bot/42", "7"), participant("telegram_bot/42", "telegram_bot/7")
     ('telegram_bot/7', 'telegram_bot/7')
@@ -250,9 +231,20 @@ def participant(conversation: str | None, user: str | None) -> str | None:
     return user if user.startswith(f"{interface}/") else f"{interface}/{user}"
 
 
+def is_agreed(question: str, alone: str) -> bool:
+    """Ask on a terminal; elsewhere refuse with the sentence `alone`, which names the option to add.
+
+    Raises:
+        BadParameter: there is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(alone)
+    return typer.confirm(question, err=True)
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Tell a value that a door refuses as a command called wrongly."""
+    """Report a value that a function refuses as a wrong call."""
     try:
         yield
     except ValueError as error:

@@ -1,12 +1,14 @@
-"""`prompt-engine serve`: the faces for operators, hosts and models on a socket of this machine."""
+"""`serve`, `health`, `mcp` and `token`: what other programs reach, and how they say who they are."""
 
 from __future__ import annotations
 
 import gc
+import json
 import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, closing, contextmanager, nullcontext, suppress
@@ -15,14 +17,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from .. import config
 from ..config import Settings
-from ..errors import ConfigError
+from ..database.files import check_folder
+from ..errors import ConfigError, CoreError, MessageError
+from ..scope import Destination, Privacy, Scope
 from . import output
-from .run import Run
+from .run import ConversationOption, LocalOption, Run, ServerOption, add_command
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.applications import Starlette
+
+    from ..tokens.shapes import ListedToken, TokenKind
 
 HostOption = Annotated[
     str | None,
@@ -65,7 +72,7 @@ WIDE = (
     "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
     "Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an SSH tunnel."
 )
-EXTRA = "The admin server needs the extra `admin`: pip install 'prompt-engine[admin]' ({name} is missing)."
+SERVER_EXTRA = "The admin server needs the extra `admin`: pip install 'prompt-engine[admin]' ({name} is missing)."
 PAGE = (
     "--processes {count} does not go with the admin page, whose log-outs and wrong tokens one process counts. Add "
     "--no-admin, and serve the page by another `prompt-engine serve` on another port."
@@ -162,7 +169,7 @@ def _make_application(
 
         from ..web.app import create_app
     except ModuleNotFoundError as error:
-        _refuse(EXTRA.format(name=error.name))
+        _refuse(SERVER_EXTRA.format(name=error.name))
     try:
         made = create_app(db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin, proxy=proxy, mcp=mcp)
     except ModuleNotFoundError as error:
@@ -311,3 +318,276 @@ def _print_place(settings: Settings, *, admin: bool, mcp: bool, proxy: bool) -> 
         output.note(f"The proxy answers as a model server: set {place}/v1 as base URL, and a token as API key.")
     if not is_loopback(settings.admin_host):
         output.note(WIDE.format(host=settings.admin_host), style="yellow")
+
+
+# Health
+
+LiveOption = Annotated[
+    bool, typer.Option("--live", help="Ask only whether the process answers, not whether the database does.")
+]
+SecondsOption = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, max=600, help="Longest wait for the answer.")
+]
+
+_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not listened on
+_SENTENCES = {
+    "ready": "It is ready.",
+    "ok": "It is alive.",
+    "database": "It is not ready: the database does not answer.",
+    "schema": "It is not ready: the database is of another version. Bring it to the present: prompt-engine db migrate",
+}
+
+
+def health(
+    run: Run,
+    host: HostOption = None,
+    port: PortOption = None,
+    live: LiveOption = False,
+    timeout: SecondsOption = 10.0,
+) -> None:
+    """Ask a running server whether it is ready to serve.
+
+    It is when it answers, its database does, and the tables are of this version. The exit code is 1 if it is not.
+    """
+    settings = config.load()
+    listening, number = host or settings.admin_host, port or settings.admin_port
+    address = (_ANY_ADDRESS.get(listening, listening), number)
+    status, body = _ask(address, "/health/live" if live else "/health/ready", timeout)
+    word = str(body.get("lacks") or body.get("status"))
+    run.answer({"healthy": status == 200, **body}, _SENTENCES.get(word, f"It answers {status}."))
+    if status != 200:
+        raise typer.Exit(1)
+
+
+def _ask(address: tuple[str, int], path: str, seconds: float) -> tuple[int, dict[str, Any]]:
+    """Return status and body of what a server of this machine answers.
+
+    Raises:
+        ConfigError: nothing answers there, or something else does.
+    """
+    import http.client
+
+    connection = http.client.HTTPConnection(*address, timeout=seconds)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = json.loads(answer.read(10_000))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise ConfigError(
+            f"No server of this program answers on {address[0]}, port {address[1]} ({type(error).__name__}). Start it "
+            "with `prompt-engine serve`, or name its place with --host and --port, or ADMIN_HOST and ADMIN_PORT.",
+            flag="ADMIN_PORT",
+        ) from None
+    finally:
+        connection.close()
+    return answer.status, body if isinstance(body, dict) else {}
+
+
+# MCP over standard input and output
+
+SpeakerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--participant",
+        metavar="KEY",
+        envvar="MCP_PARTICIPANT",
+        help="Who speaks: interface/id, such as web/ann. Without it one person nobody has named.",
+    ),
+]
+SpeakerNameOption = Annotated[
+    str, typer.Option("--name", envvar="MCP_NAME", help="What this person is called in what is stored.")
+]
+PlaceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--conversation",
+        metavar="KEY",
+        envvar="MCP_CONVERSATION",
+        help="Where they speak: interface/chat or interface/chat/thread. Without it between the two alone.",
+    ),
+]
+CommunityOption = Annotated[
+    str, typer.Option("--server", metavar="ID", envvar="MCP_SERVER", help="Community the conversation belongs to.")
+]
+PrivacyOption = Annotated[
+    Privacy | None,
+    typer.Option(
+        "--privacy",
+        envvar="MCP_PRIVACY",
+        help="How private a conversation named by --conversation is. Without it as it is stored, a new one public.",
+    ),
+]
+
+STDIO_EXTRA = "It needs the extra `mcp`: pip install 'prompt-engine[mcp]' ({name} is missing)."
+
+
+def _check_place(participant: str | None, conversation: str | None, privacy: Privacy | None) -> None:
+    """Refuse keys that no other program would find, and a privacy that would open the talk between the two.
+
+    Raises:
+        BadParameter: a key without its interface; a privacy without a conversation.
+    """
+    for option, key, form in (
+        ("--participant", participant, "interface/id, such as web/ann"),
+        ("--conversation", conversation, "interface/chat, such as web/42"),
+    ):
+        if key and not all(key.partition("/")):
+            raise typer.BadParameter(f"{key!r} does not say on which interface. Write {form}.", param_hint=option)
+    if privacy is not None and not conversation:
+        raise typer.BadParameter(
+            "It says how private a conversation is, and none is named. Add --conversation, or leave it out: the talk "
+            "between the two is seen by them alone.",
+            param_hint="--privacy",
+        )
+
+
+def mcp(
+    run: Run,
+    participant: SpeakerOption = None,
+    name: SpeakerNameOption = "",
+    conversation: PlaceOption = None,
+    server: CommunityOption = "",
+    privacy: PrivacyOption = None,
+    local: LocalOption = False,
+) -> None:
+    """Serve the memory to an agent that starts this (docs/mcp.md).
+
+    It speaks the Model Context Protocol over standard input and output. Who speaks is said here, once, and by no later
+    call. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for messages.
+    """
+    from ..web import mcp as mcp_server
+
+    _check_place(participant, conversation, privacy)
+
+    def build_scope(who: str) -> Scope:
+        destination: Destination | None = "local" if local else None
+        return mcp_server.build_scope(who, participant, conversation, server, privacy=privacy, destination=destination)
+
+    def make_speaker() -> mcp_server.Speaker:
+        try:
+            scope = build_scope(run.settings.persona_id if run.persona is None else run.persona)
+            return mcp_server.Speaker(scope, name, run.db)
+        except CoreError as error:
+            output.note(output.clean(str(error)), style="red")
+            raise
+
+    # 1. what is wrong with the options is told at once; a server may come back while this waits, a folder does not
+    build_scope("persona" if run.persona is None else run.persona)
+    check_folder(run.url or config.load().database_url)
+    try:
+        serve = _load_stdio()
+    except ModuleNotFoundError as error:
+        output.note(STDIO_EXTRA.format(name=error.name), style="red")
+        raise typer.Exit(2) from None
+    # 2. serve until the other side ends; the first call opens the database, for programs wait for the first answer
+    if sys.stdin.isatty():
+        output.note("Waiting for messages of the Model Context Protocol on standard input; Ctrl-C ends it.")
+    serve(make_speaker)
+
+
+def _load_stdio() -> Callable[[Callable[[], Any]], None]:
+    """Return `serve_stdio`. Without garbage collection the SDK loads in four fifths of the time."""
+    gc.disable()
+    try:
+        from ..web.mcp import serve_stdio
+    finally:
+        gc.enable()
+    return serve_stdio
+
+
+# Tokens
+
+ParticipantOption = Annotated[
+    str | None, typer.Option("--participant", metavar="KEY", help="A token of this participant: interface/id.")
+]
+HostTokenOption = Annotated[
+    bool, typer.Option("--host", help="A token for every participant and conversation of the persona.")
+]
+AdminTokenOption = Annotated[bool, typer.Option("--admin", help="A token of an operator: for the admin routes alone.")]
+PersonasOption = Annotated[
+    str, typer.Option("--personas", metavar="NAMES", help="Other personas a --host token may choose; '*' for all.")
+]
+LabelOption = Annotated[str, typer.Option("--label", metavar="TEXT", help="What it is for, shown in lists.")]
+IdArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the token, as `list` shows it.")]
+
+ONCE = "Keep it: it is shown this once. It is sent as `Authorization: Bearer TOKEN`."
+
+
+def add_token(
+    run: Run,
+    participant: ParticipantOption = None,
+    conversation: ConversationOption = None,
+    server: ServerOption = "",
+    host: HostTokenOption = False,
+    admin: AdminTokenOption = False,
+    personas: PersonasOption = "",
+    label: LabelOption = "",
+) -> None:
+    """Make a token and print it once.
+
+    With --participant it is of one person, with --host of a whole persona, with --admin of the operator.
+    """
+    from .. import tokens
+
+    host = host or bool(personas)
+    if (participant is not None) + host + admin != 1:
+        raise typer.BadParameter("name exactly one of --participant, --host and --admin")
+    kind: TokenKind = "admin" if admin else "host" if host else "scope"
+    try:
+        scope = run.scope(conversation, participant, server)
+        made = tokens.add_token(
+            kind, label=label, personas=personas, db=run.db, settings=run.settings, scope=scope
+        )
+    except MessageError as error:
+        raise typer.BadParameter(str(error)) from error
+    run.answer(made, made["token"])
+    if not run.as_json:
+        output.note(ONCE)
+
+
+def list_tokens(run: Run, admin: AdminTokenOption = False) -> None:
+    """List the tokens of a persona.
+
+    Those that were revoked too; with --admin those of the operator.
+    """
+    from .. import tokens
+
+    listed = tokens.list_tokens(admin=admin, **run.asking())
+    whose = "an operator" if admin else f"the persona {run.scope().persona!r}; --persona-id names another one"
+    columns = ("id", "kind", "participant", "conversation", "label", "made", "revoked")
+    run.answer(listed, lambda: output.table_or(columns, _rows(listed), f"There are no tokens of {whose}.", right=(0,)))
+
+
+def revoke_token(run: Run, token_id: IdArgument, admin: AdminTokenOption = False) -> None:
+    """Revoke a token."""
+    from .. import tokens
+
+    done = tokens.revoke_token(token_id, admin=admin, **run.asking())
+    run.answer({"id": token_id, "revoked": done}, "Revoked." if done else _NOT_THERE)
+    if not done:
+        raise typer.Exit(1)
+
+
+_NOT_THERE = "Nothing was changed: no token of this persona has the id, or it was revoked before."
+
+
+def _rows(tokens: list[ListedToken]) -> list[tuple[object, ...]]:
+    return [
+        (
+            each["id"], each["kind"], each["participant"] or "", each["conversation"] or "", each["label"],
+            each["created_at"][:19], each["revoked_at"][:19],
+        )
+        for each in tokens
+    ]  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommands to the command."""
+    add_command(app, "serve", serve, without={"persona_id", "as_json"}, creates=True)
+    add_command(app, "health", health, without={"database", "persona_id"})
+    add_command(app, "mcp", mcp, without={"as_json"}, creates=True)
+    group = typer.Typer(help="Make, list and revoke tokens of other programs.")
+    add_command(group, "add", add_token, creates=True)
+    add_command(group, "list", list_tokens)
+    add_command(group, "revoke", revoke_token)
+    app.add_typer(group, name="token")

@@ -564,7 +564,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
 @pytest.mark.checkout
 def test_the_page_says_what_there_is() -> None:
     """Its configuration is JSON, its tables name every tool with its arguments and every variable of the command."""
-    from core.cli import mcp as command
+    from core.cli import serve as command
 
     text = PAGE.read_text(encoding="utf-8")
     (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)

@@ -2,53 +2,28 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from core.config import docs as config_docs
 from tests.unit.cli.conftest import ROOT, Command
 
 
 def test_config_write_never_replaces_what_somebody_wrote(run: Command, tmp_path: Path) -> None:
     """A config.yaml is made once and edited for years."""
-    file = tmp_path / "config.yaml"
-    assert run("config", "write").json == ["config.yaml"]
-    assert file.read_text() == config_docs.config_yaml()
+    file, shipped = tmp_path / "config.yaml", (ROOT / "config.yaml").read_text()
+    assert run("config", "write").json == {"file": "config.yaml"}
+    assert file.read_text() == shipped
     assert run("config", "write").code == 0
-    for theirs in (b"CONTEXT_VERBOSITY: 4\n", b"\xff", b"", config_docs.config_yaml().encode() + b"# mine\n"):
+    for theirs in (b"CONTEXT_VERBOSITY: 4\n", b"\xff", b"", shipped.encode() + b"# mine\n"):
         file.write_bytes(theirs)
         ran = run("config", "write")
         assert (ran.code, ran.out, "--force" in ran.err) == (1, "", True)
         assert file.read_bytes() == theirs
     assert run("config", "write", "--force").code == 0
-    assert file.read_text() == config_docs.config_yaml()
+    assert file.read_text() == shipped
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
-
-
-def test_config_write_writes_docs_where_it_is_told_alone(run: Command, tmp_path: Path) -> None:
-    """One refusal, and then nothing at all is written."""
-    pages = tmp_path / "pages"
-    written = run("config", "write", tmp_path / "made", "--docs", pages).json
-    assert {Path(path).name for path in written} == {"config.yaml", "config.md", "config.schema.json"}
-    assert sorted(path.name for path in pages.iterdir()) == ["config.md", "config.schema.json"]
-    (pages / "config.md").write_text("mine")
-    (tmp_path / "made" / "config.yaml").unlink()
-    assert run("config", "write", tmp_path / "made", "--docs", pages).code == 1
-    assert not (tmp_path / "made" / "config.yaml").exists()
-    assert run("config", "write", pages / "config.md" / "below").code == 1
-
-
-def test_the_docs_of_a_checkout_leave_a_config_that_sets_anything(tmp_path: Path) -> None:
-    """Who tries the library in its checkout edits the file that lies there."""
-    (tmp_path / "config.yaml").write_text("CONTEXT_VERBOSITY: 4\n")
-    made = subprocess.run(
-        [sys.executable, "-m", "core.config.docs", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (made.returncode, "sets flags" in made.stderr) == (1, True)
-    assert (tmp_path / "config.yaml").read_text() == "CONTEXT_VERBOSITY: 4\n"
+    assert run("config", "write", file / "below").code == 1
 
 
 def test_l34_config_check_refuses_a_token_that_serve_refuses(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ def test_the_examples_of_the_page_run(run: Command, tmp_path: Path) -> None:
 
 def test_the_page_names_every_option_of_export() -> None:
     """An option that is not written down is asked for in an issue."""
-    from core.cli import export as exporting
+    from core.cli import exports as exporting
 
     source: Any = sys.modules[exporting.__name__].__file__
     options = set(re.findall(r"\"(--[a-z-]+)\"", Path(source).read_text(encoding="utf-8")))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +12,19 @@ import pytest
 import yaml
 
 from core.config import FLAGS, Settings, check, load
-from core.config import docs as config_docs
 from core.config.bad_values import BadValueError
 from core.config.flags import GROUPS
+from tests import config_files
 
 ROOT = Path(__file__).resolve().parents[3]
-VALIDATOR = jsonschema.Draft202012Validator(config_docs.build_schema())
+VALIDATOR = jsonschema.Draft202012Validator(config_files.build_schema())
 UNCOMMENTED = re.compile(r"^#(?=[A-Z_]+:)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", sorted(set(config_docs.build_documents()) - {"docs/config.md"}))  # made with the site
+@pytest.mark.parametrize("name", sorted(set(config_files.build_files()) - {"docs/config.md"}))  # made with the site
 def test_the_files_in_the_repository_equal_the_declaration(name: str) -> None:
-    """Run `python -m core.config.docs` when this fails."""
-    assert (ROOT / name).read_text(encoding="utf-8") == config_docs.build_documents()[name]
-
-
-def test_the_maker_writes_the_three_files(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "core.config.docs", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
-    written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
-    assert written == sorted(config_docs.build_documents())
+    """Run `make docs` when this fails."""
+    assert (ROOT / name).read_text(encoding="utf-8") == config_files.build_files()[name]
 
 
 def test_config_yaml_says_nothing_until_a_line_is_uncommented() -> None:
@@ -45,7 +37,7 @@ def test_config_yaml_says_nothing_until_a_line_is_uncommented() -> None:
 
 def test_config_yaml_uncommented_is_every_default(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
-    path.write_text(UNCOMMENTED.sub("", config_docs.config_yaml()))
+    path.write_text(UNCOMMENTED.sub("", config_files.config_yaml()))
     settings = load(path=path, environ={})
     assert settings == Settings() and check(path, environ={}) == []
     assert {name for name, source in settings.sources.items() if source == "file"} == {
@@ -56,17 +48,17 @@ def test_config_yaml_uncommented_is_every_default(tmp_path: Path) -> None:
 
 def test_g19_no_secret_has_a_line_in_config_yaml() -> None:
     for name, declared in FLAGS.items():
-        assert bool(re.search(rf"^#{name}:", config_docs.config_yaml(), re.MULTILINE)) is not declared.secret
+        assert bool(re.search(rf"^#{name}:", config_files.config_yaml(), re.MULTILINE)) is not declared.secret
 
 
 def test_every_flag_is_documented_with_default_range_and_help() -> None:
-    guide, shipped = config_docs.config_md(), " ".join(config_docs.config_yaml().replace("\n# ", " ").split())
+    guide, shipped = config_files.config_md(), " ".join(config_files.config_yaml().replace("\n# ", " ").split())
     for name, declared in FLAGS.items():
         [row] = [line for line in guide.splitlines() if line.startswith(f"| `{name}` |")]
         for text in (declared.kind.allowed(), declared.help, declared.shown_default().strip('[]"')):
             assert text in row
         assert f"{declared.help} May be {declared.kind.allowed()}. Default: {declared.shown_default()}." in shipped
-    assert max(map(len, config_docs.config_yaml().splitlines())) <= 100
+    assert max(map(len, config_files.config_yaml().splitlines())) <= 100
 
 
 def test_every_flag_stands_under_a_known_heading() -> None:
@@ -74,7 +66,7 @@ def test_every_flag_stands_under_a_known_heading() -> None:
 
 
 def test_the_schema_is_one_and_knows_every_flag() -> None:
-    jsonschema.Draft202012Validator.check_schema(config_docs.build_schema())
+    jsonschema.Draft202012Validator.check_schema(config_files.build_schema())
     assert json.loads((ROOT / "docs/config.schema.json").read_text())["properties"].keys() == FLAGS.keys()
     assert not VALIDATOR.is_valid({"CONTEXT_VERBOSTY": 4}) and VALIDATOR.is_valid(None) and VALIDATOR.is_valid({})
 

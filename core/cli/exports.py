@@ -1,4 +1,4 @@
-"""`prompt-engine export`: a conversation into a file of another program, or memory items into files of their own."""
+"""`prompt-engine export`: a conversation for another program, memories, values, or all rows of a person."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ import typer
 from ..base.wire_ids import write_ids
 from ..errors import TransferError
 from . import output
-from .forget import name_near
-from .run import LocalOption, Run, ServerOption, refusals
+from .memory import name_near
+from .run import ForceOption, LocalOption, Run, ServerOption, add_command, refusals
 
 if TYPE_CHECKING:
     from ..scope import Scope
     from ..transfer.exports import ExportResult
     from ..transfer.items import ItemExport
 
-FileArgument = Annotated[
+_STDOUT = "-"
+_FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+TargetArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="File that is written, - for stdout.", show_default=False)
 ]
 ChatOption = Annotated[
@@ -54,20 +57,16 @@ FormatOption = Annotated[
         help="sillytavern: a chat of SillyTavern. Of memories json, yaml or jsonl; without it by the file's ending.",
     ),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 
 MarkdownOption = Annotated[
     bool,
     typer.Option("--markdown", help="Into the folder FILE: recent conversations and saved memories, to be read."),
 ]
 
-_STDOUT = "-"
-_FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-
 
 def export(
     run: Run,
-    file: FileArgument,
+    file: TargetArgument,
     chat: ChatOption = None,
     items: ItemsOption = False,
     values: ValuesOption = False,
@@ -123,7 +122,7 @@ def export(
     if to_stdout:
         _end_of_line()
     else:
-        run.answer(result.as_dict(), lambda: _print_export(result))
+        run.answer(result.as_dict(), lambda: _print_exported(result))
     for note in result.notes:
         output.note(output.sentence(f"Note: {output.clean(note)}"), style="yellow")
 
@@ -135,7 +134,7 @@ def _end_of_line() -> None:
     sys.stdout.buffer.flush()
 
 
-def _print_export(result: ExportResult) -> None:
+def _print_exported(result: ExportResult) -> None:
     output.facts(
         [
             ("Format", result.format),
@@ -258,3 +257,8 @@ def _whole_file(path: Path, force: bool) -> Iterator[TextIO]:
         raise TransferError(f"{str(path)!r} cannot be written: {error.strerror or type(error).__name__}.") from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand to the command."""
+    add_command(app, "export", export)

@@ -1,9 +1,10 @@
-"""`prompt-engine build` and `explain`: one message in, one prompt out, or the account of it."""
+"""`prompt-engine build` and `explain`: one message in, one prompt out, or the report on it."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,7 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from . import output
-from .run import ConversationOption, LocalOption, Run, ServerOption, participant, refusals
+from .run import ConversationOption, LocalOption, Run, ServerOption, add_command, participant, refusals
 
 TextArgument = Annotated[
     str | None,
@@ -80,8 +81,7 @@ def explain(
 ) -> None:
     """Print what the prompt for a message holds, and why.
 
-    For each section: how many items were found and kept, how many were left out and why. How long each stage took, and
-    what failed.
+    For each section: how many items were found, kept and left out, and why. How long each stage took, and what failed.
     """
     message, interface = _read_message(text, message_file, conversation, user, name, server, private)
     _, report = _explain_message(run, message, interface, max_chars, lite, local)
@@ -157,61 +157,45 @@ def _read_message_file(file: Path) -> Any:
 
 def _print_report(report: Mapping[str, Any]) -> None:
     scope = report["scope"] or {}
-    output.facts(
-        [
-            ("Persona", scope.get("persona")),
-            ("Conversation", scope.get("conversation") or "-"),
-            ("Participant", scope.get("participant") or "-"),
-            ("Tags", ", ".join(report["tags"]) or "-"),
-            ("Words", ", ".join(report["words"]) or "-"),
-            *([("Linked tags", ", ".join(report["expansion"]))] if report["expansion"] else []),
-            ("Size", _size_words(report)),
-        ]
-    )
+    places = [(name, scope.get(name.lower()) or "-") for name in ("Persona", "Conversation", "Participant")]
+    keywords = [("Tags", "tags"), ("Words", "words"), ("Linked tags", "expansion")]
+    output.facts([*places, *((title, ", ".join(report[key]) or "-") for title, key in keywords), _size(report)])
     output.heading("Sections")
     output.table(
         ("section", "found", "kept", "chars", "left out"),
         [
-            (
-                name,
-                part["found"],
-                part["kept"],
-                "-" if part["chars"] is None else part["chars"],
-                _reasons(report, name),
-            )
+            (name, part["found"], part["kept"], "-" if part["chars"] is None else part["chars"], _reasons(report, name))
             for name, part in report["sections"].items()
         ],
         right=(1, 2, 3),
     )
     output.heading("Stages")
     output.table(("stage", "ms"), [(stage["stage"], f"{stage['ms']:.1f}") for stage in report["stages"]], right=(1,))
-    _print_failures(report)
+    failures = [(each["source"], each["message"]) for stage in report["stages"] for each in stage["errors"]]
+    if failures:
+        output.heading("Failed")
+        output.table(("source", "why"), failures)
+    if report["notes"]:
+        output.heading("Notes")
+        output.lines(f"- {output.clean(note)}" for note in report["notes"])
+    if report["flags"]:
+        output.heading("Flags that differ from their default")
+        output.facts(report["flags"].items())
 
 
-def _size_words(report: Mapping[str, Any]) -> str:
+def _size(report: Mapping[str, Any]) -> tuple[str, str]:
     limit = "no limit" if report["limit"] is None else f"limit {report['limit']}"
     over = ", over the limit" if report["over_limit"] else ""
     tokens = f", {report['tokens']} tokens by {report['counter']}" if report["tokens"] is not None else ""
-    return f"{report['size']} characters ({limit}{over}){tokens}"
+    return "Size", f"{report['size']} characters ({limit}{over}){tokens}"
 
 
 def _reasons(report: Mapping[str, Any], section: str) -> str:
-    counts: dict[str, int] = {}
-    for item in report["left_out"]:
-        if item["section"] == section:
-            counts[item["reason"]] = counts.get(item["reason"], 0) + 1
+    counts = Counter(item["reason"] for item in report["left_out"] if item["section"] == section)
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
-def _print_failures(report: Mapping[str, Any]) -> None:
-    failed = [(e["source"], e["message"]) for stage in report["stages"] for e in stage["errors"]]
-    if failed:
-        output.heading("Failed")
-        output.table(("source", "why"), failed)
-    if report["notes"]:
-        output.heading("Notes")
-        for note in report["notes"]:
-            output.say(f"- {output.clean(note)}")
-    if report["flags"]:
-        output.heading("Flags that differ from their default")
-        output.facts((name, value) for name, value in report["flags"].items())
+def register(app: typer.Typer) -> None:
+    """Add the subcommands to the command."""
+    add_command(app, "build", build)
+    add_command(app, "explain", explain)

@@ -1,12 +1,6 @@
-"""Writes what people read about the flags: config.yaml, docs/config.md, docs/config.schema.json.
+"""Writes the files made from the flags: config.yaml, docs/config.schema.json and, for the site, docs/config.md.
 
-Run `python -m core.config.docs` in a checkout after a flag was declared or changed; a test compares the files. A
-config.yaml that sets anything is somebody's: it is replaced when that is asked for alone.
-
-| Called by | For |
-|---|---|
-| `make docs` | `main`: the files of a checkout |
-| `prompt-engine config write` | `write_documents`: a config.yaml of one's own, the pages where they are asked for |
+`python -m tests.config_files [--page]`, called by `make docs` and `make docs-site`; a test compares the files.
 """
 
 from __future__ import annotations
@@ -18,12 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
-from .flag_base import Flag, plain
-from .flags import FLAGS, GROUPS
+from core.config.flag_base import Flag, plain
+from core.config.flags import FLAGS, GROUPS
 
+ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 100
-_YAML = "config.yaml"
 
 _YAML_HEAD = """\
 # yaml-language-server: $schema=docs/config.schema.json
@@ -158,62 +151,16 @@ def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
     }
 
 
-def build_documents() -> dict[str, str]:
-    """Return path to text of every file that is made from the declaration."""
+def build_files() -> dict[str, str]:
+    """Return path to text of every file that is made from the flags."""
     return {
         "config.yaml": config_yaml(),
-        "docs/config.md": config_md(),
         "docs/config.schema.json": json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n",
+        "docs/config.md": config_md(),
     }
 
 
-def write_documents(folder: str | Path, *, docs: str | Path | None = None, force: bool = False) -> list[Path]:
-    """Write config.yaml into a folder and return the paths written; nothing is replaced that says something else."""
-    wanted = {}
-    for name, text in build_documents().items():
-        if name == _YAML:
-            wanted[Path(folder) / name] = text
-        elif docs is not None:
-            wanted[Path(docs) / Path(name).name] = text
-    try:
-        in_the_way = [path for path, text in wanted.items() if path.exists() and _said(path) != text]
-        if in_the_way and not force:
-            named = ", ".join(repr(str(path)) for path in in_the_way)
-            raise ConfigError(
-                f"{named} would be replaced. Move it away, name another folder, or add --force to lose what it says.",
-                source=str(in_the_way[0]),
-            )
-        for path, text in wanted.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise ConfigError(f"{error.filename!r} cannot be written: {error.strerror}.", source=_YAML) from None
-    return list(wanted)
-
-
-def _said(path: Path) -> str | None:
-    """Return what a file says, line ends as they are; None where it is no text."""
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
-def main(folder: str | Path) -> int:
-    """Write all files of a checkout and return the exit code; 1 where its config.yaml sets anything."""
-    yaml_file = Path(folder) / _YAML
-    if yaml_file.exists() and _sets_anything(_said(yaml_file) or ""):
-        sys.stderr.write(f"{str(yaml_file)!r} sets flags, which would be lost. Move it away first.\n")
-        return 1
-    for made in write_documents(folder, docs=Path(folder) / "docs", force=True):
-        sys.stdout.write(f"{made}\n")
-    return 0
-
-
-def _sets_anything(text: str) -> bool:
-    """Return whether a file holds a line that is not blank and no comment."""
-    return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent.parent))
+    for name, text in build_files().items():
+        if name != "docs/config.md" or "--page" in sys.argv:
+            (ROOT / name).write_text(text, encoding="utf-8", newline="\n")
