@@ -334,7 +334,7 @@ def make_recaps(run: Run, conversation: StoryArgument, server: ServerOption = ""
 
 
 def refresh_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
-    """Decide again which messages are hidden and which recaps are shown."""
+    """Decide again what is hidden and which recaps are shown."""
     from .. import stories
 
     done = stories.refresh_memory(**_asking(run, conversation, server))

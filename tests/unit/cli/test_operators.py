@@ -117,6 +117,7 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     assert run("config", "check").json == []
     changed = {row["flag"] for row in run("config", "list").json if row["source"] == "file"}
     assert changed == set(made["flags"])
+    (tmp_path / "config.yaml").write_text("CONTEXT_VERBOSITY: 4\n")
     assert run("config", "preset", name).code == 1 and run("config", "preset", name, "--force").code == 0
     assert run("config", "preset", "nothing").code == 2
 

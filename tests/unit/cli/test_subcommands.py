@@ -150,7 +150,7 @@ def test_f76_rows_not_taken_are_told_on_stderr_and_fail_when_asked(run: Command,
     assert (ran.code, ran.json["imported"], ran.err) == (
         0,
         1,
-        "1 row was not taken; the reasons stand in the answer.\n",
+        "1 row was not taken; the answer gives the reasons.\n",
     )
     assert ran.json["errors"] == [{"row": 2, "reason": "speaker is blank. A name is needed here"}]
     assert (run("import", file, "--strict").code, run("import", file, "--strict", "--dry-run").code) == (1, 1)
@@ -233,7 +233,6 @@ def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.Mo
     bad = run("config", "check", "--config", file, "--text")
     assert (bad.code, len(bad.out.splitlines()) >= 2) == (1, True)
     assert "CONTEXT_VERBOSITY" in bad.out
-    assert run("config", "schema").json["title"].startswith("config.yaml")
 
 
 def test_g28_what_the_command_line_prints_reads_the_same_in_javascript(run: Command) -> None:
