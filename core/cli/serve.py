@@ -535,9 +535,7 @@ def add_token(
     kind: TokenKind = "admin" if admin else "host" if host else "scope"
     try:
         scope = run.scope(conversation, participant, server)
-        made = tokens.add_token(
-            kind, label=label, personas=personas, db=run.db, settings=run.settings, scope=scope
-        )
+        made = tokens.add_token(kind, label=label, personas=personas, db=run.db, settings=run.settings, scope=scope)
     except MessageError as error:
         raise typer.BadParameter(str(error)) from error
     run.answer(made, made["token"])
