@@ -85,13 +85,16 @@ EXPECTED = {
     "whatsapp": (8, 2, 0, {"whatsapp/Ann", "whatsapp/ios"}),
     "meta": (2, 0, 0, {"meta/inbox_ann_12"}),
     "matrix": (2, 0, 0, {"matrix/!g:example.org"}),
-    "googlechat": (2, 0, 0, {"googlechat/Space 1 messages"}),
+    "googlechat": (2, 0, 0, {"googlechat/Space 1"}),
     "sharegpt": (4, 0, 0, {"sharegpt/s1", "sharegpt/s2"}),
     "openai": (2, 0, 0, None),
-    "letta": (2, 0, 0, {"letta/iris"}),
+    "letta": (2, 0, 1, {"letta/iris"}),
+    "signal": (4, 0, 0, {"signal/Ann", "signal/Bob"}),
+    "line": (5, 1, 0, {"line/Hana", "line/Garden"}),
+    "replika": (2, 0, 0, {"replika/mira"}),
     "agnai": (2, 0, 0, {"agnai/Tea house"}),
     "risuai": (2, 0, 0, {"risuai/Tea house"}),
-    "characterai": (2, 0, 0, {"characterai/h1"}),
+    "characterai": (4, 0, 0, {"characterai/h1", "characterai/h2"}),
     "oobabooga": (3, 0, 0, None),
     "koboldai": (3, 0, 0, None),
     "gemini": (2, 0, 0, {"gemini/gemini"}),
@@ -134,6 +137,113 @@ def test_r21_fields_of_a_declared_format_are_kept(db: Database) -> None:
     room = own_scope()
     _import(db, room, SAMPLES / "matrix")
     assert _facts(_rows(db, room)[1])["reply_to"]["text"] == "The beans grow"
+
+
+def _counts(db: Database, name: str, **options: Any) -> tuple[dict[str, int], list[Any], ImportResult]:
+    """Return who speaks how often in a sample, its rows and the result."""
+    scope = own_scope()
+    done = _import(db, scope, SAMPLES / name, **options)
+    return done.speakers, _rows(db, scope), done
+
+
+SPEAKERS = {
+    "chatgpt": {"User": 3, "ChatGPT": 3},
+    "claude": {"Ann Example": 2, "Claude": 2},
+    "openwebui": {"User": 1, "m1": 1},
+    "meta": {"Ann Müller": 1, "Bob": 1},
+    "signal": {"Ann": 1, "Me": 2, "Bob": 1},
+    "line": {"Hana": 1, "Ken": 2, "Ann": 1, "Bob": 1},
+    "replika": {"User": 1, "Assistant": 1},
+    "characterai": {"Iris": 2, "Ann": 2},
+    "letta": {"User": 1, "Assistant": 1},
+    "googlechat": {"Ann": 1, "Bob": 1},
+    "gemini": {"User": 1, "Assistant": 1},
+    "agnai": {"Iris": 1, "Ann": 1},
+    "risuai": {"Assistant": 1, "User": 1},
+    "sharegpt": {"User": 2, "Assistant": 2},
+    "openai": {"User": 1, "Assistant": 1},
+    "oobabooga": {"Assistant": 2, "User": 1},
+    "koboldai": {"Assistant": 2, "User": 1},
+    "matrix": {"@ann:example.org": 1, "@bob:example.org": 1},
+}
+
+
+@pytest.mark.engines("sqlite")  # what a reader gives
+@pytest.mark.parametrize("name", SPEAKERS)
+def test_b5_each_speaker_has_their_lines(db: Database, name: str) -> None:
+    """A persona that is somebody else's words is worse than none."""
+    assert _import(db, own_scope(), SAMPLES / name, dry_run=True).speakers == SPEAKERS[name]
+
+
+def test_b5_signal_has_its_own_key_and_a_chat_that_is_there_twice_comes_in_once(db: Database) -> None:
+    """Its text looks like a chat of WhatsApp; signal-export writes it beside the JSON."""
+    _, rows, done = _counts(db, "signal")
+    assert done.left_out == {"deleted there": 1}
+    texts = {row.message_text: _facts(row) for row in rows}
+    assert set(texts) == {"The beans grow", "Good.\nWater them.", "Seeds?", "In the shed."}
+    assert texts["The beans grow"]["reactions"] == [{"emoji": "🌱", "count": 1}]
+    assert texts["The beans grow"]["attachments"] == [{"name": "beans.jpg"}]
+    assert texts["Seeds?"]["reactions"] == [{"emoji": "👍", "count": 1}]
+    assert texts["In the shed."]["attachments"] == [{"name": "map.png"}]
+
+
+def test_b5_line_has_days_of_any_language_and_texts_of_several_lines(db: Database) -> None:
+    """The day of the week tells 06/01 from 01/06."""
+    _, rows, done = _counts(db, "line")
+    assert done.left_out == {"pictures, files or stickers without a word": 2}
+    times = {row.message_text: row.timestamp.isoformat()[:16] for row in rows}
+    assert times["アッサム。\n砂糖なしで"] == "2025-06-01T21:05" and times["おはよう"] == "2025-06-02T08:15"
+    assert times["The beans grow"] == "2025-06-01T21:03"
+    assert [row.message_text for row in rows if row.role == "system"] == ["Hanaが写真を変更しました"]
+
+
+def test_b5_replika_is_the_persona_and_its_line_breaks_are_read(db: Database) -> None:
+    """Its backup writes them as two letters, and the newest line first."""
+    _, rows, _ = _counts(db, "replika")
+    assert [(row.role, row.message_text) for row in rows] == [
+        ("user", "I like tea"), ("persona", "I like it, too.\nVery much.")
+    ]  # fmt: skip
+    assert _facts(rows[1])["reactions"] == [{"emoji": "Love", "count": 1}]
+
+
+def test_b5_an_edit_and_a_reaction_of_matrix_belong_to_their_message(db: Database, tmp_path: Path) -> None:
+    """They are events of their own there."""
+
+    def change(value: Any) -> None:
+        relation = {"event_id": "$1", "rel_type": "m.replace"}
+        said = {"body": "* The beans bloom", "m.new_content": {"body": "The beans bloom"}, "m.relates_to": relation}
+        sign = {"m.relates_to": {"event_id": "$1", "rel_type": "m.annotation", "key": "🌼"}}
+        for number, content in enumerate((said, sign), 5):
+            value["messages"].append({**value["messages"][0], "event_id": f"${number}", "content": content})
+
+    scope = own_scope()
+    done = _import(db, scope, _changed(tmp_path, "matrix/export.json", change))
+    first = _rows(db, scope)[0]
+    assert (done.imported, first.message_text) == (2, "The beans bloom")
+    assert _facts(first)["reactions"] == [{"emoji": "🌼", "count": 1}] and "edited" in _facts(first)["imported"]
+
+
+def test_b5_what_letta_sent_by_its_tool_is_what_it_said(db: Database, tmp_path: Path) -> None:
+    """In older agents the content is a thought. Its blocks are memories."""
+
+    def change(value: Any) -> None:
+        call = {"function": {"name": "send_message", "arguments": json.dumps({"message": "Try Assam"})}}
+        value["agents"][0]["messages"][1] |= {"content": [{"type": "text", "text": "Hm, tea."}], "tool_calls": [call]}
+
+    scope = own_scope()
+    done = _import(db, scope, _changed(tmp_path, "letta/agent.json", change))
+    assert "Try Assam" in _texts(db, scope) and "Hm, tea." not in _texts(db, scope)
+    assert done.memories == 1
+
+
+def test_b5_messages_of_openai_alone_are_a_chat(db: Database, tmp_path: Path) -> None:
+    """As a list, or one a line."""
+    said = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Name a tea"},
+            {"role": "assistant", "content": "Assam"}]  # fmt: skip
+    for name, content in (("a.json", json.dumps(said)), ("a.jsonl", "\n".join(map(json.dumps, said)))):
+        (tmp_path / name).write_text(content)
+        done = _import(db, own_scope(), tmp_path / name)
+        assert (done.format, done.imported, done.left_out) == ("openai", 2, {"of the system or of tools": 1})
 
 
 @pytest.mark.parametrize("name", ["sharegpt", "openai"])

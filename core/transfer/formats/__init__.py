@@ -21,9 +21,19 @@ from ..files import MAX_BYTES, Export, Member
 from ..json_lines import BadJson, read_value
 from ..json_parts import Part
 from ..shapes import Fault, Left, Read, Reading
-from . import chatgpt, claude, declared, discord, openwebui, records, sillytavern, slack, telegram, whatsapp
+from . import chatgpt, claude, declared, discord, openwebui, records, sillytavern, slack, telegram, texts, whatsapp
 
 Reader = Callable[[Sequence[Member], Reading], Iterator[Read]]
+
+
+def _read_signal(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
+    """Yield the messages of Signal: of a chat that is there as JSON and as Markdown, the JSON."""
+    as_json = [member for member in members if not member.name.lower().endswith((".md", ".txt"))]
+    folders = {PurePosixPath(member.name).parent for member in as_json}
+    texts_alone = [each for each in members if each not in as_json and PurePosixPath(each.name).parent not in folders]
+    yield from declared.read("signal", as_json, reading)
+    yield from texts.read_signal(texts_alone, reading)
+
 
 READERS: dict[str, Reader] = {
     "chatgpt": chatgpt.read,
@@ -33,12 +43,14 @@ READERS: dict[str, Reader] = {
     "slack": slack.read,
     "telegram": telegram.read,
     "whatsapp": whatsapp.read,
+    "line": texts.read_line,
     **declared.readers(),
+    "signal": _read_signal,
     "sillytavern": sillytavern.read,
     "records": records.read,
 }
 TITLES = {"chatgpt": "ChatGPT", "claude": "Claude", "discord": "Discord", "openwebui": "Open WebUI", "slack": "Slack",
-          "telegram": "Telegram", "whatsapp": "WhatsApp",
+          "telegram": "Telegram", "whatsapp": "WhatsApp", "line": "LINE",
           **{name: form.title for name, form in declared.FORMATS.items()},
           "sillytavern": "SillyTavern", "records": "JSON lines"}  # fmt: skip
 OWN = ("records", "sillytavern")
@@ -149,12 +161,16 @@ def _kind(member: Member, broken: list[Fault]) -> str:
     head = begins.lstrip("\ufeff \t\r\n\x00")
     if not head:
         return ""
-    if head[0] in "{[" and not whatsapp.fits(head[:200]):
-        if kind := _kind_of_lines(begins):
-            return kind
+    if texts.is_signal(begins, member.name):
+        return "signal"
+    if whatsapp.fits(begins):
+        return "whatsapp"
+    if texts.is_line(begins):
+        return "line"
+    if head[0] in "{[":
         kinds = (_kind_of_part(part) for part in islice(each_part(member), _LOOKED_AT))
-        return next((kind for kind in kinds if kind), "") or declared.find_format(member, [])
-    return "whatsapp" if whatsapp.fits(begins) else ""
+        return _kind_of_lines(begins) or next((kind for kind in kinds if kind), "") or declared.find_format(member, [])
+    return declared.find_format(member, []) if begins.partition("\n")[0].count(",") > 1 else ""
 
 
 def _kind_of_lines(begins: str) -> str:

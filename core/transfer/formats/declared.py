@@ -1,25 +1,28 @@
-"""Formats that are declared in a table: where a chat, its messages and their fields stand in a JSON document.
+"""Formats that are declared in a table: where chats, messages and their fields are in a JSON document or a CSV file.
 
-A new format is a row of `FORMATS`; where its messages do not stand in one list of objects, `unfold` makes such a list.
+A new format is a row of `FORMATS`. Where its messages are not in one list of objects, `unfold` makes such a list. A
+file with one value a line, and a CSV file, is a list of its values: of chats, or of messages under `lines`.
 """
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ...text.folding import clean
 from ...text.thoughts import strip_thoughts
-from ..fields import files_of, id_at, list_at, time_at
+from ..fields import dict_at, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
-from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
+from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 from .trees import NO_TIME
 
 MAX_CHARS = 256 * 1024**2
@@ -27,47 +30,56 @@ MAX_CHARS = 256 * 1024**2
 
 Paths = tuple[str, ...]
 """Paths of one field, the first that holds something counts; steps are set apart by dots."""
+LINES = "lines"
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Where things stand in the files of one program."""
+    """Where things are in the files of one program."""
 
     title: str
-    marks: Paths
-    """What a chat of this format has, all of it; a path through the first element of a list goes on behind it."""
-    chats: str = ""
-    """Path of the list of chats; blank where the document is a chat or a list of them."""
-    messages: str = "messages"
+    marks: tuple[Paths, ...]
+    """What a chat of this format has: all paths of one of these. A path goes on in the first element of a list."""
+    chats: Paths = ()
+    """Paths of the list of chats; none where the document is a chat or a list of them."""
+    messages: Paths = ("messages",)
     room: Paths = ()
     name: Paths = ()
     text: Paths = ("text",)
     time: Paths = ()
     id: Paths = ()
     speaker: Paths = ()
-    """Id of who speaks, or the name where people have no id; blank in chats of one person with an assistant."""
+    """Id of who speaks, or the name where people have no id; none in chats of one person with an assistant."""
     shown: Paths = ()
     role: Paths = ()
     persona: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
     """Values of `role` of the two who speak; messages of any other role are left out. None declared: all are people."""
     reply: Paths = ()
-    reactions: str = ""
+    edited: Paths = ()
+    reactions: Paths = ()
     files: Paths = ()
-    gone: Paths = ()
-    """Fields that are true in a message that was deleted."""
+    left: Mapping[str, str] = field(default_factory=dict)
+    """Field that is true in a message that is left out, to the reason."""
+    named_after: Literal["file", "folder", "both"] = "both"
+    """What a chat is called that has no id and no name."""
     newest_first: bool = False
     is_mangled: bool = False
     """UTF-8 written as if each byte were a letter."""
     unfold: Callable[[Any], Any] | None = None
+    notes: Callable[[Any], Iterator[tuple[str, str]]] | None = None
+    """Texts of a document that are memories, with a name each."""
+
+
+# Messages that are not in one list of objects
 
 
 def _pairs(chat: Any) -> Any:
     """Return the messages of text-generation-webui, which keeps pairs of a question and an answer."""
     pairs = chat.get("visible") or chat.get("internal")
     said = [
-        {"role": role, "text": text}
-        for pair in (pairs if isinstance(pairs, list) else ())
+        {"role": role, "text": text, "time": text_at(dict_at(dict_at(chat, "metadata"), f"{role}_{at}"), "timestamp")}
+        for at, pair in enumerate(pairs if isinstance(pairs, list) else ())
         if isinstance(pair, list)
         for role, text in zip(("user", "assistant"), pair, strict=False)
         if text != "<|BEGIN-VISIBLE-CHAT|>"
@@ -77,8 +89,7 @@ def _pairs(chat: Any) -> Any:
 
 def _actions(story: Any) -> Any:
     """Return the messages of a story of KoboldAI: what begins with > is the player's."""
-    actions = story.get("actions")
-    texts = [story.get("prompt"), *(actions if isinstance(actions, list) else ())]
+    texts = [story.get("prompt"), *list_at(story, "actions")]
     said = [text.strip() for text in texts if isinstance(text, str)]
     return {"messages": [
         {"role": "user" if text.startswith(">") else "assistant", "text": text.lstrip("> ")} for text in said
@@ -87,12 +98,12 @@ def _actions(story: Any) -> Any:
 
 def _activity(entry: Any) -> Any:
     """Return the question and the answer of one entry of Google's list of activity."""
-    items = entry.get("safeHtmlItem")
-    answers = [each.get("html") for each in (items if isinstance(items, list) else ()) if isinstance(each, dict)]
-    title = entry.get("title")
-    asked = title.removeprefix("Prompted ") if isinstance(title, str) and title.startswith("Prompted ") else ""
+    answers = [each.get("html") for each in list_at(entry, "safeHtmlItem") if isinstance(each, dict)]
+    title = text_at(entry, "title")
+    asked = title.removeprefix("Prompted ") if answers or title.startswith("Prompted ") else ""
     answer = "\n".join(_plain(text) for text in answers if isinstance(text, str))
-    said = [{"role": role, "text": text, "time": entry.get("time")} for role, text in (("user", asked), ("ai", answer))]
+    beside = {"time": entry.get("time"), "attachedFiles": entry.get("attachedFiles")}
+    said = [{"role": "user", "text": asked, **beside}, {"role": "ai", "text": answer, "time": entry.get("time")}]
     return {"id": "gemini", "messages": said if asked else []}
 
 
@@ -102,73 +113,144 @@ def _plain(text: str) -> str:
     return html.unescape(re.sub(r"<[^<>]{0,2000}>", "", broken)).strip()
 
 
+def _events(room: Any) -> Any:
+    """Return the messages of a room of Matrix with the edits and reactions that stand behind them."""
+    messages: dict[str, Any] = {}
+    for event in list_at(room, "messages"):
+        content = dict_at(event, "content")
+        relation = dict_at(content, "m.relates_to")
+        target = messages.get(id_at(relation, "event_id"))
+        if target is not None and relation.get("rel_type") == "m.replace":
+            target["content"] = {**dict_at(target, "content"), **dict_at(content, "m.new_content")}
+            target["edited"] = event.get("origin_server_ts")
+        elif target is not None and relation.get("rel_type") == "m.annotation":
+            target["reactions"] = [*list_at(target, "reactions"), {"reaction": relation.get("key")}]
+        else:
+            messages[id_at(event, "event_id") or str(len(messages))] = (
+                dict(event) if isinstance(event, Mapping) else event
+            )
+    return {**room, "messages": list(messages.values())}
+
+
+def _characters(chat: Any) -> Any:
+    """Return a chat of Agnai whose messages say which kind of speaker they are of."""
+    messages = [
+        {**each, "kind": "character" if each.get("characterId") else "user"} if isinstance(each, dict) else each
+        for each in chat["messages"]
+    ]
+    return {**chat, "messages": messages}
+
+
+def _sent(agent: Any) -> Any:
+    """Return an agent of Letta whose assistant says what it sent by its tool, where it has one for that."""
+    messages = []
+    for message in list_at(agent, "messages"):
+        calls = [dict_at(call, "function") for call in list_at(message, "tool_calls")]
+        sent = [call.get("arguments") for call in calls if call.get("name") == "send_message"]
+        texts = [text_at(_read_json(each), "message") for each in sent if isinstance(each, str)]
+        messages.append({**message, "content": "\n".join(filter(None, texts))} if any(texts) else message)
+    return {**agent, "messages": messages}
+
+
+def _read_json(text: str) -> Any:
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return None
+
+
+def _blocks(document: Any) -> Iterator[tuple[str, str]]:
+    """Yield the memory blocks of Letta: what the agent keeps of the person and of itself."""
+    for block in list_at(document, "blocks"):
+        yield text_at(block, "label"), text_at(block, "value")
+
+
+def _rows(chat: Any) -> Any:
+    """Return the messages of a backup of Replika, which writes line breaks as two letters."""
+    rows = [row for row in list_at(chat, LINES) if isinstance(row, dict)]
+    return {LINES: [
+        {**row, "Text": str(row.get("Text") or "").replace("\\n", "\n"),
+         "Reaction": None if row.get("Reaction") in ("None", "") else row.get("Reaction")} for row in rows
+    ]}  # fmt: skip
+
+
+# The table
+
+_ASSISTANT, _USER = frozenset({"assistant"}), frozenset({"user"})
+_DELETED = "deleted there"
+
 FORMATS: dict[str, Format] = {
     "meta": Format(
-        "Messenger and Instagram", ("participants.name", "messages.sender_name", "messages.timestamp_ms"),
-        room=("thread_path",), name=("title",), text=("content",), time=("timestamp_ms",), speaker=("sender_name",),
-        reactions="reactions", files=("photos", "videos", "files", "audio_files", "gifs"), gone=("is_unsent",),
-        newest_first=True, is_mangled=True,
+        "Messenger and Instagram",
+        (("participants.name", "messages.sender_name", "messages.timestamp_ms"), ("threadName", "messages.senderName")),
+        room=("thread_path", "threadName"), name=("title", "threadName"), text=("content", "text"),
+        time=("timestamp_ms", "timestamp"), speaker=("sender_name", "senderName"), reactions=("reactions",),
+        files=("photos", "videos", "files", "audio_files", "gifs", "media"), newest_first=True, is_mangled=True,
+        left={"is_unsent": _DELETED, "isUnsent": _DELETED},
     ),
     "matrix": Format(
-        "Element", ("messages.event_id", "messages.origin_server_ts", "messages.sender"), name=("room_name",),
+        "Element", (("messages.event_id", "messages.origin_server_ts", "messages.sender"),), name=("room_name",),
         room=("room_id", "messages.room_id"), text=("content.body",), time=("origin_server_ts",), id=("event_id",),
-        speaker=("sender",), reply=("content.m_relates_to.m_in_reply_to.event_id",),
+        speaker=("sender",), reply=("content.m_relates_to.m_in_reply_to.event_id",), edited=("edited",),
+        reactions=("reactions",), unfold=_events,
     ),
     "googlechat": Format(
-        "Google Chat", ("messages.creator.name", "messages.created_date"), time=("created_date",), id=("message_id",),
-        speaker=("creator.email", "creator.name"), shown=("creator.name",), files=("attached_files",),
-        gone=("deletion_metadata",),
+        "Google Chat", (("messages.creator.name", "messages.created_date"),), time=("created_date",),
+        id=("message_id",), speaker=("creator.email", "creator.name"), shown=("creator.name",),
+        reactions=("reactions",), files=("attached_files",), named_after="folder", left={"deletion_metadata": _DELETED},
+    ),
+    "signal": Format(
+        "Signal", (("lines.sender", "lines.body", "lines.date"),), messages=(LINES,), text=("body",), time=("date",),
+        speaker=("sender",), reactions=("reactions",), files=("attachments",), left={"deleted": _DELETED},
+        named_after="folder",
+    ),
+    "replika": Format(
+        "Replika", (("lines.Timestamp", "lines.From", "lines.Text"),), messages=(LINES,), text=("Text",),
+        time=("Timestamp",), id=("ID",), role=("From",), persona=frozenset({"rep"}), people=frozenset({"me"}),
+        reactions=("Reaction",), newest_first=True, unfold=_rows, named_after="file",
     ),
     "sharegpt": Format(
-        "ShareGPT", ("conversations.from", "conversations.value"), messages="conversations", room=("id",),
+        "ShareGPT", (("conversations.from", "conversations.value"),), messages=("conversations",), room=("id",),
         text=("value",), role=("from",), persona=frozenset({"gpt", "assistant", "bing", "bard", "chatgpt"}),
         people=frozenset({"human", "user"}),
     ),
-    "openai": Format(
-        "OpenAI messages", ("messages.role", "messages.content"), room=("id", "conversation_id"), name=("title",),
-        text=("content",), time=("created_at", "timestamp"), id=("id",), role=("role",),
-        persona=frozenset({"assistant"}), people=frozenset({"user"}),
-    ),
     "letta": Format(
-        "Letta", ("agents.messages", "agents.name"), chats="agents", room=("id", "name"), name=("name",),
-        text=("content", "text"), time=("created_at",), id=("id",), role=("role",), persona=frozenset({"assistant"}),
-        people=frozenset({"user"}),
+        "Letta", (("messages", "name"),), chats=("agents",), room=("id", "name"), name=("name",),
+        text=("content", "text"), time=("created_at",), id=("id",), role=("role",), persona=_ASSISTANT, people=_USER,
+        unfold=_sent, notes=_blocks,
+    ),
+    "openai": Format(
+        "OpenAI messages", (("messages.role", "messages.content"), ("lines.role", "lines.content")),
+        messages=("messages", LINES), room=("id", "conversation_id"), name=("title",), text=("content",),
+        time=("created_at", "timestamp"), id=("id",), role=("role",), persona=_ASSISTANT, people=_USER, shown=("name",),
     ),
     "agnai": Format(
-        "Agnai", ("messages.msg", "messages.createdAt"), room=("_id", "id"), name=("name",), text=("msg",),
-        time=("createdAt",), id=("_id",), role=("kind",), persona=frozenset({"character"}), people=frozenset({"user"}),
-        shown=("handle",), unfold=lambda chat: {**chat, "messages": [_of_agnai(each) for each in chat["messages"]]},
+        "Agnai", (("messages.msg", "messages.createdAt"), ("messages.msg", "greeting")), room=("_id", "id"),
+        name=("name",), text=("msg",), time=("createdAt",), id=("_id",), role=("kind",),
+        persona=frozenset({"character"}), people=_USER, shown=("handle",), unfold=_characters,
     ),
     "risuai": Format(
-        "RisuAI", ("data.message.role", "data.message.data"), messages="data.message", room=("data.id",),
+        "RisuAI", (("data.message.role", "data.message.data"),), messages=("data.message",), room=("data.id",),
         name=("data.name",), text=("data",), time=("time",), id=("chatId",), role=("role",),
-        persona=frozenset({"char"}), people=frozenset({"user"}),
+        persona=frozenset({"char"}), people=_USER,
     ),
     "characterai": Format(
-        "Character.AI", ("histories.msgs.text",), chats="histories", messages="msgs", room=("external_id", "id"),
-        time=("created", "created_at"), id=("uuid", "id"), shown=("src.name",), role=("src.is_human",),
-        persona=frozenset({"false"}), people=frozenset({"true"}),
+        "Character.AI", (("msgs.text", "msgs.src"),), chats=("histories.histories", "histories"), messages=("msgs",),
+        room=("external_id", "id"), time=("created", "created_at"), id=("uuid", "id"), shown=("src.name",),
+        role=("src.is_human",), persona=frozenset({"false"}), people=frozenset({"true"}),
+        left={"is_alternative": "answers that were not chosen"},
     ),
     "oobabooga": Format(
-        "text-generation-webui", ("internal", "visible"), role=("role",), persona=frozenset({"assistant"}),
-        people=frozenset({"user"}), unfold=_pairs,
+        "text-generation-webui", (("internal", "visible"),), role=("role",), time=("time",), persona=_ASSISTANT,
+        people=_USER, unfold=_pairs,
     ),
     "koboldai": Format(
-        "KoboldAI", ("gamestarted", "actions"), role=("role",), persona=frozenset({"assistant"}),
-        people=frozenset({"user"}), unfold=_actions,
+        "KoboldAI", (("gamestarted", "actions"),), role=("role",), persona=_ASSISTANT, people=_USER, unfold=_actions,
     ),
     "gemini": Format(
-        "Gemini", ("products", "header", "title", "time"), room=("id",), time=("time",), role=("role",),
-        persona=frozenset({"ai"}), people=frozenset({"user"}), unfold=_activity,
+        "Gemini", (("products", "header", "title", "time"),), room=("id",), time=("time",), role=("role",),
+        persona=frozenset({"ai"}), people=_USER, files=("attachedFiles",), unfold=_activity,
     ),
 }  # fmt: skip
-
-
-def _of_agnai(message: Any) -> Any:
-    """Return a message with the kind of who said it, which stands in which of two ids it has."""
-    if not isinstance(message, dict):
-        return message
-    return {**message, "kind": "character" if message.get("characterId") else "user"}
 
 
 # Which format it is
@@ -176,41 +258,52 @@ def _of_agnai(message: Any) -> Any:
 
 def find_format(member: Member, faults: list[Fault]) -> str:
     """Return the name of the format a file is of, blank where it is none."""
-    for value in _documents(member, faults):
-        for name, each in FORMATS.items():
-            chats = _get(value, each.chats) if each.chats else value
-            first = value if each.chats and chats else (chats[0] if isinstance(chats, list) and chats else chats)
-            if all(_has(first, mark) for mark in each.marks):
-                return name
-        return ""
-    return ""
+    document = _read_document(member, faults)
+    return next((name for name, form in FORMATS.items() if _find_chats(form, document)), "")
 
 
-def _documents(member: Member, faults: list[Fault]) -> Iterator[Any]:
-    """Yield the document of a file, or that of each line."""
-    text = ""
+def _find_chats(form: Format, document: Any) -> list[Any]:
+    """Return the chats of a document, none where it is not of this format."""
+    lists = [_get(document, path) for path in form.chats]
+    if not form.chats:
+        lists = [document if isinstance(document, list) else [document]]
+        if LINES in form.messages and isinstance(document, list):
+            lists.append([{LINES: document}])
+    for chats in lists:
+        if (
+            isinstance(chats, list)
+            and chats
+            and any(all(_has(chats[0], path) for path in paths) for paths in form.marks)
+        ):
+            return chats
+    return []
+
+
+def _read_document(member: Member, faults: list[Fault]) -> Any:
+    """Return the document of a file; of a file with one value a line, and of a CSV file, the list of its values."""
     with member.guarded(faults) as stream:
         text = stream.read(MAX_CHARS + 1)
-    if not text:
-        return
     if len(text) > MAX_CHARS:
         faults.append(Fault(member.name, f"it is longer than {MAX_CHARS:,} characters"))
-        return
+        return None
+    if text.lstrip("\ufeff \r\n\t")[:1] not in ("{", "["):
+        with suppress(csv.Error):
+            return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+        return None
     try:
-        yield json.loads(text)
-        return
-    except RecursionError:
-        return
-    except ValueError as error:
-        whole = str(error)
+        return json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        whole = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+    values = []
     lines = [line for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
         try:
-            yield json.loads(line)
+            values.append(json.loads(line))
         except (ValueError, RecursionError):
             faults.append(Fault(f"{member.name}: line {number}", whole if len(lines) == 1 else "it is no JSON"))
             if number == 1:
-                return
+                return None
+    return values
 
 
 def _has(value: Any, path: str) -> bool:
@@ -240,10 +333,13 @@ def read(name: str, members: Sequence[Member], reading: Reading) -> Iterator[Rea
     form = FORMATS[name]
     for member in members:
         faults: list[Fault] = []
-        for value in _documents(member, faults):
-            chats = _get(value, form.chats) if form.chats else value
-            for number, chat in enumerate(chats if isinstance(chats, list) else [chats], 1):
-                yield from _chat(f"{member.name}: chat {number}", name, chat, member, reading)
+        document = _read_document(member, faults)
+        for number, chat in enumerate(_find_chats(form, document), 1):
+            yield from _chat(f"{member.name}: chat {number}", name, chat, member, reading)
+        for label, text in form.notes(document) if form.notes else ():
+            if text.strip():
+                owner = Speaker(reading.user or USER_ID, USER_NAME)
+                yield Note(f"{member.name}: {label[:60]}", text, owner, member.changed, {"block": label[:60]})
         yield from faults
 
 
@@ -254,7 +350,7 @@ def readers() -> dict[str, Callable[[Sequence[Member], Reading], Iterator[Read]]
 
 def _chat(place: str, name: str, chat: Any, member: Member, reading: Reading) -> Iterator[Read]:
     form = FORMATS[name]
-    if not isinstance(chat, Mapping) or not all(_has(chat, mark.removeprefix(f"{form.chats}.")) for mark in form.marks):
+    if not any(all(_has(chat, path) for path in paths) for paths in form.marks):
         yield Fault(place, "it is no chat of this format")
         return
     try:
@@ -263,10 +359,12 @@ def _chat(place: str, name: str, chat: Any, member: Member, reading: Reading) ->
         yield Fault(place, "its messages are no list")
         return
     title = _text(_first(chat, form.name), form)
-    key = _id(_first(chat, form.room)) or title or f"{member.folder or member.export} {member.stem}".strip()
-    room = Room(f"{key}".replace("/", "_"), title)
-    messages = _get(chat, form.messages)
-    messages = messages if isinstance(messages, list) else []
+    names = {"file": member.stem, "folder": member.folder or member.stem}
+    both = f"{member.folder or member.export} {member.stem}".strip()
+    key = _id(_first(chat, form.room)) or title or names.get(form.named_after, both)
+    messages = next((held for path in form.messages if isinstance(held := _get(chat, path), list)), [])
+    people = {_speaker(name, each, "", reading).id for each in messages if isinstance(each, Mapping)}
+    room = Room(f"{key}".replace("/", "_"), title, "direct" if form.people or len(people) <= 2 else "restricted")
     at: datetime | None = None
     for number, message in enumerate(reversed(messages) if form.newest_first else messages, 1):
         line = _line(f"{place}, message {number}", name, message, room, at, number, member, reading)
@@ -284,8 +382,8 @@ def _line(
     role = str(_first(message, form.role)).lower() if form.role else ""
     if role and role not in form.persona | form.people:
         return Left("of the system or of tools")
-    if any(_get(message, path) for path in form.gone):
-        return Left("deleted there")
+    if reason := next((form.left[path] for path in form.left if _get(message, path)), ""):
+        return Left(reason)
     text = _text(_first(message, form.text), form)
     text = strip_thoughts(text) if role in form.persona else text
     if not text.strip():
@@ -299,6 +397,7 @@ def _line(
         place=place, room=room, text=text, at=at or before or member.changed, id=key,
         speaker=_speaker(name, message, role, reading), reply_to=_id(_first(message, form.reply)),
         metadata=_metadata(form, message), made_of=str(told),
+        edited=time_at({"at": _first(message, form.edited)}, "at", zone=reading.zone) if form.edited else None,
     )  # fmt: skip
 
 
@@ -316,14 +415,28 @@ def _speaker(name: str, message: Mapping[str, Any], role: str, reading: Reading)
 def _metadata(form: Format, message: Mapping[str, Any]) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     held = [file for path in form.files for file in list_at({"files": _get(message, path)}, "files")]
-    names = [_text(_first(file, ("uri", "export_name")), form).rpartition("/")[2] for file in held]
-    if files := files_of({"files": [each for each in names if each]}, "files"):
+    names = [
+        file if isinstance(file, str) else _text(_first(file, ("uri", "original_name", "export_name", "name")), form)
+        for file in held
+    ]
+    if files := files_of({"files": [name.rpartition("/")[2] for name in names if name]}, "files"):
         metadata["attachments"] = files
-    reactions = _get(message, form.reactions) if form.reactions else None
-    if isinstance(reactions, list) and reactions:
-        signs = [_text(each.get("reaction"), form) for each in reactions if isinstance(each, Mapping)]
+    reactions = _first(message, form.reactions)
+    signs = [
+        sign for each in (reactions if isinstance(reactions, list) else [reactions]) for sign in _signs(each, form)
+    ]
+    if signs:
         metadata["reactions"] = [{"emoji": sign, "count": signs.count(sign)} for sign in dict.fromkeys(signs)][:50]
     return metadata
+
+
+def _signs(reaction: Any, form: Format) -> list[str]:
+    """Return the sign of a reaction, once for each person who gave it."""
+    if isinstance(reaction, list):  # name and sign
+        reaction = reaction[-1] if reaction else None
+    found = _first(reaction, ("reaction", "emoji.unicode", "emoji")) if isinstance(reaction, Mapping) else reaction
+    sign = _text(found, form)
+    return [sign[:64]] * max(1, len(list_at(reaction, "reactor_emails"))) if sign else []
 
 
 def _first(value: Any, paths: Paths) -> Any:

@@ -87,13 +87,13 @@ def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     for member in members:
         try:
             yield from _chat(member, reading)
-        except _UnclearError as error:
+        except UnclearError as error:
             if len(members) == 1:
                 raise TransferError(str(error)) from None
             yield Fault(member.name, str(error))
 
 
-class _UnclearError(Exception):
+class UnclearError(Exception):
     """The order of day and month cannot be found."""
 
 
@@ -282,7 +282,7 @@ def find_order(
     firsts, seconds = {a for a, _, _ in days}, {b for _, b, _ in days}
     if min(len(firsts), len(seconds)) == 1 and max(len(firsts), len(seconds)) >= _FEW:
         return "dmy" if len(firsts) > len(seconds) else "mdy"  # many days of one month, and not one day of many months
-    raise _UnclearError(
+    raise UnclearError(
         "Whether its dates begin with the day or with the month cannot be told from the file. "
         "Say --day-first or --month-first."
     )
