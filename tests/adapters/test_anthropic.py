@@ -24,6 +24,8 @@ from core.forgetting import forget
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 
+pytestmark = pytest.mark.engines("sqlite")
+
 Answers = Iterator[tuple[str, str]]
 
 

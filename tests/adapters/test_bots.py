@@ -23,6 +23,8 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories
 from tests.adapters.discord_world import ANN, BEA, BOT, World
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 @pytest.fixture
 def world() -> World:

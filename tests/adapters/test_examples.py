@@ -23,7 +23,7 @@ from tests.adapters.servers import Model, Telegram, serving
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 
-pytestmark = pytest.mark.checkout
+pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ from core.forgetting import forget
 from core.scope import Scope
 from tests.adapters.servers import broken_database
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 class Asked:
     """A model that keeps what it is asked."""

@@ -22,6 +22,8 @@ from core.synth_core_memory import search_memories
 from core.transfer.values import read_values
 from core.values import NewValue, change_values, list_values
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry") -> None:
     change_values(lambda change: change.put(new), kind, db=db, scope=scope)

@@ -18,6 +18,8 @@ from tests.spec.lifelong_world import ANN, Life, Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW
 from tests.store.world import rows_of
 
+pytestmark = pytest.mark.engines("sqlite")
+
 MODEL = Model(facts_about_user=["Ann has a cat called Tofu"], key_facts=[{"text": "Ann moved", "importance": 0.9}])
 
 
@@ -156,7 +158,6 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
 # fmt: on
 
 
-@pytest.mark.engines("sqlite")
 def test_l33_a_bad_parameter_names_value_and_range(operator: Operator) -> None:
     for method, path, given, said in REFUSED:
         headers = {"content-type": "application/json"} if "content" in given else {}

@@ -20,6 +20,8 @@ from tests.spec.admin_world import TOKEN, Operator
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE
 
+pytestmark = pytest.mark.engines("sqlite")
+
 CHUNKS = transfer.chunks
 
 
@@ -86,7 +88,6 @@ def _told(app: FastAPI, path: str) -> tuple[list[Any], BaseException | None]:
     return sent, None
 
 
-@pytest.mark.engines("sqlite")
 def test_l32_an_export_is_sent_while_it_is_read(
     app: FastAPI, life: Life, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

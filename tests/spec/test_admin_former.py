@@ -12,6 +12,8 @@ from core.index import indexed
 from tests.spec.admin_world import Operator
 from tests.spec.lifelong_world import Life
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 @pytest.fixture
 def gone(db: Database, life: Life, operator: Operator) -> dict[str, int]:

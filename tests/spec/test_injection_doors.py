@@ -26,7 +26,7 @@ from tests.spec.stage import HERE, Stage, message
 from tests.spec.test_injection import FLAGS, held, plant
 from tests.store.world import verify_index
 
-pytestmark = pytest.mark.engines("sqlite", "mariadb", extras=True)
+pytestmark = pytest.mark.engines("sqlite")
 
 ALL_AT_ONCE = " ".join(HOSTILE)
 EVERYTHING = "ISOLATION_SCOPES" in os.environ

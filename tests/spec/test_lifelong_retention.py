@@ -19,6 +19,8 @@ from tests.spec.lifelong_world import DAY, MEMORIES, SEED, Life, Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, snippets
 from tests.store.world import index_differences
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 @pytest.fixture
 def life(stage: Stage) -> Life:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
-import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +26,8 @@ from core.web.mcp.tools import TOOLS
 from tests.spec.hostile import HOSTILE
 from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, speaker_of, told
 from tests.store.world import own_scope
+
+pytestmark = pytest.mark.engines("sqlite")
 
 SECRET = "zqsecret"
 
@@ -83,7 +83,6 @@ WRONG: tuple[tuple[str, str, Any], ...] = (
 
 
 @pytest.mark.slow
-@pytest.mark.engines("sqlite")
 @pytest.mark.parametrize(("transport", "era"), LINKS)
 def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: Transport, era: str) -> None:
     """Everything there is, over each transport, in each era."""
@@ -109,8 +108,7 @@ def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: T
 
 
 @pytest.mark.slow
-@pytest.mark.engines("sqlite")
-@pytest.mark.parametrize(("transport", "era"), LINKS)
+@pytest.mark.parametrize(("transport", "era"), LINKS[3:])
 def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World, transport: Transport, era: str) -> None:
     """Right: a structured answer that fits its schema. Wrong or missing: an error result that names the field."""
 
@@ -206,14 +204,13 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.engines("sqlite")
 def test_g28_ids_are_texts_and_both_forms_are_taken(world: World) -> None:
-    """A client in JavaScript rounds numbers above 2^53: of 300 items each is deleted by the id that was read."""
-    facts = [f"fact number {number} about plates" for number in range(300)]
+    """A client in JavaScript rounds numbers above 2^53: of 60 items each is deleted by the id that was read."""
+    facts = [f"fact number {number} about plates" for number in range(60)]
     lifelong.add_facts_with_meta(facts, **world.speaker().asking)
 
     async def scenario(client: Client) -> None:
-        left = 300
+        left = 60
         while left:
             page = told(await call(client, "memory_list"))
             assert page["total"] == left and page["count"] == min(left, 50)
@@ -244,7 +241,7 @@ def bobs(world: World) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("transport", "era"), (LINKS[0], LINKS[2], LINKS[3]))
+@pytest.mark.parametrize(("transport", "era"), (LINKS[0], LINKS[3]))
 def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, transport: Transport, era: str) -> None:
     """Names, keys and ids of Bob in every field of every tool, by Ann."""
     ids = bobs(world)
@@ -372,7 +369,6 @@ def test_r38_numbers_and_lists_sent_as_text_are_taken(world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.engines("sqlite")
 def test_r38_a_list_comes_in_pages_and_each_text_once(world: World) -> None:
     """A list of 230 memories was 230 kB, most of it twice, and nothing could ask for a part."""
     texts = [f"fact {number:03} about plates" for number in range(230)]
@@ -443,8 +439,7 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.engines("sqlite")
-@pytest.mark.parametrize(("transport", "era"), LINKS)
+@pytest.mark.parametrize(("transport", "era"), LINKS[1:2])
 def test_r10_large_odd_and_wild_texts_come_back_as_they_were(world: World, transport: Transport, era: str) -> None:
     """A megabyte, emoji, wild cards of SQL, every line end."""
     big = "tea " * 250_000
@@ -554,29 +549,3 @@ def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch
         assert "KeyError" in text and SECRET not in text
 
     world.run(scenario)
-
-
-# The page
-
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
-
-
-@pytest.mark.checkout
-def test_the_page_says_what_there_is() -> None:
-    """Its configuration is JSON, its tables name every tool with its arguments and every variable of the command."""
-    from core.cli import serve
-
-    text = PAGE.read_text(encoding="utf-8")
-    (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    server = json.loads(block)["mcpServers"]["memory"]
-    assert [server["command"], *server["args"]] == ["uvx", "--from", "prompt-engine[mcp]", "prompt-engine", "mcp"]
-    tools = dict(re.findall(r"^\| `(\w+)\(([\w, ]*)\)` \|", text, re.MULTILINE))
-    assert tools == {name: ", ".join(tool.takes.model_fields) for name, tool in TOOLS.items()}
-    source = inspect.getsource(serve)
-    source = source[source.index("# MCP over standard input") : source.index("# Tokens")]
-    variables = set(re.findall(r'envvar="(\w+)"', source))
-    assert len(variables) == 5 and all(f"| {name} |" in text for name in variables)
-    assert set(re.findall(r"^\| `(--[\w-]+)", text, re.MULTILINE)) == {
-        *re.findall(r'"(--[\w-]+)"', source), "--local", "--database", "--persona-id",
-    }  # fmt: skip

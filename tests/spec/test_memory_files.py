@@ -25,7 +25,7 @@ from core.errors import TransferError
 from core.scope import Scope
 from tests.store.world import own_scope
 
-pytestmark = pytest.mark.engines("sqlite", "mariadb")  # files are the same beside every server
+pytestmark = pytest.mark.engines("sqlite")  # files are the same beside every server
 
 RECENT, SAVED = "Recent Conversations.md", "Saved Memories.md"
 

@@ -27,7 +27,7 @@ from tests.spec.stage import HERE, NOW
 from tests.spec.test_memory_files import RECENT, SAVED
 from tests.store.world import own_scope
 
-pytestmark = pytest.mark.engines("sqlite", "mariadb")  # files are the same beside every server
+pytestmark = pytest.mark.engines("sqlite")  # files are the same beside every server
 
 
 class Folder:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from core import ai_diary, lifelong, privacy
 from core.audience import table_overview as overview
 from core.config import Settings
@@ -14,6 +16,8 @@ from core.messages import table_log
 from core.scope import Scope
 from tests.spec.stage import Stage
 from tests.store.world import index_differences, rows_of
+
+pytestmark = pytest.mark.engines("sqlite")
 
 PERSONA = "an-overview"
 

@@ -14,6 +14,8 @@ from core.privacy import link_participants
 from core.synth_core_memory import search_memories
 from tests.spec.stage import Stage
 
+pytestmark = pytest.mark.engines("sqlite")
+
 STAFF, THREAD = "discord/c9", "discord/c9/t1"
 
 

@@ -9,6 +9,8 @@ import pytest
 from core.prompt_engine import set_hook
 from tests.spec.stage import Stage
 
+pytestmark = pytest.mark.engines("sqlite")
+
 ACTIONS = {"message_web": {"brief": "Say something.", "schema": {"text": "text"}, "source": "core"}}
 
 

@@ -17,6 +17,8 @@ from core.prompt_engine import build_json_prompt, explain_json_prompt, set_hook
 from core.scope import Scope, use_scope
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, same, snippets
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 def fill(stage: Stage) -> None:
     """Give a persona something for every section."""

@@ -15,6 +15,8 @@ from core.privacy import set_privacy
 from core.prompt_engine import fit_prompt, to_messages
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message
 
+pytestmark = pytest.mark.engines("sqlite")
+
 STORY = [
     ("Ann", 'She said: "Who goes there?"\n\nNobody answered.'),
     ("self", "```python\nfor n in range(3):\n    print(n)  # 'quoted' \"twice\"\n```"),
@@ -201,11 +203,11 @@ def test_p72_what_one_list_shows_stands_in_no_other(stage: Stage) -> None:
     assert context["memories"] == []
 
 
-def test_p61_five_hundred_turns(stage: Stage) -> None:
-    for n in range(520):
+def test_p61_hundreds_of_turns(stage: Stage) -> None:
+    for n in range(220):
         stage.say(f"line {n}", who="self" if n % 2 else "Ann", minutes=1000 - n)
-    messages = turns(to_messages(stage.prompt("well", HISTORY_LINES=500), style="chat"))
-    assert [each["content"] for each in messages] == [f"line {n}" for n in range(20, 520)]
+    messages = turns(to_messages(stage.prompt("well", HISTORY_LINES=200), style="chat"))
+    assert [each["content"] for each in messages] == [f"line {n}" for n in range(20, 220)]
 
 
 def test_p61_a_prompt_that_went_through_json_has_turns_too(stage: Stage) -> None:

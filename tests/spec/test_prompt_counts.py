@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.spec.stage import ELSEWHERE, Stage
+
+pytestmark = pytest.mark.engines("sqlite")
 
 
 def crowd(stage: Stage, count: int = 16) -> None:

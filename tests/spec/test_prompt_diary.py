@@ -8,6 +8,8 @@ import pytest
 
 from tests.spec.stage import Stage, reasons, snippets
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 def test_p38_the_diary_is_shown_oldest_first_within_its_days(stage: Stage) -> None:
     stage.diary("old", minutes=2 * 24 * 60 + 5)

@@ -12,6 +12,8 @@ from core.errors import CoreError, MessageError
 from core.prompt_engine import build_json_prompt, explain_json_prompt
 from tests.spec.stage import NOW, Stage, message, said
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 @pytest.mark.parametrize("wrong", [None, "hello", 3, 1.5, b"x", [], (), {1, 2}, True])
 def test_f60_what_is_no_message_is_refused_with_its_type(stage: Stage, wrong: Any) -> None:

@@ -11,6 +11,8 @@ from core.errors import MessageError
 from tests.spec.stage import HERE, Stage, reasons
 from tests.store.world import NOW
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 def chat(stage: Stage) -> None:
     stage.say("Tell me of quaggas", minutes=60, message_id="q0")

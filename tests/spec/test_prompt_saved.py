@@ -9,6 +9,8 @@ from core.conversations import add_recent_conversation, add_saved_memory
 from core.conversations.rules_saved import choose_saved
 from tests.spec.stage import ELSEWHERE, HERE, Stage, reasons
 
+pytestmark = pytest.mark.engines("sqlite")
+
 PLAIN = Settings()
 
 

@@ -10,6 +10,8 @@ import pytest
 from core.prompt_engine import set_hook
 from tests.spec.stage import ELSEWHERE, HERE, Stage, shape
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 def test_p8_memories_are_there_when_empty_and_gone_when_off(stage: Stage) -> None:
     assert stage.context("retrodeck")["memories"] == []

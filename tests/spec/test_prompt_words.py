@@ -18,6 +18,8 @@ from core.synth_core_memory import search_memories
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, snippets
 from tests.store.world import open_db, rows_of
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 @pytest.mark.parametrize(
     ("said", "passed"), [("recipes", "recip"), ("running", "run"), ("studies", "studi"), ("retrodeck", "retrodeck")]
@@ -71,7 +73,7 @@ def test_t53_f34_what_a_prompt_recalls_is_not_stored_again(stage: Stage) -> None
     stage.remember("the canary code is 7391", ["code"], 900)
     scope = stage.scope(HERE, participant="tg/ann")
     asked: dict[str, Any] = {"db": stage.db, "settings": Settings()}
-    for turn in range(50):
+    for turn in range(8):
         prompt = build_json_prompt(message("what was the code", message_id=f"q{turn}"), scope=stage.scope(), **asked)
         recalled = snippets(prompt["context"])
         assert any("canary" in text for text in recalled)

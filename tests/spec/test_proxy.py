@@ -631,7 +631,7 @@ def test_r19_the_room_is_kept(db: Any, stage: Any, model: ModelServer) -> None:
 
 
 @pytest.mark.slow
-def test_r15_fifty_clients_at_once(proxy: ProxyWorld) -> None:
+def test_r15_twenty_clients_at_once(proxy: ProxyWorld) -> None:
     """Each gets its own answer and its own memory."""
     proxy.model.reply = lambda r: JSONResponse(whole(f"echo {r.messages[-1]['content']}"))
 
@@ -641,9 +641,9 @@ def test_r15_fifty_clients_at_once(proxy: ProxyWorld) -> None:
         second = proxy.ask(client, f"word{n} one", first, f"word{n} two")
         return (first, second) == (f"echo word{n} one", f"echo word{n} two")
 
-    with concurrent.futures.ThreadPoolExecutor(50) as pool:
-        assert all(pool.map(talk, range(50)))
-    for n in (0, 17, 49):
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        assert all(pool.map(talk, range(20)))
+    for n in (0, 7, 19):
         texts = [text for _, text in proxy.wait_for_lines(4, f"proxy/user{n}")]
         assert texts == [f"word{n} one", f"echo word{n} one", f"word{n} two", f"echo word{n} two"]
 

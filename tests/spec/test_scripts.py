@@ -15,6 +15,8 @@ from core.synth_core_memory import search_memories
 from tests.spec.script_facts import HELD_OUT, TALKS, Talk
 from tests.spec.stage import NOW, Stage
 
+pytestmark = pytest.mark.engines("sqlite")
+
 LIMIT = 10
 ROWS = 300
 CLOSE = 0.05
@@ -56,7 +58,6 @@ def missed(db: Database, language: str) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.engines("sqlite", "mariadb")
 def test_every_script_has_the_hit_rate_of_english(db: Database) -> None:
     """A persona that speaks one language well and forgets in all others is of no use to most people."""
     rates = {}

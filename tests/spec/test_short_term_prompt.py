@@ -20,6 +20,8 @@ from core.transcripts.turns import finish_turn
 from tests.spec.stage import Stage, failed, reasons
 from tests.store.world import NOW
 
+pytestmark = pytest.mark.engines("sqlite")
+
 GUILD = {"server_id": "s1", "is_private": False}
 
 
@@ -121,7 +123,6 @@ def test_m18_nothing_private_is_in_a_public_prompt(stage: Stage) -> None:
     assert shown(Stage(stage.db)) == []
 
 
-@pytest.mark.engines("sqlite")
 def test_m21_the_switch_and_a_missing_table(stage: Stage) -> None:
     turn(stage, "tg/c1", "hi")
     assert "short_term" not in stage.context("hello", path="tg/here", ENABLE_SHORT_TERM=0, **GUILD)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from core import lifelong, stories
 from core.config import Settings
 from core.conversations import close_conversation, list_recent_conversations
@@ -14,6 +16,8 @@ from core.short_term.writer import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import HERE, Stage
 from tests.spec.story import Story
+
+pytestmark = pytest.mark.engines("sqlite")
 
 GROUP = "tg/-5"
 ALLERGY = "I am allergic to shellfish and my birthday is on 3 May."

@@ -12,6 +12,8 @@ from core.search import terms
 from core.synth_core_memory import explain_search
 from tests.spec.stage import HERE, Stage
 
+pytestmark = pytest.mark.engines("sqlite")
+
 SAID = (
     "The recipe needs two eggs",
     "My aunt Caroline moved to Lisbon",

@@ -15,6 +15,8 @@ from core.prompt_engine import to_messages
 from tests.spec.stage import ELSEWHERE, HERE
 from tests.spec.story_stage import StoryStage
 
+pytestmark = pytest.mark.engines("sqlite")
+
 
 @pytest.fixture
 def stage(db: Database) -> StoryStage:
@@ -27,7 +29,6 @@ def injection(stage: StoryStage, path: str = HERE, **flags: Any) -> Any:
     return stories.get_running_recap_injection(path, **stage.with_flags(**flags))
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s38_defaults_and_flags(stage: StoryStage) -> None:
     stage.add("x", provenance="manual")
     made = injection(stage)
@@ -53,7 +54,6 @@ def test_s38_defaults_and_flags(stage: StoryStage) -> None:
             stories.get_running_recap_injection(HERE, **wrong, **stage.given)
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s38_a_bad_position_in_the_settings_names_the_four(stage: StoryStage, caplog: pytest.LogCaptureFixture) -> None:
     given: dict[str, Any] = {
         "db": stage.db,
@@ -64,7 +64,6 @@ def test_s38_a_bad_position_in_the_settings_names_the_four(stage: StoryStage, ca
     assert all(name in caplog.text for name in ("before_prompt", "in_prompt", "in_chat", "after_prompt"))
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s41_the_text_is_that_of_the_template(stage: StoryStage, tmp_path: Path) -> None:
     stage.add("x")
     overlay = tmp_path / "running_recap.txt.j2"
@@ -77,7 +76,6 @@ def test_s41_the_text_is_that_of_the_template(stage: StoryStage, tmp_path: Path)
     assert injection(stage)["value"] == "The story so far:\nx"
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_g23_an_extract_is_shown_as_one(stage: StoryStage) -> None:
     stage.add("x", provenance="extract")
     assert injection(stage)["value"] == "The story so far, in sentences taken from it:\nx"
@@ -102,7 +100,6 @@ def test_s41_without_recap_or_with_stories_off_nothing_is_injected(stage: StoryS
     assert not stories.switch_stories(False, "tg/none", **stage.given).stored
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s41_switched_off_operations_make_nothing(stage: StoryStage) -> None:
     rows = stage.tell(12)
     stories.add_scene_break(rows[10], **stage.given)
@@ -145,7 +142,6 @@ def test_s42_what_others_may_not_see_is_not_in_the_prompt(stage: StoryStage) -> 
     assert asking["value"] == ""
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s14_the_injected_text_fits_into_its_share_of_the_context(stage: StoryStage) -> None:
     """The oldest sentences go first, and the report names each that is gone."""
     stage.tell(1)

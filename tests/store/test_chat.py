@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from datetime import timedelta
 from typing import Any
@@ -232,24 +231,6 @@ def test_f5_eight_first_messages_make_one_conversation(db: Database, scope: Scop
     _in_threads(8, lambda n: save(db, scope, "tg/1", f"text number {n}", sender_id=str(n)))
     assert count(db, conversations, scope.persona) == 1
     assert count(db, chat_history_cache, scope.persona) == 8
-    assert index_differences(db, scope.persona) == []
-
-
-TURNS = int(os.environ.get("WRITER_TURNS", "100"))
-"""Messages of each of six writers."""
-
-
-@pytest.mark.slow
-def test_d34_six_writers_lose_nothing(db: Database, scope: Scope) -> None:
-    words = [f"word{n}" for n in range(40)]
-
-    def write(n: int) -> None:
-        for i in range(TURNS):
-            text = " ".join(words[(n * 7 + i * k) % 40] for k in range(1, 9))
-            assert save(db, scope, f"tg/{i % 3}", f"{text} {n} {i}", sender_id=str(n)).stored
-
-    _in_threads(6, write)
-    assert count(db, chat_history_cache, scope.persona) == 6 * TURNS
     assert index_differences(db, scope.persona) == []
 
 

@@ -25,8 +25,6 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, count, own_scope
 
-pytestmark = pytest.mark.dialects
-
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
 
@@ -39,6 +37,7 @@ def matched(db: Database, scope: Scope, **arguments: Any) -> list[int]:
     return found
 
 
+@pytest.mark.dialects
 def test_t20_a_tag_is_a_whole_element(db: Database, scope: Scope) -> None:
     """A tag search is no text search."""
     wanted = memory(db, scope, "x", tags=["cat", "pet"])
@@ -86,6 +85,7 @@ KEYWORDS = [
 ]
 
 
+@pytest.mark.dialects
 @pytest.mark.parametrize(("keyword", "yes", "no"), KEYWORDS, ids=range(len(KEYWORDS)))
 def test_t21_a_keyword_is_a_part_of_the_folded_text(
     db: Database, scope: Scope, keyword: str, yes: str, no: str

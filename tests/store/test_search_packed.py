@@ -409,7 +409,7 @@ def test_d14_two_pack_while_others_write_change_and_search(db: Database, scope: 
     ]
     for thread in threads:
         thread.start()
-    done.wait(4)
+    done.wait(1.5)
     done.set()
     for thread in threads:
         thread.join()

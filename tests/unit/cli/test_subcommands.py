@@ -295,27 +295,24 @@ def test_mcp_refuses_keys_that_nothing_else_would_find(run: Command) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
-@pytest.mark.parametrize("shape", ["--text", "--json"])
 @pytest.mark.parametrize(
     ("where", "expected"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
 )
 def test_output_that_cannot_be_written_is_told_in_one_sentence(
-    made: Command, tmp_path: Path, where: str, expected: str, shape: str
+    made: Command, tmp_path: Path, where: str, expected: str
 ) -> None:
     """Issue 39: a full disk or a closed stream gave a traceback; a script needs the exit code and the reason."""
     assert made("remember", "Ann likes ąčę \U0001f375").code == 0
-    done = shell(f"search ann {shape} {where}", tmp_path)
+    done = shell(f"search ann {where}", tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"The output could not be written: {expected}.\n"
-    assert shell(f"search ann {shape} {where} 2>{where[1:]}", tmp_path).returncode == 1
 
 
 def test_output_of_another_encoding_keeps_every_text(made: Command, tmp_path: Path) -> None:
     """On a terminal of cp1252 one memory with an emoji made the command fail."""
     assert made("remember", "Ann likes ąčę \U0001f375").code == 0
-    for shape in ("--text", "--json"):
-        done = shell(f"search ann {shape}", tmp_path, PYTHONIOENCODING="cp1252")
-        assert (done.returncode, done.stderr) == (0, "") and "Ann likes" in done.stdout and "\\u0105" in done.stdout
+    done = shell("search ann --text", tmp_path, PYTHONIOENCODING="cp1252")
+    assert (done.returncode, done.stderr) == (0, "") and "Ann likes" in done.stdout and "\\u0105" in done.stdout
     done = shell("search ann --text | true; echo ${PIPESTATUS[0]}", tmp_path)
     assert done.stderr == "" and done.stdout.strip() in ("0", "1")
 

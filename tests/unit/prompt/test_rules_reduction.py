@@ -532,7 +532,7 @@ def random_prompt(rng: random.Random) -> dict[str, Any]:
     }
 
 
-PROMPTS = int(os.environ.get("PROMISE_PROMPTS", "3000"))
+PROMPTS = int(os.environ.get("PROMISE_PROMPTS", "800"))
 """How many random prompts are fitted; the promise was measured with 10,000."""
 
 
