@@ -138,6 +138,7 @@ docs: $(VENV)/.test
 	$(BIN)/python -m tests.schema_files
 
 docs-site: $(VENV)/.test $(VENV)/.docs
+	$(BIN)/python -m tests.word_count
 	$(BIN)/python -m tests.config_files --page
 	$(BIN)/python -m tests.schema_files --page
 	$(BIN)/python -m tests.api_page

@@ -191,7 +191,7 @@ def search_items(
 
     Returns:
         `{"items": [...], "total": n}`. Expired session items are not in it, those of the scope's conversation excepted.
-        Where very many match, `"at_least": True` says that there may be more than `total` (docs/decisions/0018).
+        Where very many match, `"at_least": True` says that there may be more than `total`.
 
     Raises:
         MessageError: a value out of its range; an unknown kind, naming the nearest.
