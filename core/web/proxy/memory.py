@@ -16,6 +16,7 @@ from ...base import logs
 from ...chat_history_cache import load_chat_history
 from ...config import Settings
 from ...errors import StoreError
+from ...llm import usage
 from ...prompt.context_text import HEAD, write_context
 from ...prompt_engine import build_json_prompt
 from ...scope import Scope
@@ -39,6 +40,8 @@ class Turn:
     lines: list[dict[str, Any]]
     scope: Scope
     name: str | None
+    model: str = ""
+    """Asked by workers that have no LLM_MODEL."""
 
 
 class TurnMemory:
@@ -95,9 +98,9 @@ class TurnMemory:
 
     async def _save(self, turn: Turn, answer: str, settings: Settings) -> None:
         def attempt() -> None:
-            save_transcript(
-                turn.lines, answer, name=turn.name, db=self._context.database(), settings=settings, scope=turn.scope
-            )
+            db = self._context.database()
+            save_transcript(turn.lines, answer, name=turn.name, db=db, settings=settings, scope=turn.scope)
+            usage.note_request(db, turn.model)
 
         for delay in (*SAVE_DELAYS, None):
             work = asyncio.get_running_loop().run_in_executor(self._saving, attempt)
