@@ -86,8 +86,9 @@ def _telling(language: str) -> frozenset[str]:
     return phrases.union(known.months, known.weekdays, known.units, known.seasons)
 
 
-def _length(days: Sequence[Days]) -> int:
-    return min((until - since).days for since, until in days)
+def _length(days: Sequence[Days]) -> tuple[int, int]:
+    lengths = [(until - since).days for since, until in days]
+    return min(lengths), max(lengths)
 
 
 def _in_digits(said: str, month_first: bool) -> Iterator[Days]:
