@@ -134,7 +134,7 @@ def ask(
     size = len(prompt_engine.to_json(prompt))
     outcome.chars += size
     outcome.over += size > limit
-    outcome.failed += any(stage["errors"] for stage in report["stages"])
+    outcome.failed += bool(report["errors"])
     outcome.take(
         question, units(question, turns, reader.by_text(prompt)), units(question, turns, reader.by_row(prompt))
     )

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from .db import configure, insert_memory, open_database
     from .forgetting import forget
     from .personas import set_persona_text
-    from .prompt_engine import build_json_prompt, build_messages, explain_json_prompt, parse_answer, to_messages
+    from .prompt_engine import (
+        build_json_prompt,
+        build_messages,
+        explain_json_prompt,
+        explain_messages,
+        parse_answer,
+        to_messages,
+    )
     from .scope import Scope, use_scope
     from .synth_core_memory import search_memories
 
@@ -28,6 +35,7 @@ __all__ = [
     "build_messages",
     "configure",
     "explain_json_prompt",
+    "explain_messages",
     "forget",
     "insert_memory",
     "open_database",
@@ -45,6 +53,7 @@ _MODULES = {
     "build_messages": "prompt_engine",
     "configure": "db",
     "explain_json_prompt": "prompt_engine",
+    "explain_messages": "prompt_engine",
     "forget": "forgetting",
     "insert_memory": "db",
     "open_database": "db",

@@ -5,7 +5,8 @@
 | build_json_prompt | the finished prompt |
 | build_messages | the same as the chat messages of a provider, in plain lines |
 | explain_json_prompt | the same prompt, and the account of what is in it and what is not |
-| reduce_prompt_for_llm_limit, fit_prompt, reduce_json_text_for_transmission | fitting into a limit |
+| explain_messages | these messages, and the account of what is in them and what is not |
+| reduce_prompt_for_llm_limit, fit_prompt | fitting into a limit |
 | to_messages | the prompt as the messages of a provider |
 | to_json | the prompt as the text whose length is its size |
 | parse_answer | words and actions of what the model answered |
@@ -21,17 +22,16 @@ from .base import logs
 from .config import Settings
 from .hooks import set_hook
 from .prompt import messages
+from .prompt.fit import Fitted, Space, fit
 from .prompt.messages import Messages
-from .prompt.report import Report
-from .prompt.request import PromptRequest
 from .prompt.rules_answer import Answer, parse_answer
-from .prompt.rules_reduction import HISTORY_FLOOR, Reduction, fit, reduce_json_text
 from .scope import Scope
 from .text.counters import resolve_counter
 from .text.sizes import to_json
 
 if TYPE_CHECKING:
     from .database.engine import Database
+    from .prompt.report import Report
     from .synth_tagging import expand_tags, extract_tags
 
 __all__ = [
@@ -40,10 +40,10 @@ __all__ = [
     "build_messages",
     "expand_tags",
     "explain_json_prompt",
+    "explain_messages",
     "extract_tags",
     "fit_prompt",
     "parse_answer",
-    "reduce_json_text_for_transmission",
     "reduce_prompt_for_llm_limit",
     "set_hook",
     "to_json",
@@ -112,11 +112,10 @@ def build_json_prompt(
         'Any tea?'
         >>> db.close()
     """
-    request = PromptRequest(
+    return _build(
         message, context_memory, interface_name, image_data, attachments, max_chars,
         limit_tokens, counter, destination, db, settings, scope, replacing,
-    )  # fmt: skip
-    return _build(request)[0]
+    )[0]  # fmt: skip
 
 
 def build_messages(
@@ -142,7 +141,7 @@ def build_messages(
     Args:
         message, context_memory, interface_name, destination, replacing, db, settings, scope: as `build_json_prompt`.
         max_chars: most characters of all contents together; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
-        dialect: `openai`, or `anthropic`, where roles alternate.
+        dialect: `openai`; `alternating`, for models that refuse two messages of one role in a row; `anthropic`.
         limit_tokens: most tokens beside it, counted by `counter`.
 
     Returns:
@@ -164,13 +163,53 @@ def build_messages(
         (['system', 'user'], True)
         >>> db.close()
     """
-    from .prompt import pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+    return _build_messages(
+        dialect, message, context_memory, interface_name, None, None, max_chars,
+        limit_tokens, counter, destination, db, settings, scope, replacing,
+    )[0]  # fmt: skip
 
-    request = PromptRequest(
-        message, context_memory, interface_name, None, None, max_chars,
+
+def explain_messages(
+    message: Any,
+    context_memory: Any = None,
+    interface_name: str | None = None,
+    max_chars: int | None = None,
+    *,
+    dialect: str = "openai",
+    limit_tokens: int | None = None,
+    counter: Callable[[str], int] | None = None,
+    destination: str | None = None,
+    replacing: str | int | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+) -> tuple[Messages | dict[str, Any], dict[str, Any]]:
+    """Return `(messages, report)`: the messages of `build_messages`, and the report of `explain_json_prompt` on them.
+
+    Args: those of `build_messages`.
+
+    Raises: as `build_messages`.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> message = {"message_id": 1, "date": "2026-03-10T12:00:00Z", "text": "Any tea?", "interface_path": "web/7"}
+        >>> messages, report = explain_messages(message, max_chars=4000, db=db)
+        >>> report["limit"], report["size"] == len("\\n\\n".join(each["content"] for each in messages))
+        (4000, True)
+        >>> db.close()
+    """
+    made, report = _build_messages(
+        dialect, message, context_memory, interface_name, None, None, max_chars,
         limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
-    return pipeline.build_messages(request, dialect)
+    return made, report.as_dict()
+
+
+def _build_messages(dialect: str, *arguments: Any) -> tuple[Messages | dict[str, Any], Report]:
+    from .prompt import call, pipeline  # noqa: PLC0415 - as above
+
+    return pipeline.build_messages(call.PromptRequest(*arguments), dialect)
 
 
 def explain_json_prompt(
@@ -194,8 +233,8 @@ def explain_json_prompt(
     Args: those of `build_json_prompt`.
 
     Returns:
-        The report is JSON: scope, flags, tags, words, sections with found, kept and size, every item left out with its
-        reason and id (never its text), stages with time and error, limit and size.
+        The report is JSON: limits and sizes, sections with found and kept, every item left out with its reason and id
+        (never its text), errors by source, notes, and what was searched for and found.
 
     Raises: as `build_json_prompt`.
 
@@ -204,22 +243,21 @@ def explain_json_prompt(
         >>> db = open_database("sqlite://")
         >>> message = {"message_id": 1, "date": "2026-03-10T12:00:00Z", "text": "Any tea?", "interface_path": "web/7"}
         >>> prompt, report = explain_json_prompt(message, db=db)
-        >>> report["words"], report["left_out"], report["over_limit"]
+        >>> report["search"]["words"], report["left_out"], report["over_limit"]
         (['tea'], [], False)
         >>> db.close()
     """
-    request = PromptRequest(
+    prompt, report = _build(
         message, context_memory, interface_name, image_data, attachments, max_chars,
         limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
-    prompt, report = _build(request)
     return prompt, report.as_dict()
 
 
-def _build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
-    from .prompt import pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+def _build(*arguments: Any) -> tuple[dict[str, Any], Report]:
+    from .prompt import call, pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
 
-    return pipeline.build(request)
+    return pipeline.build(call.PromptRequest(*arguments))
 
 
 def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:
@@ -230,9 +268,9 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
         max_chars: most characters; None returns equal content with a warning.
 
     Returns:
-        The prompt without the items that had to go, the least worth first; without any where it fits already. An item
-        that alone would take more than a quarter of the room keeps its beginning, and what still fits is put back, so
-        that the room is filled. What is never cut may still be larger than the limit: `fit_prompt` says so.
+        The prompt with as many of its items as fit, those worth most first. An item that alone would take more than a
+        quarter of the room keeps a part of its text. What is never cut may still be larger than the limit: `fit_prompt`
+        says so.
 
     Raises:
         ValueError: `max_chars` is no whole number of at least 1.
@@ -241,7 +279,7 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
         >>> reduce_prompt_for_llm_limit({"context": {"history_current_chat": ["a" * 30, "b"]}, "input": {}}, 60)
         {'context': {'history_current_chat': ['b']}, 'input': {}}
     """
-    return _fit(prompt, max_chars).prompt
+    return _fit(prompt, Space(max_chars, None, None)).prompt
 
 
 def fit_prompt(
@@ -250,8 +288,6 @@ def fit_prompt(
     *,
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
-    dumps: Callable[[Any], str] | None = None,
-    history_floor: int = HISTORY_FLOOR,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return `(prompt, report)`; the report's `over_limit` tells that what is never cut is too large by itself.
 
@@ -260,12 +296,9 @@ def fit_prompt(
         max_chars: most characters; None for no limit.
         limit_tokens: most tokens, counted by `counter`.
         counter: tokens of a text; None is that of the settings' model where `limit_tokens` is given.
-        dumps: another way of sending, for measuring.
-        history_floor: lines of `history_current_chat` that stay as long as other lists can give something, 1 or more.
 
     Returns:
-        The report is that of `explain_json_prompt`, as far as fitting fills it: sections, left_out, shortened, limits
-        and sizes; a note warns where fewer lines than `history_floor` are left.
+        The report is that of `explain_json_prompt`, as far as fitting fills it.
 
     Raises:
         ValueError: a limit that is no whole number of at least 1.
@@ -275,29 +308,30 @@ def fit_prompt(
         >>> report["sections"]["history_current_chat"]["kept"], report["size"] <= 60, report["over_limit"]
         (1, True, False)
     """
+    from .prompt.report import Report  # noqa: PLC0415 - as above
+
     count, name = resolve_counter(counter) if counter is not None or limit_tokens is not None else (None, None)
-    fitted = _fit(prompt, max_chars, limit_tokens=limit_tokens, counter=count, dumps=dumps, history_floor=history_floor)
+    space = Space(max_chars, limit_tokens, count)
     report = Report()
-    report.reduced(fitted, limit=max_chars, limit_tokens=limit_tokens, counter=name, count=count)
+    fitted = _fit(prompt, space)
+    report.add_prompt(fitted, space, name)
     return fitted.prompt, report.as_dict()
 
 
-def _fit(
-    prompt: Mapping[str, Any], limit_chars: int | None, *, limit_tokens: int | None = None, **options: Any
-) -> Reduction:
+def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
     """Return the prompt within the limits, with a warning where there are none or they cannot be kept."""
-    if limit_chars is None and limit_tokens is None:
+    if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
-    fitted = fit(prompt, limit_chars=limit_chars, limit_tokens=limit_tokens, **options)
+    fitted = fit(prompt, space)
     if fitted.over_limit:
-        logs.event(40, "prompt_over_limit", size=fitted.size, limit=limit_chars or limit_tokens, unit=fitted.unit)
+        logs.event(40, "prompt_over_limit", size=fitted.size, limit=space.most, unit=fitted.unit)
     return fitted
 
 
 @overload
 def to_messages(
     prompt: Mapping[str, Any],
-    dialect: Literal["openai"] = "openai",
+    dialect: Literal["openai", "alternating"] = "openai",
     style: Literal["data", "chat"] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
@@ -336,7 +370,7 @@ def to_messages(
 
     Args:
         prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so.
-        dialect: `openai` or `anthropic`.
+        dialect: `openai`, `alternating` or `anthropic`.
         style: `data`: this conversation is JSON as all else is. `chat`: it stands as turns, the persona's lines as
             `assistant`, everybody else's as `user`, with the speaker's name in front where there are several; texts
             have their quotes, line breaks and code, and no age marks. The volatile context stands just before the
@@ -371,24 +405,3 @@ def to_messages(
         role = known.scene_recap_role if known.sources["SCENE_RECAP_ROLE"] != "default" else "user"
         injection = {"position": known.scene_recap_position, "depth": known.scene_recap_depth, "role": role}
     return messages.to_messages(prompt, dialect, style, injection=injection)
-
-
-def reduce_json_text_for_transmission(text: str, max_chars: int | None) -> str:
-    """Return the JSON text of a prompt, shortened for sending; what is no JSON object stays as it is.
-
-    Args:
-        text: a prompt as JSON text.
-        max_chars: most characters of the text that is sent, at least 1; None for no limit.
-
-    Returns:
-        At most `max_chars` characters, as far as memories and history lines allow; the same text where it fits.
-
-    Raises:
-        ValueError: `max_chars` is no whole number of at least 1.
-
-    Example:
-        >>> text = '{"context": {"history_recent": ["aaaaaaaaaaaaaaa", "b"]}, "input": {}}'
-        >>> reduce_json_text_for_transmission(text, 60)
-        '{"context": {"history_recent": ["b"]}, "input": {}}'
-    """
-    return reduce_json_text(text, max_chars)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ..base.wire_ids import write_ids
 from . import output
 from .run import ConversationOption, LocalOption, Run, ServerOption, add_command, participant, refusals
 
@@ -36,7 +37,7 @@ MaxCharsOption = Annotated[
 ]
 LiteOption = Annotated[bool, typer.Option("--lite", help="Few items of each kind, as PROMPT_LITE_MODE.")]
 MessagesOption = Annotated[
-    Literal["openai", "anthropic"] | None,
+    Literal["openai", "alternating", "anthropic"] | None,
     typer.Option("--messages", help="Print the prompt as the messages of this kind of provider."),
 ]
 
@@ -62,6 +63,11 @@ def build(
         from ..prompt_engine import to_messages
 
         output.print_json(to_messages(prompt, dialect=messages))
+    elif max_chars is not None:
+        from ..prompt_engine import fit_prompt
+
+        # Ids are printed as text, which takes two characters more for each.
+        output.print_json(fit_prompt(write_ids(prompt), max_chars)[0])
     else:
         output.print_json(prompt)
 
@@ -156,31 +162,21 @@ def _read_message_file(file: Path) -> Any:
 
 
 def _print_report(report: Mapping[str, Any]) -> None:
-    scope = report["scope"] or {}
-    places = [(name, scope.get(name.lower()) or "-") for name in ("Persona", "Conversation", "Participant")]
-    keywords = [("Tags", "tags"), ("Words", "words"), ("Linked tags", "expansion")]
-    output.facts([*places, *((title, ", ".join(report[key]) or "-") for title, key in keywords), _size(report)])
+    search = report["search"]
+    keywords = [(title, ", ".join(search[key]) or "-") for title, key in (("Tags", "tags"), ("Words", "words"))]
+    output.facts([*keywords, _size(report)])
     output.heading("Sections")
     output.table(
-        ("section", "found", "kept", "chars", "left out"),
-        [
-            (name, part["found"], part["kept"], "-" if part["chars"] is None else part["chars"], _reasons(report, name))
-            for name, part in report["sections"].items()
-        ],
-        right=(1, 2, 3),
+        ("section", "found", "kept", "left out"),
+        [(name, part["found"], part["kept"], _reasons(report, name)) for name, part in report["sections"].items()],
+        right=(1, 2),
     )
-    output.heading("Stages")
-    output.table(("stage", "ms"), [(stage["stage"], f"{stage['ms']:.1f}") for stage in report["stages"]], right=(1,))
-    failures = [(each["source"], each["message"]) for stage in report["stages"] for each in stage["errors"]]
-    if failures:
+    if report["errors"]:
         output.heading("Failed")
-        output.table(("source", "why"), failures)
+        output.table(("source", "why"), [(each["source"], each["message"]) for each in report["errors"]])
     if report["notes"]:
         output.heading("Notes")
         output.lines(f"- {output.clean(note)}" for note in report["notes"])
-    if report["flags"]:
-        output.heading("Flags that differ from their default")
-        output.facts(report["flags"].items())
 
 
 def _size(report: Mapping[str, Any]) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..shapes import PERSONA_SENDER, HistoryEntry, IncomingMessage, LeftOut
 from .context import Caps
-from .lines import ChatLine, body, origin, turn_of
+from .lines import ChatLine, body, origin, place_of, turn_of
 from .live import LiveHistory
 from .merge import (
     STORED,
@@ -114,25 +114,21 @@ class _Account:
             known = self._bodies[id(entry)] = body(entry, **self.look)
         return known
 
-    def line(self, entry: HistoryEntry) -> str:
-        """Return the line as it is shown; only those of other conversations name theirs."""
-        shown = body(self.named(entry), **self.look, name=self.names.entry(entry))
-        if entry.conversation in ("", self.own):
-            return shown
-        if not entry.title and entry.conversation in self.titles:
-            entry = replace(entry, title=self.titles[entry.conversation])
-        return f"{origin(entry)}{shown}"
-
     def named(self, entry: HistoryEntry) -> HistoryEntry:
         """Return the message with the persona's name where it replies to the persona."""
         if entry.reply is None or entry.reply.name != PERSONA_SENDER:
             return entry
         return replace(entry, reply=replace(entry.reply, name=self.names.persona))
 
-    def chat_line(self, entry: HistoryEntry) -> ChatLine:
-        """Return a line of this conversation, which knows what was said."""
-        name = self.names.entry(entry)
-        return ChatLine(self.line(entry), turn_of(self.named(entry), name))
+    def line(self, entry: HistoryEntry) -> ChatLine:
+        """Return a line as it is shown; only those of other conversations name theirs."""
+        name, named = self.names.entry(entry), self.named(entry)
+        shown = body(named, **self.look, name=name)
+        if entry.conversation in ("", self.own):
+            return ChatLine(shown, turn_of(named, name))
+        if not entry.title and entry.conversation in self.titles:
+            named = replace(named, title=self.titles[entry.conversation])
+        return ChatLine(f"{origin(named)}{shown}", turn_of(named, name, place_of(named)))
 
     def choose(
         self,
@@ -191,7 +187,7 @@ def build_lists(
     account.names = NameLabels(find_persona_name(options.persona, [*recent, *current]))
     own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
     lists = HistoryLists(
-        current=[account.chat_line(entry) for entry in current],
+        current=[account.line(entry) for entry in current],
         left_out=account.left_out,
         found=_found(chosen),
         notes=[note for note in live.notes if note],

@@ -27,10 +27,14 @@ def quoted(text: str) -> str:
     return one_line(text).replace('"', "'")
 
 
-def indent_lines(text: str) -> str:
-    """Return the text with a mark before each line after the first, so that none begins like a speaker's line."""
+_SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
+"""How a line begins that could be taken for a speaker's: a name or a time, and a colon or a bracket."""
+
+
+def mark_lines(text: str) -> str:
+    """Return the text with a mark before each line after the first that could be taken for a speaker's line."""
     first, *more = text.splitlines() or [""]
-    return "\n".join((first, *(f"> {line}" for line in more)))
+    return "\n".join((first, *(f"> {line}" if _SPEAKS.match(line) else line for line in more)))
 
 
 def shown_name(*names: str) -> str:
@@ -61,8 +65,7 @@ def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
     if time is None:
         text = one_line(shown_time) if shown_time else ""
         return f"[{text}]" if text.strip() else ""
-    at = local_time(time, zone)
-    return f"[{at.day:02d}/{at.month:02d}/{at.year % 100:02d}:{at.hour:02d}{at.minute:02d}]"
+    return f"[{local_time(time, zone).isoformat(' ', 'minutes')[:16]}]"
 
 
 def age_mark(time: datetime | None, now: datetime | None) -> str:
@@ -78,7 +81,7 @@ def age_mark(time: datetime | None, now: datetime | None) -> str:
         count, unit = minutes // 60, "hour"
     else:
         count, unit = minutes // (24 * 60), "day"
-    return f"[{count} {unit}{'' if count == 1 else 's'} earlier]"
+    return f"[{count} {unit}{'' if count == 1 else 's'} ago]"
 
 
 def reply_note(name: str, text: str) -> str:
@@ -108,24 +111,15 @@ def body(
     return f'{"".join(f"{mark} " for mark in marks if mark)}{said}: "{quoted(entry.text)}"'
 
 
+def place_of(entry: HistoryEntry) -> str:
+    """Return title or key of a line's conversation, blank when neither is known."""
+    return next((place for each in (entry.title, plain_key(entry.conversation)) if (place := quoted(each)).strip()), "")
+
+
 def origin(entry: HistoryEntry) -> str:
     """Return the mark a line of another conversation begins with, blank when neither title nor key is known."""
-    for place in (quoted(entry.title), quoted(plain_key(entry.conversation))):
-        if place.strip():
-            return f"[from {place}] "
-    return ""
-
-
-def line(
-    entry: HistoryEntry,
-    *,
-    zone: tzinfo,
-    now: datetime,
-    own: bool,
-) -> str:
-    """Return the message as one line; no text, name, title or key can break it into two."""
-    shown = body(entry, zone=zone, now=now)
-    return shown if own else f"{origin(entry)}{shown}"
+    place = place_of(entry)
+    return f"[from {place}] " if place else ""
 
 
 # What was said, beside the line
@@ -142,10 +136,13 @@ class Turn:
     is_persona: bool
     reply: str = ""
     """What the line says of the message it replies to, blank for none."""
+    time: datetime | None = None
+    place: str = ""
+    """Title or key of the conversation, where it is another one."""
 
 
 class ChatLine(str):
-    """A line of `history_current_chat`: a text as any other, that knows what was said."""
+    """A line of the history: a text as any other, that knows what was said."""
 
     __slots__ = ("turn",)
     turn: Turn
@@ -164,10 +161,10 @@ _LINE = re.compile(
 )
 
 
-def turn_of(entry: HistoryEntry, name: str = "") -> Turn:
+def turn_of(entry: HistoryEntry, name: str = "", place: str = "") -> Turn:
     """Return what a message says, as it was said."""
     reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text)
-    return Turn(entry.text, name or sender(entry), is_persona(entry), reply)
+    return Turn(entry.text, name or sender(entry), is_persona(entry), reply, entry.time, place)
 
 
 def read_turn(line: str, persona: str = NAMELESS_PERSONA) -> Turn:

@@ -233,12 +233,15 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
 
 
 def list_recent_conversations(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[RecentConversation]:
     """Return the conversations on the list that the scope may see, oldest first, ties by id.
 
+    Args:
+        former: those that have left the list too.
+
     Returns:
-        At most MAX_RECENT_CONVERSATIONS of each audience.
+        At most MAX_RECENT_CONVERSATIONS of each audience; more with `former`.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -251,11 +254,12 @@ def list_recent_conversations(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return read_recent(call, look_around(call).viewer)
+    return read_recent(call, look_around(call).viewer, former=bool(former))
 
 
-def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:
+def read_recent(call: Call, viewer: Viewer, *, former: bool = False) -> list[RecentConversation]:
     """Return the conversations on the list that the viewer sees, oldest first; see `list_recent_conversations`."""
+    most = call.settings.max_recent_conversations
     return [
         {
             "id": one.id,
@@ -264,6 +268,7 @@ def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:
             "summary": one.summary,
             "conversation": one.conversation,
             "provenance": one.provenance,
+            "former": one.archived_at is not None,
         }
-        for one in table_summaries.read_summaries(call.db, viewer, most=call.settings.max_recent_conversations)
+        for one in table_summaries.read_summaries(call.db, viewer, most=most, former=former)
     ]

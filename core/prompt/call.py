@@ -7,17 +7,19 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ..audience.table_rooms import resolve_scope
 from ..audience.view import Recent, Viewer
+from ..calls import defaults
 from ..calls.call import Call
 from ..config import Settings
 from ..context import context as context_rules
-from ..context.live import LiveHistory
+from ..context.incoming import read_message, read_message_id
+from ..context.live import LiveHistory, read_context_memory
 from ..context.plan import HistoryPlan, history_plan, skips_history
 from ..database.engine import Database
 from ..scope import Destination, Scope
 from ..shapes import IncomingMessage
-from .guard import Guard
-from .report import Report
+from .report import Guard, Report
 
 if TYPE_CHECKING:
     from ..index.state import IndexState
@@ -35,6 +37,25 @@ _SWITCHES = (
     "enable_thoughts",
     "enable_tags_placeholder",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRequest:
+    """The arguments of `build_json_prompt`, as they were given."""
+
+    message: Any
+    context_memory: Any = None
+    interface_name: str | None = None
+    image_data: Any = None
+    attachments: Any = None
+    max_chars: int | None = None
+    limit_tokens: int | None = None
+    counter: Callable[[str], int] | None = None
+    destination: str | None = None
+    db: Database | None = None
+    settings: Settings | Mapping[str, Any] | None = None
+    scope: Scope | None = None
+    replacing: str | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +141,61 @@ class PromptCall:
         """Return what a hook gives that takes the place of one of our functions."""
         common = {"db": self.db, "settings": self.settings, "scope": self.scope}
         return self.guard.call(function, {**arguments, **common})
+
+
+def open_call(request: PromptRequest) -> PromptCall:
+    """Read message, settings and scope; a database that cannot be opened leaves a prompt of what is live."""
+    if request.db is not None:
+        defaults.check_handle(request.db)
+    if request.destination not in (None, "remote", "local"):
+        raise ValueError(f"destination is {str(request.destination)[:40]!r}. It must be 'remote' or 'local'.")
+    settings = defaults.settings_for(request.settings)
+    now = request.db.clock if isinstance(request.db, Database) else defaults.clock()
+    message = read_message(
+        request.message, context_memory=request.context_memory, interface_name=request.interface_name, now=now()
+    )
+    live = read_context_memory(request.context_memory)
+    scope = defaults.scope_of(message, request.scope, settings)
+    report = Report()
+    report.note(*message.notes, *live.notes)
+    if live.skipped:
+        report.note(f"context_memory: {live.skipped} things are no message and are left out")
+    guard = Guard(report)
+    db = guard.open(request.db)
+    if scope.server:
+        given = scope
+        scope = guard("database", lambda: resolve_scope(db, given), given)
+    message, live = put_under_key(message, live, scope.conversation)
+    return PromptCall(
+        message=message,
+        live=live,
+        hook_arguments={
+            "message": request.message,
+            "context_memory": request.context_memory,
+            "interface_name": request.interface_name,
+            "text": message.text,
+        },
+        settings=settings,
+        scope=scope,
+        destination=request.destination or scope.destination or settings.prompt_destination,  # type: ignore[arg-type]
+        db=db,
+        guard=guard,
+        replacing=read_message_id(request.replacing, "replacing"),
+    )
+
+
+def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) -> tuple[IncomingMessage, LiveHistory]:
+    """Return message and live messages with the key that their conversation is stored under."""
+    path = message.interface_path
+    if path is None or key is None or path == key:
+        return message, live
+    chats = {
+        (key if name == path else name): [
+            replace(entry, conversation=key) if entry.conversation == path else entry for entry in entries
+        ]
+        for name, entries in live.chats.items()
+    }
+    return replace(message, interface_path=key), replace(live, chats=chats)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,10 @@ from ..search.reading.last_statement import Brought
 from ..shapes import Hit, IncomingMessage, LeftOut
 from ..text.times import zone as find_zone
 from . import reading, sight
-from .call import PromptCall, Sight
-from .guard import Guard
-from .live_visibility import held_private, may_see, put_under_key
+from .call import PromptCall, Sight, put_under_key
+from .live_visibility import held_private, may_see
 from .reading import StoredLines
-from .report import Report
+from .report import Guard, Report
 from .sections import BuiltSections, build_sections, plan_sections
 
 ROUNDS = 6
@@ -74,7 +73,7 @@ class HistoryEngine:
             >>> message = {"message_id": 2, "date": "2026-03-10T12:00:00Z", "text": "Tea?", "interface_path": "web/7"}
             >>> said = {"text": "Hello.", "sender_name": "Ann", "timestamp": "2026-03-10T11:59:00Z"}
             >>> HistoryEngine().build_context(message, {"web/7": [said]}, db=db)["history_current_chat"]
-            ['[10/03/26:1159] Ann: "Hello."']
+            ['[2026-03-10 11:59] Ann: "Hello."']
             >>> db.close()
         """
         known = settings if isinstance(settings, Settings) else defaults.settings_for(settings)
@@ -113,7 +112,7 @@ def _read_and_compose(call: PromptCall, memories: Sequence[Hit]) -> dict[str, An
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     lists = fill_lists(call, seeing, lines, build_history(call, seeing, lines))
     built = BuiltSections() if sections is None else build_sections(call.guard, sections, brought.sections, lists)
-    return compose(call, Material(lists, lines, built, memories)).context
+    return compose(call, ContextParts(lists, lines, built, memories)).context
 
 
 def zone_of(settings: Settings) -> tzinfo:
@@ -181,7 +180,7 @@ class Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class ContextParts:
     """What a context is composed of."""
 
     lists: HistoryLists
@@ -200,12 +199,12 @@ def shown_diary(call: PromptCall, lines: StoredLines) -> frozenset[int]:
     return frozenset(entry.id for entry in lines.diary if str(entry.id) not in lost)
 
 
-def compose(call: PromptCall, material: Material) -> Composed:
+def compose(call: PromptCall, parts_given: ContextParts) -> Composed:
     """Return the context from lists, diary, sections and memories."""
-    s, caps, tz, lists = call.settings, call.caps, zone_of(call.settings), material.lists
+    s, caps, tz, lists = call.settings, call.caps, zone_of(call.settings), parts_given.lists
     parts: dict[str, Any] = {"history_current_chat": lists.current, "history_recent": lists.recent}
     left_out = list(lists.left_out)
-    entries = material.lines.diary if s.enable_ai_diary else []
+    entries = parts_given.lines.diary if s.enable_ai_diary else []
     thoughts: list[str] = []
     diary: list[str] = []
     if s.enable_ai_diary and s.ai_diary_full:
@@ -215,7 +214,7 @@ def compose(call: PromptCall, material: Material) -> Composed:
         thoughts, lost = thought_lines(entries, caps.thoughts, tz, shown=diary)
         left_out += lost
     parts["thoughts"] = thoughts
-    kept, beyond = list(material.memories[: caps.memories]), material.memories[caps.memories :]
+    kept, beyond = list(parts_given.memories[: caps.memories]), parts_given.memories[caps.memories :]
     left_out += [LeftOut("memories", "limit", f"{h['source']}/{h['id']}") for h in beyond]
     if s.enable_memories:
         parts["memories"] = kept
@@ -223,7 +222,7 @@ def compose(call: PromptCall, material: Material) -> Composed:
         parts["tags_placeholder"] = []
     if s.enable_ai_diary and s.ai_diary_full:
         parts["ai_diary"] = diary
-    parts |= material.sections.values
-    left_out += material.sections.left_out
-    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **material.sections.ids}
+    parts |= parts_given.sections.values
+    left_out += parts_given.sections.left_out
+    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **parts_given.sections.ids}
     return Composed(context_rules.order_context(parts), tuple(left_out), ids)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..audience.rules import parent_key, split_key
 from ..audience.view import ConversationFacts, Viewer
@@ -11,7 +10,6 @@ from ..audience.view_statement import LIVE_KEYS
 from ..context.live import LiveHistory
 from ..database.engine import Database
 from ..scope import KEY_BYTES
-from ..shapes import IncomingMessage
 from .call import PromptCall, Sight
 
 _REMEMBERED = 10_000
@@ -54,20 +52,6 @@ def held_private(db: Database | None, persona: str) -> frozenset[str]:
     """Return the conversations of a persona this process has seen to be private or local."""
     kept = db.caches.get("history.private", {}) if db is not None else {}
     return frozenset(key for who, key in list(kept) if who == persona)
-
-
-def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) -> tuple[IncomingMessage, LiveHistory]:
-    """Return message and live messages with the key that their conversation is stored under."""
-    path = message.interface_path
-    if path is None or key is None or path == key:
-        return message, live
-    chats = {
-        (key if name == path else name): [
-            replace(entry, conversation=key) if entry.conversation == path else entry for entry in entries
-        ]
-        for name, entries in live.chats.items()
-    }
-    return replace(message, interface_path=key), replace(live, chats=chats)
 
 
 def may_see(call: PromptCall, sight: Sight) -> Callable[[str], str]:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, overload
 
 from ..context.injection import chat_index, check_depth, check_position, check_role
-from ..context.lines import NAMELESS_PERSONA, Turn, indent_lines, read_turn
+from ..context.lines import NAMELESS_PERSONA, Turn, mark_lines, read_turn
 from ..text.folding import clean
 from ..text.sizes import to_json
 from ..text.strict_json import make_strict
 
-DIALECTS: Final = ("openai", "anthropic")
+DIALECTS: Final = ("openai", "alternating", "anthropic")
+"""alternating: the openai form for models that refuse two messages of one role in a row."""
 STYLES: Final = ("data", "chat")
 """data: every part is JSON in a user message. chat: this conversation stands as turns of user and assistant."""
 
@@ -48,7 +49,7 @@ class Messages(list[dict[str, Any]]):
 @overload
 def to_messages(
     prompt: Mapping[str, Any],
-    dialect: Literal["openai"] = "openai",
+    dialect: Literal["openai", "alternating"] = "openai",
     style: str = "data",
     *,
     injection: Mapping[str, Any] | None = None,
@@ -95,14 +96,30 @@ def to_messages(
 def check_dialect(dialect: str) -> None:
     """Refuse another dialect."""
     if dialect not in DIALECTS:
-        raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be {DIALECTS[0]!r} or {DIALECTS[1]!r}.")
+        known = f"{DIALECTS[0]!r}, {DIALECTS[1]!r} or {DIALECTS[2]!r}"
+        raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be {known}.")
 
 
 def order_for_dialect(
     dialect: str, system: list[str], parts: list[Part], *, in_turns: bool = True
 ) -> Messages | dict[str, Any]:
     """Return the texts of the system's message and the others as a provider reads them."""
-    return _anthropic(system, parts, in_turns=in_turns) if dialect == "anthropic" else _openai(system, parts)
+    if dialect == "anthropic":
+        return _anthropic(system, parts, in_turns=in_turns)
+    return _openai(system, _alternate(parts) if dialect == "alternating" else parts)
+
+
+def _alternate(parts: list[Part]) -> list[Part]:
+    """Return the parts with those of one role in a row as one, a user's first."""
+    made: list[Part] = []
+    for part in parts:
+        if not made and part.role == "assistant":
+            made.append(Part(_BEGINNING))
+        if made and made[-1].role == ("assistant" if part.role == "assistant" else "user"):
+            made[-1] = made[-1]._replace(content=f"{made[-1].text}\n\n{part.text}", is_turn=part.is_turn)
+        else:
+            made.append(part if part.role == "assistant" else part._replace(role="user"))
+    return made
 
 
 def read_turns(context: Mapping[str, Any], persona: str) -> list[Part]:
@@ -124,7 +141,7 @@ def _said(turn: Turn, *, with_name: bool) -> Part:
     if not with_name:
         return Part(text, is_turn=True)
     said = clean(" ".join(filter(None, (turn.name, turn.reply))))
-    return Part(f"{said}: {indent_lines(text)}", is_turn=True, several=True)
+    return Part(f"{said}: {mark_lines(text)}", is_turn=True, several=True)
 
 
 def _find_persona(prompt: Mapping[str, Any]) -> str:

@@ -83,13 +83,13 @@ def read_stored(
     assert db is not None
 
     def read(source: str, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[Branch]) -> Brought | None:
-        return guard("read", source, lambda: last_statement.read(db, viewer, rows, lines, parts), None)
+        return guard(source, lambda: last_statement.read(db, viewer, rows, lines, parts), None)
 
     whole = read("rows and lines", rows, lines, parts)
     if whole is not None:
         return whole
     if guard.down:
-        guard.lose_stored("read")
+        guard.lose_stored()
         return Brought()
     chat = read("chat_history_cache", None, replace(lines, diary_since=None), ()) or Brought()
     diary = read("ai_diary", None, replace(nothing, diary_since=lines.diary_since), ()) or Brought()
@@ -113,7 +113,7 @@ def read_further(
     viewer = sight.viewer
     if wanted is None or viewer is None:
         return None
-    more = call.guard("read", "chat_history_cache", lambda: last_statement.read(db, viewer, None, wanted), None)
+    more = call.guard("chat_history_cache", lambda: last_statement.read(db, viewer, None, wanted), None)
     if more is None:
         return None
     asked = replace(
@@ -183,7 +183,6 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
             found = replace(found, time=found.time or entry.time, row_id=found.row_id or entry.row_id, order=live)
     if found.time is None and db is not None and not call.is_down:
         stored = call.guard(
-            "replacing",
             "chat_history_cache",
             lambda: table_reading.find_time(db, call.scope.persona, path, message_id),
             None,
@@ -205,7 +204,7 @@ def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
         return lines
     arguments = {"interface_path": path and plain_key(path), "limit": call.caps.history + 2 * call.caps.recent + MARGIN}
     none: list[HistoryEntry] = []
-    given = call.guard("history", "history", lambda: _entries(call.ask_hook(function, arguments), path or ""), none)
+    given = call.guard("history", lambda: _entries(call.ask_hook(function, arguments), path or ""), none)
     return replace(
         lines,
         current=[entry for entry in given if entry.conversation == path],

@@ -1,165 +1,172 @@
-"""The account of one call: what was found, kept and left out, what it cost and what failed."""
+"""The account of one call, and the one place where what fails becomes an empty section and a note."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import fields
-from time import perf_counter
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import CoreError
-from ..scope import Scope
+from .. import hooks
+from ..base import logs
+from ..calls import defaults
+from ..database.engine import Database
+from ..errors import CoreError, StoreError
 from ..shapes import LeftOut
-from ..text.sizes import to_json
+from ..text.sizes import to_json, without_base64
 from ..text.strict_json import make_strict
-from .rules_reduction import Reduction, count_tokens, items_in
+from .fit import Fitted, Space, count_tokens, items_in
+
+if TYPE_CHECKING:
+    from .message_lines import Fitted as FittedMessages
+
+T = TypeVar("T")
 
 MAX_MESSAGE_CHARS = 500
 """Longest text of an error."""
+STORED = ("chat_history_cache", "memories", "ai_diary")
+"""The tables a prompt's sections come from, as the report names them when none of them can be read."""
+
+_DOWN = frozenset({None, 1040, 1044, 1045, 1049, 1129, 1130, 1203, 1698, 2002, 2003, 2005, 2006, 2013})
+_OF_A_TABLE = (1146, 1142)
 
 
 class Report:
     """What one call did, filled in as it goes."""
 
-    def __init__(
-        self,
-        scope: Scope | None = None,
-        *,
-        flags: Mapping[str, Any] | None = None,
-        clock: Callable[[], float] = perf_counter,
-    ) -> None:
-        """Start a report."""
-        self.scope = scope
-        self.flags: dict[str, Any] = dict(flags or {})
-        self.tags: list[str] = []
-        self.words: list[str] = []
-        self.expansion: list[str] = []
-        """Tags that expansion added."""
+    def __init__(self) -> None:
         self.limit: int | None = None
         self.limit_tokens: int | None = None
         self.size: int | None = None
         self.tokens: int | None = None
         self.over_limit: bool = False
         self.counter: str | None = None
-        self.extra: dict[str, Any] = {}
-        """Further accounts by name, such as that of the search; they come last and replace no key of the report."""
-        self._clock = clock
+        self.search: dict[str, Any] = {"tags": [], "words": []}
+        """What was looked for and what the search found."""
+        self.errors: list[dict[str, str]] = []
         self._notes: dict[str, None] = {}
-        self._kept: dict[str, tuple[int, int | None, int | None]] = {}
+        self._kept: dict[str, int] = {}
         self._left_out: list[LeftOut] = []
-        self._shortened: list[LeftOut] = []
-        self._stages: dict[str, dict[str, Any]] = {}
-
-    def look_for(self, tags: Sequence[str], expansion: Sequence[str], words: Sequence[str]) -> None:
-        """Say what the message asks for: its tags, those that expansion added, its words."""
-        self.tags, self.expansion, self.words = list(tags), list(expansion), list(words)
-
-    def add_account(self, name: str, account: Any) -> None:
-        """Add the account of a part, such as the search."""
-        self.extra[name] = account
 
     def note(self, *texts: str) -> None:
         """Add notes; the same text is held once."""
         self._notes.update(dict.fromkeys(texts))
 
-    def keep(self, section: str, kept: int, *, chars: int | None = None, tokens: int | None = None) -> None:
-        """Say how many items of a section are in the prompt and how large it is; a later call replaces an earlier."""
-        self._kept[section] = (max(0, kept), chars, tokens)
-
-    def leave_out_all(self, items: Sequence[LeftOut]) -> None:
+    def leave_out(self, items: Sequence[LeftOut]) -> None:
         """Add items that are not in the prompt."""
         self._left_out.extend(items)
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time one stage, also when it raises; a stage run twice adds up."""
-        entry = self._stage(name)
-        start = self._clock()
-        try:
-            yield
-        finally:
-            entry["ms"] += max(0.0, self._clock() - start) * 1000
-
-    def fail(self, stage: str, source: str, error: BaseException) -> None:
+    def fail(self, source: str, error: BaseException) -> None:
         """Add the error of a source: its class, and the text only of this package's own exceptions."""
         kind = type(error).__name__
         text = str(error)[:MAX_MESSAGE_CHARS] if isinstance(error, CoreError) else kind
-        self._stage(stage)["errors"].append({"source": source, "error": kind, "message": text})
+        self.errors.append({"source": source, "error": kind, "message": text})
 
-    def _stage(self, name: str) -> dict[str, Any]:
-        return self._stages.setdefault(name, {"stage": name, "ms": 0.0, "errors": []})
-
-    @property
-    def failed_sources(self) -> tuple[str, ...]:
-        """Sources that failed, in the order they did."""
-        return tuple(dict.fromkeys(error["source"] for stage in self._stages.values() for error in stage["errors"]))
-
-    def reduced(
-        self,
-        reduction: Reduction,
-        *,
-        limit: int | None = None,
-        limit_tokens: int | None = None,
-        counter: str | None = None,
-        count: Callable[[str], int] | None = None,
-    ) -> None:
-        """Take over the end of the call: what each section of the final prompt holds, what was cut, limits
-        and sizes.
-        """
-        lost, sections = reduction.left_out, reduction.sections
-        self.leave_out_all(lost)
-        self._shortened.extend(LeftOut(each.section, "shortened", each.id) for each in reduction.shortened)
-        context = reduction.prompt.get("context")
-        gone = self._kept if "context" not in reduction.prompt else [cut.section for cut in reduction.cut]
-        for section in [*gone, *(item.section for item in lost)]:
-            self.keep(section, 0, chars=0)
+    def add_prompt(self, fitted: Fitted, space: Space, counter: str | None) -> None:
+        """Take over what each section of the final prompt holds, what was cut, limits and sizes."""
+        self.leave_out(fitted.left_out)
+        context = fitted.prompt.get("context")
+        for section in [*self._kept, *(item.section for item in fitted.left_out)]:
+            self._kept[section] = 0
         for section, value in (context if isinstance(context, Mapping) else {}).items():
-            tokens = count_tokens(count, to_json(value)) if count is not None else None
-            self.keep(section, items_in(value), chars=sections.get(section), tokens=tokens)
-        self.note(*reduction.notes, *reduction.notes_of_cuts)
-        self.limit, self.limit_tokens, self.counter = limit, limit_tokens, counter
-        self.size, self.tokens, self.over_limit = reduction.size, reduction.tokens, reduction.over_limit
+            self._kept[section] = items_in(value)
+        self.note(*fitted.notes)
+        self._add_sizes(space, counter, fitted.size)
+        self.over_limit = fitted.over_limit
+        if space.counter is not None:
+            self.tokens = count_tokens(space.counter, to_json(without_base64(fitted.prompt)))
+
+    def add_messages(self, fitted: FittedMessages, space: Space, counter: str | None) -> None:
+        """Take over what the messages hold and what was cut, limits and sizes."""
+        self.leave_out(fitted.left_out)
+        self._kept.update(fitted.kept)
+        self._add_sizes(space, counter, fitted.size)
+        if space.counter is not None:
+            self.tokens = count_tokens(space.counter, fitted.text)
+
+    def _add_sizes(self, space: Space, counter: str | None, size: int) -> None:
+        self.limit, self.limit_tokens, self.counter, self.size = space.limit_chars, space.limit_tokens, counter, size
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values; the keys always stand in this order."""
-        made = {
-            "scope": _scope(self.scope),
-            "flags": dict(sorted(self.flags.items())),
-            "tags": list(self.tags),
-            "words": list(self.words),
-            "expansion": list(self.expansion),
-            "notes": list(self._notes),
-            "sections": self._sections(),
-            "left_out": [_told(item) for item in self._left_out],
-            "shortened": [_told(item) for item in self._shortened],
-            "stages": [{**stage, "ms": round(stage["ms"], 3)} for stage in self._stages.values()],
-            "limit": self.limit,
-            "limit_tokens": self.limit_tokens,
-            "size": self.size,
-            "tokens": self.tokens,
-            "over_limit": self.over_limit,
-            "counter": self.counter,
-        }
-        plain: dict[str, Any] = make_strict({**self.extra, **made})[0]
-        return {**{name: plain[name] for name in made}, **plain}
-
-    def _sections(self) -> dict[str, dict[str, int | None]]:
         lost: dict[str, int] = {}
         for item in self._left_out:
             lost[item.section] = lost.get(item.section, 0) + 1
-        made: dict[str, dict[str, int | None]] = {}
-        for section in dict.fromkeys((*self._kept, *lost)):
-            kept, chars, tokens = self._kept.get(section, (0, 0, None))
-            made[section] = {"found": kept + lost.get(section, 0), "kept": kept, "chars": chars, "tokens": tokens}
-        return made
+        sections = {
+            section: {"found": self._kept.get(section, 0) + lost.get(section, 0), "kept": self._kept.get(section, 0)}
+            for section in dict.fromkeys((*self._kept, *lost))
+        }
+        plain: dict[str, Any] = make_strict(
+            {
+                "limit": self.limit,
+                "limit_tokens": self.limit_tokens,
+                "size": self.size,
+                "tokens": self.tokens,
+                "over_limit": self.over_limit,
+                "counter": self.counter,
+                "sections": sections,
+                "left_out": [
+                    {"section": item.section, "reason": item.reason, "id": item.id} for item in self._left_out
+                ],
+                "errors": self.errors,
+                "notes": list(self._notes),
+                "search": self.search,
+            }
+        )[0]
+        return plain
 
 
-def _told(item: LeftOut) -> dict[str, str]:
-    return {"section": item.section, "reason": item.reason, "id": item.id}
+class Guard:
+    """Runs the stages of one call, and lets no failure of theirs pass."""
 
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._db: Database | None = None
+        self.down: bool = False
+        """The database did not answer: nothing stored is asked for again in this call."""
+        self.last: Exception | None = None
+        """What failed last."""
 
-def _scope(scope: Scope | None) -> dict[str, Any] | None:
-    if scope is None:
-        return None
-    return {field.name: getattr(scope, field.name) for field in fields(scope)}
+    def open(self, db: Database | None) -> Database | None:
+        """Return the database passed, else that of the process; None, and a note, when it cannot be opened."""
+        self._db = self("database", lambda: defaults.handle(db), None)
+        return self._db
+
+    def __call__(self, source: str, work: Callable[[], T], otherwise: T) -> T:
+        """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning."""
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 - the degrade point: whatever a source or hook raises ends here
+            self.fail(source, error)
+            return otherwise
+
+    def fail(self, source: str, error: Exception) -> None:
+        """Note a failure in the report, and log one warning without any text that was said."""
+        again = isinstance(error, StoreError) and str(self.last) == str(error)
+        self.last = error
+        number = None
+        if isinstance(error, StoreError):
+            number = error.number
+            self.down = self.down or number in _DOWN
+            source = error.source if number in _OF_A_TABLE and error.source else source
+        if again:  # one table missing makes several statements fail
+            return
+        self.report.fail(source, error)
+        logs.warning("source_failed", source=source, error=type(error).__name__, number=number)
+
+    def lose_stored(self) -> None:
+        """Note that no stored section could be read, whatever it was that failed."""
+        error = self.last or StoreError("The database could not be read.")
+        for name in STORED:
+            self.report.fail(name, error)
+
+    def hook(self, name: str, arguments: Mapping[str, Any], read: Callable[[Any], T], otherwise: T) -> T:
+        """Return what `read` makes of a hook's answer; `otherwise` when there is no hook or either fails."""
+        function = hooks.get_hook(name)
+        if function is None:
+            return otherwise
+        return self(name, lambda: read(self.call(function, arguments)), otherwise)
+
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Return what a host's function gives; it may open a connection of its own meanwhile."""
+        if isinstance(self._db, Database):
+            self._db.let_go()
+        return hooks.call(function, arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from .. import hooks, synth_core_memory
@@ -19,7 +19,6 @@ from ..search.reading.by_id import RowsWanted
 from ..search.reading.found_rows import FoundRow
 from ..search.terms import list_unindexed
 from ..shapes import HistoryEntry, Hit
-from ..text import times
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
 from .call import PromptCall, Sight
@@ -49,8 +48,6 @@ class ShownElsewhere:
 def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
     """Read the postings of the search, the second round trip; None where there is none to run, or it failed."""
     s, db, viewer = call.settings, call.db, sight.viewer
-    if times.zone(call.message.time_zone or ""):
-        s = replace(s, timezone=call.message.time_zone or s.timezone)
     tags, words = list(sight.tags.expanded), list(sight.keywords)
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None
@@ -65,14 +62,14 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
         call.report.note(*query.notes, *list_unindexed(viewer))
         return searching.gather(searching.resolve(query, viewer, s, db, index=sight.index), db)
 
-    return call.guard("search", "search_index", gather, None)
+    return call.guard("search_index", gather, None)
 
 
 def plan_rows(call: PromptCall, search: searching.Round | None, extra: int) -> RowsWanted | None:
     """Return the rows to bring for the search; None without one, or when it fails."""
     if search is None:
         return None
-    return call.guard("search", "memories", lambda: searching.rows_wanted(search, extra), None)
+    return call.guard("memories", lambda: searching.rows_wanted(search, extra), None)
 
 
 def finish_search(
@@ -92,20 +89,20 @@ def finish_search(
         result = searching.finish(compared, wanted, rows, drop)
         if not (result.is_done or call.is_down):
             result = searching.run(search.search, db, drop, after=result)
-        report.add_account("search", synth_core_memory.report(result))
+        report.search |= synth_core_memory.report(result)
         return result
 
-    result = call.guard("search", "memories", work, searching.failed(search))
+    result = call.guard("memories", work, searching.failed(search))
     if result.round.meaning_error is not None:
-        report.fail("search", "embedder", result.round.meaning_error)
+        report.fail("embedder", result.round.meaning_error)
     if result.round.gathered.index_error is not None:
-        report.fail("search", "search_index", result.round.gathered.index_error)
+        report.fail("search_index", result.round.gathered.index_error)
     for number, told in result.reports.items():
         if told.error:
             table = sources.BY_NUMBER[number].table.name
-            report.fail("search", table, StoreError(told.error, source=table))
+            report.fail(table, StoreError(told.error, source=table))
     # Rows come in no order of their own, and servers differ in it.
-    report.leave_out_all(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
+    report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
     return Recalled([one.hit for one in result.chosen], result.chosen)
 
 
@@ -132,14 +129,14 @@ def ask_search_hook(call: PromptCall, sight: Sight, lists: HistoryLists) -> Reca
         return hits
 
     nothing: list[Hit] = []
-    hits = call.guard("search", "search", work, nothing)
+    hits = call.guard("search", work, nothing)
     texts = {entry_digest(e) for e in lists.visible}
     kept, left_out = drop_visible(hits, shown, texts, lambda hit: content_digest(hit["snippet"]))
     rows = {e.row_id for e in lists.replaced if e.row_id is not None}
     gone = {entry_digest(e) for e in lists.replaced}
     kept, replaced = drop_visible(kept, rows, gone, lambda hit: content_digest(hit["snippet"]), reason="replaced")
     left_out += replaced
-    call.report.leave_out_all(left_out)
+    call.report.leave_out(left_out)
     return Recalled(kept)
 
 

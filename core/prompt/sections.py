@@ -19,7 +19,7 @@ from ..shapes import LeftOut
 from ..short_term import section as section_short_term
 from ..stories.recaps import section as section_recaps
 from ..stories.running import section as section_running
-from .guard import Guard
+from .report import Guard
 
 SECTIONS: tuple[Section, ...] = (
     section_short_term,
@@ -49,14 +49,14 @@ def plan_sections(guard: Guard, asked: Asked) -> list[Branch]:
     return [
         part
         for section in SECTIONS
-        for part in guard(section.KEY, section.KEY, lambda s=section: s.wanted(asked), none)  # type: ignore[misc]
+        for part in guard(section.KEY, lambda s=section: s.wanted(asked), none)  # type: ignore[misc]
     ]
 
 
 def build_sections(guard: Guard, asked: Asked, rows: StoredRows, lists: HistoryLists) -> BuiltSections:
     """Return every section, built from what was read."""
     built = {
-        s.KEY: guard(s.KEY, s.KEY, lambda s=s: s.build(asked, rows, lists), Built())  # type: ignore[misc]
+        s.KEY: guard(s.KEY, lambda s=s: s.build(asked, rows, lists), Built())  # type: ignore[misc]
         for s in SECTIONS
     }
     return BuiltSections(

@@ -55,7 +55,7 @@ def look(call: PromptCall) -> FirstLook:
     held = live_visibility.held_private(call.db, call.scope.persona)
     question = _plan_question(call)
     if call.db is None:
-        call.guard.lose_stored("look")
+        call.guard.lose_stored()
         return FirstLook(question, None, held)
     seen = ask(call, call.db, question.request)
     if seen is None:
@@ -98,7 +98,6 @@ def ask(call: PromptCall, db: Database, request: Request) -> Seen | None:
     without = replace(request, vocabulary_version=None)
     for step in dict.fromkeys((request, without, bare)):
         seen = call.guard(
-            "look",
             "conversations",
             lambda step=step: look_around(call.for_database(db), step),  # type: ignore[misc]
             None,
@@ -107,7 +106,7 @@ def ask(call: PromptCall, db: Database, request: Request) -> Seen | None:
             return seen
         if call.guard.down:
             break
-    call.guard.lose_stored("look")
+    call.guard.lose_stored()
     return None
 
 
@@ -158,4 +157,4 @@ def register_private(call: PromptCall, first: FirstLook) -> bool:
         conversations_table.ensure(connection, db, scope, sender=scope.participant)
         return stored is not None
 
-    return call.guard("conversation", "conversations", lambda: db.transaction(work, source="conversations"), False)
+    return call.guard("conversations", lambda: db.transaction(work, source="conversations"), False)

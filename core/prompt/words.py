@@ -39,8 +39,8 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
         return _texts(call.ask_hook(other, {"tags": said, "vocabulary": vocabulary}))
 
     none: list[str] = []
-    said = call.guard("tags", "extract_tags", extracted, none)
-    return MessageTags(said, call.guard("tags", "expand_tags", expanded, said))
+    said = call.guard("extract_tags", extracted, none)
+    return MessageTags(said, call.guard("expand_tags", expanded, said))
 
 
 def _texts(given: Any) -> list[str]:

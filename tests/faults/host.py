@@ -263,7 +263,7 @@ def _prompt(host: _Program, path: str, text: str, more: dict[str, Any]) -> str:
     }  # fmt: skip
     prompt, report = explain_json_prompt(asked, **{**more, "scope": Scope(host.persona)})
     assert list(prompt) == ["context", "input", "instructions", "__pre_reduction_size", "actions"], list(prompt)
-    return ",".join(dict.fromkeys(e["source"] for stage in report["stages"] for e in stage["errors"]))
+    return ",".join(dict.fromkeys(e["source"] for e in report["errors"]))
 
 
 KINDS: dict[str, Callable[[_Program, str, str, dict[str, Any]], Any]] = {

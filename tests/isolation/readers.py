@@ -158,8 +158,10 @@ READERS["core.ai_diary.get_entries_with_person"] = Reader(_with_person, about=Tr
 # Recent conversations, saved memories, the tool
 
 _reads("core.conversations.list_recent_conversations",
-       lambda p, **by: conversations.list_recent_conversations(**by))  # fmt: skip
+       lambda p, **by: conversations.list_recent_conversations(former=True, **by))  # fmt: skip
 _reads("core.conversations.list_saved_memories", lambda p, **by: conversations.list_saved_memories(former=True, **by))
+_reads("core.conversations.saved_memory_history",
+       lambda p, **by: conversations.saved_memory_history(p.rows.get("saved", 1), **by), about=True)  # fmt: skip
 _reads("core.conversations.load_memory", lambda p, **by: conversations.load_memory(**by))
 _reads("core.conversations.get_user_memory_prompt", lambda p, **by: conversations.get_user_memory_prompt(**by))
 _reads("core.conversations.get_system_prompt_with_memory",
@@ -312,7 +314,7 @@ BARE = {
     "pack_index "
     "Database",
     "core.jobs": "operation_scope register_handler",
-    "core.prompt_engine": "extract_tags fit_prompt reduce_json_text_for_transmission reduce_prompt_for_llm_limit "
+    "core.prompt_engine": "extract_tags fit_prompt reduce_prompt_for_llm_limit "
     "parse_answer set_hook to_json to_messages expand_tags",
     "core.privacy": "scope_of set_screen",
     "core.scope": "use_scope",

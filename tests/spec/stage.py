@@ -133,7 +133,7 @@ def snippets(context: Mapping[str, Any]) -> list[str]:
 
 def failed(report: Mapping[str, Any]) -> list[str]:
     """Return the sources a report names as failed."""
-    return list(dict.fromkeys(e["source"] for stage in report["stages"] for e in stage["errors"]))
+    return list(dict.fromkeys(e["source"] for e in report["errors"]))
 
 
 def reasons(report: Mapping[str, Any], section: str) -> list[str]:

@@ -311,8 +311,7 @@ def test_p60_the_playground_shows_prompt_and_report_and_stores_nothing(operator:
     shown = operator.post("/prompt/explain", body)
     assert [hit["id"] for hit in shown["prompt"]["context"]["memories"]] == [str(one)]
     assert shown["prompt"]["input"]["payload"]["text"] == body["text"]
-    assert shown["report"]["scope"]["persona"] == life.persona
-    assert not [each for stage in shown["report"]["stages"] for each in stage["errors"]]
+    assert not shown["report"]["errors"]
     elsewhere = operator.post("/prompt/explain", {**body, "conversation": "tg/99", "user_id": "tg/bob"})
     assert elsewhere["prompt"]["context"]["memories"] == []
     short = operator.post("/prompt/explain", {**body, "max_chars": 3000, "destination": "local"})

@@ -93,7 +93,7 @@ def _memory_ranking(stage: Stage, value: Any) -> object:
 
 @probe(["en"], ["de"])
 def _languages(stage: Stage, value: Any) -> object:
-    return stage.explain("und the running", LANGUAGES=value)[1]["words"]
+    return stage.explain("und the running", LANGUAGES=value)[1]["search"]["words"]
 
 
 @probe({}, {"explicit": ["mark my words"]})

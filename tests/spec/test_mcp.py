@@ -20,6 +20,7 @@ from core import ai_diary, conversations, lifelong, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
+from core.prompt.message_lines import TITLES
 from core.scope import Scope
 from core.web.mcp.server import INSTRUCTIONS
 from core.web.mcp.tools import TOOLS
@@ -419,7 +420,7 @@ def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
 
 @pytest.mark.slow
 def test_r10_what_is_recalled_is_data(world: World) -> None:
-    """A text that tries to be an order, a tool or a message of its own stays a value between quotes."""
+    """A text that tries to be an order, a tool or a message of its own stays one line with its time or a dash."""
     texts = [text.replace("\ud800", "").replace("\x00", "") for text in HOSTILE]
 
     async def scenario(client: Client) -> None:
@@ -428,9 +429,9 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
             told(await call(client, "memory_save", text=text))
             told(await call(client, "turn_save", user_text=text, assistant_text=text, message_id=f"h{number}"))
         block = told(await call(client, "memory_context", message="zqobey", max_chars=100_000))["context"]
-        head, *parts = block.split("\n")
+        head, *lines = block.split("\n")
         assert "data" in head and "zqobey" not in head
-        assert parts and all(isinstance(json.loads(part), dict) for part in parts)
+        assert lines and all(line.startswith(("- ", "[2")) or line in TITLES.values() for line in lines)
         for hit in told(await call(client, "memory_search", query="zqobey", limit=50))["hits"]:
             assert set(hit) == {"id", "source", "timestamp", "speaker", "text", "tags"} and hit["timestamp"]
         assert before == [tool.model_dump() for tool in (await client.list_tools()).tools]

@@ -182,12 +182,14 @@ def test_p3_reduction_that_fails_gives_the_whole_prompt_where_it_fits(
 
     undisturbed = stage.prompt("hello", max_chars=50_000)
     real = building.fit
-    monkeypatch.setattr(building, "fit", lambda prompt, **more: _raise() if more else real(prompt))
-    prompt, report = stage.explain("hello", max_chars=50_000)
+    monkeypatch.setattr(
+        building, "fit", lambda prompt, space, **more: _raise() if space.counter else real(prompt, space)
+    )
+    prompt, report = stage.explain("hello", max_chars=50_000, counter=len)
     assert prompt == undisturbed
-    assert failed(report) == ["reduction"]
+    assert failed(report) == ["counter"]
     with pytest.raises(PromptTooLargeError):
-        stage.explain("hello", max_chars=100)
+        stage.explain("hello", max_chars=100, counter=len)
 
 
 # P4
@@ -258,7 +260,7 @@ def test_g2_a_hook_acts_on_the_next_prompt(stage: Stage) -> None:
     set_hook("search", lambda tags, keywords: [hit])
     assert snippets(stage.context("pizza")) == ["mine"]
     set_hook("extract_tags", lambda text: [text.upper()])
-    assert stage.explain("pizza")[1]["tags"] == ["PIZZA"]
+    assert stage.explain("pizza")[1]["search"]["tags"] == ["PIZZA"]
     line = {"sender_name": "Zoe", "text": "from the host", "timestamp": NOW.isoformat()}
     there = {**line, "text": "elsewhere", "interface_path": ELSEWHERE}
     set_hook("history", lambda interface_path: [there, {**line, "interface_path": interface_path}])

@@ -16,8 +16,8 @@ def test_p38_the_diary_is_shown_oldest_first_within_its_days(stage: Stage) -> No
     stage.diary("c1", minutes=120, interaction_summary="we talked", personal_thought="he is sad")
     stage.diary("only content", minutes=60)
     assert stage.context("what")["ai_diary"] == [
-        "[10/03/26:1000] c1 | summary: we talked | thought: he is sad",
-        "[10/03/26:1100] only content",
+        "[2026-03-10 10:00] c1 | summary: we talked | thought: he is sad",
+        "[2026-03-10 11:00] only content",
     ]
     assert len(stage.context("what", DIARY_HISTORY_DAYS=3)["ai_diary"]) == 3
     assert "ai_diary" not in stage.context("what", DIARY_HISTORY_DAYS=0)
@@ -27,7 +27,7 @@ def test_p38_the_newest_whole_entries_fit_under_the_characters(stage: Stage) -> 
     stage.diary("a" * 300, minutes=120)
     stage.diary("b" * 100, minutes=60)
     context, report = stage.explain("what", DIARY_CHARS=200)
-    assert context["context"]["ai_diary"] == [f"[10/03/26:1100] {'b' * 100}"]
+    assert context["context"]["ai_diary"] == [f"[2026-03-10 11:00] {'b' * 100}"]
     assert reasons(report, "ai_diary") == ["limit"]
 
 
@@ -66,7 +66,7 @@ def test_p39_the_last_thoughts_stay_in_order(stage: Stage) -> None:
     context, report = stage.explain("what", AI_DIARY_FULL=0)
     shown = context["context"]["thoughts"]
     assert [line.split("] ")[1] for line in shown] == [f"thought {n}" for n in range(2, 7)]
-    assert shown[0].startswith("[10/03/26:1022] ")
+    assert shown[0].startswith("[2026-03-10 10:22] ")
     assert reasons(report, "thoughts") == ["limit", "limit"]
     assert stage.context("what", ENABLE_THOUGHTS=0)["thoughts"] == []
 

@@ -123,8 +123,8 @@ def test_p30_a_line_of_another_conversation_names_it(stage: Stage) -> None:
     stage.say("ok", "telegram_bot/42", "Ann", minutes=5)
     stage.say("fine", "discord/9", "Bob", minutes=4, title="Kitchen")
     assert stage.context("what")["history_recent"] == [
-        '[from telegram_bot/42] [10/03/26:1155] Ann: "ok"',
-        '[from Kitchen] [10/03/26:1156] Bob: "fine"',
+        '[from telegram_bot/42] [2026-03-10 11:55] Ann: "ok"',
+        '[from Kitchen] [2026-03-10 11:56] Bob: "fine"',
     ]
 
 

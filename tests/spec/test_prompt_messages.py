@@ -81,7 +81,7 @@ def test_p71_the_messages_are_never_over_the_limit_and_fill_it(stage: Stage, dia
 def test_p71_what_cannot_fit_is_refused_with_both_sizes(stage: Stage) -> None:
     with pytest.raises(PromptTooLargeError, match="the limit is 50"):
         ask(stage, max_chars=50)
-    with pytest.raises(ValueError, match="'openai' or 'anthropic'"):
+    with pytest.raises(ValueError, match="'openai', 'alternating' or 'anthropic'"):
         ask(stage, dialect="opanai")
 
 

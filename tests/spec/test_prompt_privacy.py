@@ -9,6 +9,7 @@ import pytest
 from core.chat_history_cache import save_message
 from core.config import Settings
 from core.privacy import link_participants, scope_of, set_conversation_privacy
+from core.prompt.call import PromptRequest, open_call
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from tests.spec.stage import HERE, NOW, Stage, message, reasons
@@ -98,15 +99,9 @@ def test_f1_two_personas_with_the_same_message_share_nothing(stage: Stage) -> No
 
 
 def test_f1_the_scope_is_made_from_the_message(stage: Stage) -> None:
-    scope = stage.explain("hi", path="discord/5/9", server_id="s1", who="Zoe")[1]["scope"]
-    assert scope == {
-        "persona": stage.persona,
-        "conversation": "discord/5/9",
-        "participant": "discord/zoe",
-        "server": "s1",
-        "destination": None,
-        "privacy": None,
-    }
+    asked = message("hi", path="discord/5/9", server_id="s1", who="Zoe")
+    request = PromptRequest(asked, db=stage.db, settings=Settings(), scope=Scope(stage.persona))
+    assert open_call(request).scope == Scope(stage.persona, "discord/5/9", "discord/zoe", "s1")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.engines("sqlite")
     ("said", "passed"), [("recipes", "recip"), ("running", "run"), ("studies", "studi"), ("retrodeck", "retrodeck")]
 )
 def test_t9_words_are_looked_for_by_their_stem(stage: Stage, said: str, passed: str) -> None:
-    assert stage.explain(said)[1]["words"] == [passed]
+    assert stage.explain(said)[1]["search"]["words"] == [passed]
 
 
 def import_lines(stage: Stage, count: int, word: str, with_word: int) -> None:
@@ -52,10 +52,10 @@ def import_lines(stage: Stage, count: int, word: str, with_word: int) -> None:
 )
 def test_t10_words_in_most_lines_are_not_looked_for(stage: Stage, rows: int, holding: int, kept: bool) -> None:
     import_lines(stage, rows, "kitchen", holding)
-    words = stage.explain("kitchen retrodeck", path="tg/crowd")[1]["words"]
+    words = stage.explain("kitchen retrodeck", path="tg/crowd")[1]["search"]["words"]
     assert ("kitchen" in words) is kept
     assert "retrodeck" in words
-    alone = stage.explain("kitchen", path="tg/crowd")[1]["words"]
+    alone = stage.explain("kitchen", path="tg/crowd")[1]["search"]["words"]
     assert alone == ["kitchen"]
 
 
@@ -63,8 +63,8 @@ def test_t11_of_too_many_words_the_rarest_known_stay(stage: Stage) -> None:
     stage.say("the zanzibar trip", ELSEWHERE, "Bob", minutes=500)
     text = " ".join(f"filler{n}q" for n in range(299)) + " zanzibar"
     context, report = stage.explain(text, UNIFIED_HISTORY=0)
-    assert len(report["words"]) == 24
-    assert "zanzibar" in report["words"]
+    assert len(report["search"]["words"]) == 24
+    assert "zanzibar" in report["search"]["words"]
     assert snippets(context["context"]) == ["the zanzibar trip"]
 
 

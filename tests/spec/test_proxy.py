@@ -17,7 +17,7 @@ from core import stories, tokens
 from core.config import Settings
 from core.errors import ConfigError, MessageError
 from core.messages import table_log
-from core.prompt.context_text import HEAD
+from core.prompt.message_lines import HEAD
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
@@ -229,7 +229,7 @@ def test_r20_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: 
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("broken 7321")
 
-    monkeypatch.setattr(memory, "build_json_prompt", fail)
+    monkeypatch.setattr(memory, "build_records", fail)
     client = proxy.client(X_User_Id="ann")
     raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
     assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")
@@ -368,7 +368,7 @@ def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWo
     assert len(proxy.wait_for_lines(2, mine)) == 2
     proxy.ask(proxy.client(), "well?")
     proxy.wait_for_lines(4, mine)
-    assert '] User: \\"hello' in proxy.model.last.messages[0]["content"]
+    assert "] User: hello" in proxy.model.last.messages[0]["content"]
     other = proxy.token()
     proxy.ask(proxy.client(other), "hello")
     assert len(proxy.wait_for_lines(2, f"proxy/%token-{other.split('_')[1]}")) == 2
@@ -604,7 +604,7 @@ def test_r19_what_is_put_in_stands_in_the_last_line_and_repeats_nothing(proxy: P
         assert without_block(arrived) == messages and arrived[:-1] == messages[:-1]
         start = proxy.model.last.content
         assert start.startswith(before), n
-        before = start[: start.index(b"week %d?" % n) - 60 if not put_in else start.index(b"What is remembered")]
+        before = start[: start.index(b"week %d?" % n) - 60 if not put_in else start.index(HEAD.encode())]
         sentences = re.findall(r"[A-Z][^.!?\n\"]{12,}[.!?]", "\n".join(str(each["content"]) for each in arrived))
         assert len(sentences) == len(set(sentences)), n
         messages.append({"role": "assistant", "content": answer.choices[0].message.content})

@@ -19,7 +19,7 @@ import pytest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from core.db import open_database
-from core.prompt.context_text import HEAD
+from core.prompt.message_lines import HEAD
 from tests.spec.proxy_world import (
     PATIENCE_SECONDS,
     ModelServer,
@@ -355,7 +355,7 @@ def test_r37_building_takes_no_longer_than_it_may(
     from core.web.proxy import memory
 
     done = threading.Event()
-    monkeypatch.setattr(memory, "build_json_prompt", lambda *_, **__: done.wait(PATIENCE_SECONDS))
+    monkeypatch.setattr(memory, "build_records", lambda *_, **__: done.wait(PATIENCE_SECONDS))
     model.reply = None
     with proxy_of(db, model.url, proxy_memory_seconds=0.2) as url:  # type: ignore[attr-defined]
         world = ProxyWorld(db, stage.persona, url, model)

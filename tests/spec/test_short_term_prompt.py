@@ -56,7 +56,7 @@ def test_m21_other_channels_newest_first_and_once(stage: Stage) -> None:
     assert found[1] == {
         "channel": "room 1",
         "age": "10 minutes ago",
-        "lines": ['[10/03/26:1150] Ann: "in 1"', '[10/03/26:1150] Iris: "re in 1"'],
+        "lines": ['[2026-03-10 11:50] Ann: "in 1"', '[2026-03-10 11:50] Iris: "re in 1"'],
     }
     more: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
     assert short_term.update_short_term_memory("tg/ann", "tg/here", "we met", "s1", **more).stored
@@ -76,7 +76,7 @@ def test_m21_what_the_lists_show_is_not_repeated(stage: Stage) -> None:
     assert len(prompt["context"]["history_recent"]) == 3
     found = prompt["context"]["short_term"]
     assert [each["channel"] for each in found] == ["tg/c2", "tg/c3", "tg/c4"]
-    assert found[0]["lines"] == ['[10/03/26:1140] Iris: "re in 2"']
+    assert found[0]["lines"] == ['[2026-03-10 11:40] Iris: "re in 2"']
     told = report["sections"]["short_term"]
     assert told["kept"] == 3 and told["found"] == 3 + len(reasons(report, "short_term"))
     assert set(reasons(report, "short_term")) == {"visible"}

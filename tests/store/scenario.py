@@ -308,7 +308,7 @@ def _explained(asked: dict[str, Any], own: dict[str, Any]) -> list[Any]:
 def _without_times(value: Any) -> Any:
     """Return a report without what a clock or a server says of itself."""
     if isinstance(value, Mapping):
-        return {k: _without_times(v) for k, v in value.items() if k not in ("ms", "seconds", "milliseconds", "stages")}
+        return {k: _without_times(v) for k, v in value.items() if k not in ("seconds", "milliseconds")}
     return [_without_times(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 

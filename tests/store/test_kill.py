@@ -82,4 +82,4 @@ def _check(db: Database, lines: list[list[str]]) -> None:
     assert load_chat_history("tg/0", 5, db=db, settings=settings, scope=scope)
     message = {"message_id": "x", "date": NOW, "text": "line words", "interface_path": "tg/0", "from_user": {"id": "a"}}
     prompt, report = explain_json_prompt(message, db=db, settings=settings, scope=scope)
-    assert prompt["context"]["history_current_chat"] and not any(each.get("error") for each in report.get("stages", []))
+    assert prompt["context"]["history_current_chat"] and not report["errors"]

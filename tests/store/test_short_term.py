@@ -413,7 +413,7 @@ def test_m17_a_context_shows_the_newest_three_and_the_own_summary(world: World) 
     assert [each["channel"] for each in shown] == ["c0", "room 4", "room 5", "room 3"]
     assert shown[0] == {"channel": "c0", "age": "just now", "summary": "own"}
     assert shown[1]["summary"] == "of four" and "lines" not in shown[1]
-    assert shown[2]["lines"] == ['Unknown: "hello"', '[10/03/26:1204] Iris: "re hello"']
+    assert shown[2]["lines"] == ['Unknown: "hello"', '[2026-03-10 12:04] Iris: "re hello"']
     assert shown[2]["age"] == "1 minute ago"
     # Somebody who was never there knows it from the server.
     assert len(world.context("u9", "c9")) == 3

@@ -13,8 +13,8 @@ from ...chat_history_cache import delete_chat_message, edit_chat_message, save_c
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, search_items
-from ...prompt.context_text import write_context
-from ...prompt_engine import build_json_prompt
+from ...prompt.call import PromptRequest
+from ...prompt.pipeline import build_records
 from ...shapes import Hit, WriteResult
 from ...synth_core_memory import search_memories
 from ...transcripts.turns import finish_turn
@@ -82,7 +82,7 @@ def find_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
         "interface_path": speaker.scope.conversation,
         "from_user": {"full_name": speaker.shown_name},
     }
-    text = write_context(build_json_prompt(message, **speaker.asking)["context"], asked.max_chars).text
+    text = build_records(PromptRequest(message, max_chars=asked.max_chars, **speaker.asking)).text
     return text or "Nothing is remembered that belongs to this message."
 
 

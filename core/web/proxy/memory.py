@@ -16,9 +16,9 @@ from ...base import logs
 from ...chat_history_cache import load_chat_history
 from ...config import Settings
 from ...errors import StoreError
-from ...llm import usage
-from ...prompt.context_text import HEAD, write_context
-from ...prompt_engine import build_json_prompt
+from ...prompt.call import PromptRequest
+from ...prompt.message_lines import HEAD
+from ...prompt.pipeline import build_records
 from ...scope import Scope
 from ...transcripts import save_transcript
 from ..context import WebContext
@@ -40,8 +40,6 @@ class Turn:
     lines: list[dict[str, Any]]
     scope: Scope
     name: str | None
-    model: str = ""
-    """Asked by workers that have no LLM_MODEL."""
 
 
 class TurnMemory:
@@ -98,9 +96,9 @@ class TurnMemory:
 
     async def _save(self, turn: Turn, answer: str, settings: Settings) -> None:
         def attempt() -> None:
-            db = self._context.database()
-            save_transcript(turn.lines, answer, name=turn.name, db=db, settings=settings, scope=turn.scope)
-            usage.note_request(db, turn.model)
+            save_transcript(
+                turn.lines, answer, name=turn.name, db=self._context.database(), settings=settings, scope=turn.scope
+            )
 
         for delay in (*SAVE_DELAYS, None):
             work = asyncio.get_running_loop().run_in_executor(self._saving, attempt)
@@ -123,5 +121,5 @@ def build_block(context: WebContext, settings: Settings, scope: Scope, text: str
     if limit_chars <= len(HEAD):
         return ""
     message = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
-    prompt = build_json_prompt(message, db=context.database(), settings=settings, scope=scope)
-    return write_context(prompt["context"], limit_chars, said).text
+    request = PromptRequest(message, max_chars=limit_chars, db=context.database(), settings=settings, scope=scope)
+    return build_records(request, said).text

@@ -26,19 +26,19 @@ def test_p38_a_line_has_the_parts_there_are() -> None:
     ]
     assert diary_lines(entries, 8000, UTC)[0] == [
         "no time",
-        "[10/03/26:1201] c | summary: we talked | thought: he is sad",
-        "[10/03/26:1202] c | summary: we talked",
-        "[10/03/26:1203] c | thought: he is sad",
-        "[10/03/26:1204] a day",
+        "[2026-03-10 12:01] c | summary: we talked | thought: he is sad",
+        "[2026-03-10 12:02] c | summary: we talked",
+        "[2026-03-10 12:03] c | thought: he is sad",
+        "[2026-03-10 12:04] a day",
     ]
 
 
 def test_p38_the_newest_whole_entries_stay_until_the_first_that_does_not_fit() -> None:
     entries = [entry(1, 1, content="x" * 10), entry(2, 2, content="x" * 200), entry(3, 3, content="x" * 50)]
     lines, left_out = diary_lines(entries, 100, UTC)
-    assert lines == [f"[10/03/26:1203] {'x' * 50}"]
+    assert lines == [f"[2026-03-10 12:03] {'x' * 50}"]
     assert left_out == [LeftOut("ai_diary", "limit", "2"), LeftOut("ai_diary", "limit", "1")]
-    exact = len("[10/03/26:1203] ") + 50
+    exact = len("[2026-03-10 12:03] ") + 50
     assert len(diary_lines(entries, exact, UTC)[0]) == 1
     assert diary_lines(entries, exact - 1, UTC)[0] == []
     assert diary_lines(entries, 0, UTC)[0] == []

@@ -104,7 +104,7 @@ def test_p25_local_and_other_lines_each_once() -> None:
     others = [row(n, chat="web/2") for n in (4, 5)] + [row(n, chat="tg/3") for n in (6, 7)]
     made = build([row(n) for n in (1, 2, 3)], others, live(others[0], others[3]))
     assert (len(made.current), len(made.recent)) == (3, 4)
-    assert made.recent[0] == '[from web/2] [10/03/26:1004] Bob: "m4"'
+    assert made.recent[0] == '[from web/2] [2026-03-10 10:04] Bob: "m4"'
     assert not any(line.startswith("[from") for line in made.current)
     assert [item.reason for item in made.left_out] == ["duplicate", "duplicate"]
 

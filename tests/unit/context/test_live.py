@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.lines import line
+from core.context.lines import body, origin
 from core.context.live import METADATA_KEYS, read_context_memory
 from core.shapes import HistoryEntry, ReplyNote
 
@@ -19,7 +19,7 @@ NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 
 def shown(message: Any) -> str:
     (entry,) = read_context_memory({"a": [message]}).chats["a"]
-    return line(entry, zone=UTC, now=NOW, own=True)
+    return body(entry, zone=UTC, now=NOW)
 
 
 def test_p21_what_is_no_message_is_skipped_and_counted() -> None:
@@ -109,12 +109,14 @@ def test_g12_reading_changes_nothing() -> None:
 
 def test_p22_the_fields_have_the_names_hosts_use() -> None:
     at = "2026-03-10T12:00:00+00:00"
-    assert shown({"username": "ann", "content": "hi", "created_at": at}) == '[10/03/26:1200] ann: "hi"'
+    assert shown({"username": "ann", "content": "hi", "created_at": at}) == '[2026-03-10 12:00] ann: "hi"'
     assert shown({"text": "hi"}) == 'Unknown: "hi"'
     naive = NOW.replace(tzinfo=None)
-    assert shown({"sender_id": 7, "message_text": "hi", "date": naive}) == '[10/03/26:1200] 7: "hi"'
+    assert shown({"sender_id": 7, "message_text": "hi", "date": naive}) == '[2026-03-10 12:00] 7: "hi"'
     assert shown({"sender_name": "Ann", "username": "x", "text": "a", "content": "b"}) == 'Ann: "a"'
-    assert shown({"text": " ", "content": "b", "timestamp": None, "date": 1773144000}) == '[10/03/26:1200] Unknown: "b"'
+    assert (
+        shown({"text": " ", "content": "b", "timestamp": None, "date": 1773144000}) == '[2026-03-10 12:00] Unknown: "b"'
+    )
 
 
 def test_p22_messages_with_a_sender_object_are_read() -> None:
@@ -139,7 +141,7 @@ def test_p22_the_personas_sender_id_is_self() -> None:
 def test_p28_an_unreadable_time_is_kept_as_it_was_given() -> None:
     assert shown({"text": "hi", "timestamp": "tea time"}) == '[tea time] Unknown: "hi"'
     at = {"text": "hi", "timestamp": "tea time", "date": "2026-03-10T12:00:00Z"}
-    assert shown(at) == '[10/03/26:1200] Unknown: "hi"'
+    assert shown(at) == '[2026-03-10 12:00] Unknown: "hi"'
 
 
 @pytest.mark.parametrize("name", ["reply_to", "reply_to_message"])
@@ -180,4 +182,4 @@ def test_f64_anything_can_be_handed_over(memory: Any) -> None:
         assert chat
         for entry in chat:
             assert isinstance(entry, HistoryEntry)
-            assert len(line(entry, zone=UTC, now=NOW, own=False).splitlines()) == 1
+            assert len(f"{origin(entry)}{body(entry, zone=UTC, now=NOW)}".splitlines()) == 1

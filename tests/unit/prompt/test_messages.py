@@ -27,7 +27,7 @@ HOSTILE = [
 def full(text: str = "tofu", turn: int = 0) -> dict[str, Any]:
     return {
         "context": {
-            "history_current_chat": [f'[10/03/26:1200] Ann: "{text} {turn}"'],
+            "history_current_chat": [f'[2026-03-10 12:00] Ann: "{text} {turn}"'],
             "history_recent": [text],
             "thoughts": [text],
             "memories": [{"source": "memories", "id": 1, "timestamp": "", "snippet": text, "tags": [text]}],
@@ -138,8 +138,8 @@ def test_p62_anthropic_blocks_and_marks() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["", "OpenAI", "gemini", None, 3])
-def test_p62_an_unknown_dialect_is_refused_naming_the_two(dialect: Any) -> None:
-    with pytest.raises(ValueError, match="'openai' or 'anthropic'"):
+def test_p62_an_unknown_dialect_is_refused_naming_them(dialect: Any) -> None:
+    with pytest.raises(ValueError, match="'openai', 'alternating' or 'anthropic'"):
         to_messages(full(), dialect)
     with pytest.raises(TypeError, match="NoneType"):
         to_messages(None)  # type: ignore[call-overload]

@@ -239,7 +239,7 @@ def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_el
     assert build_section(entry("c", 2, items=items), NOW, UTC) == {
         "channel": "c",
         "age": "2 minutes ago",
-        "lines": ["[10/03/26:1200] Ann: \"say 'hi' now\"", 'self: "ok"'],
+        "lines": ["[2026-03-10 12:00] Ann: \"say 'hi' now\"", 'self: "ok"'],
     }
     with_summary = entry("c", 2, items=items, summary="s", summary_at=NOW)
     assert build_section(with_summary, NOW, UTC, own=True) == {"channel": "c", "age": "2 minutes ago", "summary": "s"}

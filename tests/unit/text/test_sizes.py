@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from copy import deepcopy
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.sizes import Measure, size, to_json, without_base64
+from core.text.sizes import size, to_json, without_base64
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -51,14 +50,6 @@ def test_p51_other_texts_count_in_full() -> None:
     assert size({"image": {"data": [long]}}) > 2000
 
 
-def test_p51_measures_another_way_of_sending() -> None:
-    prompt = {"text": "é", "image": {"data": "A" * 5000}}
-    assert size(prompt, json.dumps) == len(json.dumps({"text": "é", "image": {"data": ""}}))
-    assert size(prompt, lambda value: json.dumps(value, indent=2)) > size(prompt)
-    assert to_json({"text": "é"}, lambda value: json.dumps(value, ensure_ascii=False).encode()) == '{"text": "é"}'
-    assert size({"text": "é"}, lambda value: json.dumps(value, ensure_ascii=False).encode()) == 14
-
-
 def test_p51_nothing_is_changed_and_parts_without_media_are_shared() -> None:
     prompt = {"context": {"memories": ["a"]}, "input": {"images": [{"data": "A" * 2000}]}}
     before = deepcopy(prompt)
@@ -83,25 +74,3 @@ def test_p18_deep_and_endless_values_are_written_in_bounded_time() -> None:
     loop.append(loop)
     assert json.loads(to_json({"loop": loop})) == {"loop": ["list"]}
     assert size({"deep": deep, "loop": loop}) == len(to_json({"deep": deep, "loop": loop}))
-
-
-@given(values, values, st.text(), st.text())
-def test_p57_sizes_add_up(one: Any, two: Any, first: str, second: str) -> None:
-    for dumps in (None, json.dumps, lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True)):
-        measure = Measure(dumps)
-        assert measure.additive
-        assert measure.value([one, two]) == measure.brackets + measure.value(one) + measure.comma + measure.value(two)
-        assert measure.member(first, one) == measure.overhead(first) + measure.value(one)
-        if first != second:
-            members = measure.member(first, one) + measure.comma + measure.member(second, two)
-            assert measure.value({first: one, second: two}) == measure.braces + members
-
-
-def test_p57_a_way_of_sending_that_does_not_add_up_is_known() -> None:
-    assert not Measure(lambda value: json.dumps(value, indent=1)).additive
-    assert not Measure(lambda value: gzip.compress(json.dumps(value).encode())).additive
-
-    def broken(value: Any) -> str:
-        raise RuntimeError
-
-    assert not Measure(broken).additive

@@ -100,7 +100,7 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> 
         "size": report["size"],
         "tokens": report["tokens"] if report["tokens"] is not None else count(to_json(prompt)),
         "counter": report["counter"] or counter,
-        "errors": [{**error, "stage": stage["stage"]} for stage in report["stages"] for error in stage["errors"]],
+        "errors": report["errors"],
     }
 
 

@@ -1,0 +1,434 @@
+"""P50 to P59: what stays of a prompt, in which order it is added, and that the limit is never exceeded."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from copy import deepcopy
+from statistics import mean
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.prompt.fit import Fitted, Item, Space, count_tokens, cut_text, items_in, order_items
+from core.prompt.fit import fit as fit_into
+from core.text.sizes import size, to_json
+
+NASTY = ['x"y', "\\", "\n", "é", "\U0001f600", "{", "]", ", ", "%", "_", "a" * 40]
+
+
+def fit(
+    prompt: Any, limit_chars: Any = None, limit_tokens: Any = None, counter: Any = None, rank: Any = (), **more: Any
+) -> Fitted:
+    return fit_into(prompt, Space(limit_chars, limit_tokens, counter), rank=rank, **more)
+
+
+def example() -> dict[str, Any]:
+    memories = [{"source": "memories", "id": n, "snippet": f"memory {n}"} for n in (1, 2, 3)]
+    return {
+        "context": {
+            "history_current_chat": [f"c{n}" for n in range(1, 5)],
+            "history_recent": [f"r{n}" for n in range(1, 7)],
+            "thoughts": ["t1", "t2"],
+            "memories": memories,
+            "tags_placeholder": [],
+            "running_recap": "so far",
+            "persona": "Iris",
+        },
+        "input": {"payload": {"text": "hi"}},
+        "instructions": "Answer in JSON.",
+        "__pre_reduction_size": 321,
+        "actions": {"message": {"brief": "b"}},
+    }
+
+
+RANK = [("memories", 2), ("memories", 3), ("memories", 1)]
+
+
+def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
+    """The newest lines, the better memories, one of every list, the other memories, older lines, the rest."""
+    names = [*("c0", "c1", "c2"), *("r0", "r1"), "m0", "m1", "m2", "w0", "w1"]
+    sections = {"c": "history_current_chat", "r": "history_recent", "m": "memories", "w": "weather"}
+    items = [Item(sections[name[0]], None, name, 100) for name in names]
+    best = [names.index(name) for name in ("m1", "m2", "m0")]
+
+    def order(space: int) -> str:
+        return " ".join(names[n] for n in order_items(items, best, space))
+
+    assert order(400) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
+    assert order(900) == "c2 c1 m1 m2 m0 r1 w0 c0 r0 w1"
+    assert order(10) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
+
+
+def test_p53_memories_without_a_rank_come_in_the_order_of_the_list() -> None:
+    prompt = {"context": {"memories": example()["context"]["memories"]}, "input": "x"}
+
+    def kept(**more: Any) -> list[int]:
+        return [hit["id"] for hit in fit(prompt, size(prompt) - 10, **more).prompt["context"]["memories"]]
+
+    assert kept() == [1, 2]
+    assert kept(rank=[("memories", 3)]) == [1, 3]
+    assert kept(rank=RANK) == [2, 3]
+
+
+# P53, P59: a long item
+
+
+def long_line_prompt() -> dict[str, Any]:
+    hits = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(10)]
+    lines = [f'[2026-03-10 12:0{n}] Ann: "short line {n}"' for n in range(8)]
+    context = {"history_current_chat": lines, "history_recent": ["Bob: " + "word " * 20_000], "memories": hits}
+    return {"context": context, "input": {"text": "?"}, "instructions": "Answer. " * 100, "actions": {}}
+
+
+def test_p53_one_long_line_takes_a_quarter_and_nothing_else_goes() -> None:
+    prompt = long_line_prompt()
+    fitted = fit(prompt, 30_000)
+    left = fitted.prompt["context"]
+    assert fitted.size <= 30_000
+    assert left["memories"] == prompt["context"]["memories"]
+    assert left["history_current_chat"] == prompt["context"]["history_current_chat"]
+    line = left["history_recent"][0]
+    assert 7_000 < len(line) <= 30_000 // 4
+    assert line.endswith("word…")
+    assert prompt["context"]["history_recent"][0].startswith(line[:-1])
+    assert fitted.left_out == ()
+    assert fitted.notes == ("history_recent: 1 shown in part, for the limit",)
+
+
+def test_p53_long_lines_of_the_chat_never_push_the_memories_out() -> None:
+    """Turns of a page each would leave no room for what belongs to the question."""
+    hits = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(40)]
+    context = {"history_current_chat": ["word " * 400] * 10, "memories": hits, "thoughts": ["t" * 300] * 20}
+    fitted = fit({"context": context, "input": "x"}, 6_000)
+    assert sum(size(hit) for hit in fitted.prompt["context"]["memories"]) > 6_000 / 2
+    assert len(fitted.prompt["context"]["history_current_chat"]) > 2
+
+
+def test_p53_a_long_memory_is_cut_around_its_match() -> None:
+    text = "lorem ipsum " * 400 + "the zebra ran " + "dolor sit " * 400
+    prompt = {"context": {"memories": [{"source": "memories", "id": 1, "snippet": text}]}, "input": "x"}
+    (hit,) = fit(prompt, 4_000, words=("zebra",)).prompt["context"]["memories"]
+    assert "zebra" in hit["snippet"] and len(hit["snippet"]) < 1_100
+    assert cut_text("one two three", 8) == "one two…"
+
+
+def test_p53_a_section_too_large_loses_items_and_the_room_is_filled() -> None:
+    prompt = long_line_prompt()
+    prompt["context"]["saved_memories"] = [f"saved memory {n} " + "z" * 180 for n in range(60)]
+    for limit in (12_000, 9_000, 6_000):
+        fitted = fit(prompt, limit)
+        assert limit - 300 < fitted.size <= limit
+        assert len(fitted.prompt["context"]["saved_memories"]) > 1
+
+
+def test_p59_an_entry_is_shortened_inside_and_names_and_times_stay() -> None:
+    entry = {"title": "Tea", "time": "2026-03-10", "summary": "they talked of tea " * 5000}
+    prompt = {"context": {"recent_conversations": [entry], "running_recap": "so far " * 5000}, "input": "x"}
+    left = fit(prompt, 8_000).prompt["context"]
+    assert (left["recent_conversations"][0]["title"], left["recent_conversations"][0]["time"]) == ("Tea", "2026-03-10")
+    assert left["recent_conversations"][0]["summary"].endswith("…")
+    assert left["running_recap"].endswith("…")
+    assert 1500 < len(left["running_recap"]) < 2000
+
+
+def test_p59_what_cannot_be_shortened_goes() -> None:
+    prompt = long_line_prompt()
+    prompt["context"]["weather"] = {f"hour {n}": n for n in range(5000)}
+    fitted = fit(prompt, 20_000)
+    assert "weather" not in fitted.prompt["context"]
+    assert len(fitted.prompt["context"]["memories"]) == 10
+    assert len(fitted.prompt["context"]["history_current_chat"]) == 8
+
+
+def test_p54_what_is_never_cut() -> None:
+    prompt = example()
+    fitted = fit(prompt, 1)
+    assert "context" not in fitted.prompt
+    for key in ("input", "instructions", "actions"):
+        assert fitted.prompt[key] == prompt[key]
+    assert list(fitted.prompt) == [key for key in prompt if key != "context"]
+
+
+def test_p52_a_prompt_that_fits_comes_back_equal_and_new() -> None:
+    prompt = example()
+    for limit in (None, size(prompt), 10**9):
+        fitted = fit(prompt, limit)
+        assert fitted.prompt == prompt
+        assert list(fitted.prompt["context"]) == list(prompt["context"])
+        assert fitted.prompt is not prompt
+        assert (fitted.left_out, fitted.over_limit, fitted.parts) == ((), False, {})
+        assert fitted.size == size(prompt)
+
+
+def test_g12_the_prompt_is_not_changed() -> None:
+    prompt = example()
+    before = deepcopy(prompt)
+    for limit in (1, 100, 200, 300):
+        fitted = fit(prompt, limit)
+        fitted.prompt.get("context", {})["thoughts"] = "mine"
+    assert prompt == before
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_p50_tokens_need_a_counter_and_both_limits_hold() -> None:
+    with pytest.raises(ValueError, match="counter"):
+        fit(example(), limit_tokens=5)
+    prompt = example()
+    for chars, tokens in ((200, 40), (400, 20), (10**6, 25), (150, 10**6)):
+        fitted = fit(prompt, chars, tokens, words)
+        assert fitted.over_limit or (fitted.size <= chars and words(to_json(fitted.prompt)) <= tokens)
+
+
+def test_p51_base64_is_not_cut_for() -> None:
+    prompt = example()
+    prompt["input"]["payload"]["attachments"] = [{"type": "image", "data": "A" * 1_000_000}]
+    fitted = fit(prompt, 5000, 2000, lambda text: len(text) // 4)
+    assert fitted.prompt == prompt
+    fitted = fit(prompt, 350)
+    assert fitted.left_out
+    assert fitted.prompt["input"] == prompt["input"]
+
+
+def test_p56_over_limit_names_each_part() -> None:
+    prompt = {**example(), "input": "i" * 3000}
+    fitted = fit(prompt, 1500)
+    assert fitted.over_limit
+    assert fitted.parts == {
+        "input": 3002,
+        "instructions": size(prompt["instructions"]),
+        "actions": size(prompt["actions"]),
+    }
+    assert fitted.unit == "characters"
+    assert fitted.size == size(fitted.prompt) > 1500
+    assert "context" not in fitted.prompt
+    by_tokens = fit(prompt, 10**6, 2, words)
+    assert by_tokens.over_limit
+    assert by_tokens.unit == "tokens"
+    assert by_tokens.parts == {"input": 1, "instructions": 3, "actions": 3}
+
+
+def test_p57_a_megabyte_takes_no_longer_than_it_must() -> None:
+    lines = [f"line {n} {'x' * 90}" for n in range(8_000)]
+    memories = [{"source": "memories", "id": n, "snippet": "y" * 60, "tags": ["a"]} for n in range(1_500)]
+    best = {}
+    for count in (1, 2):
+        context = {"history_recent": lines * count, "memories": memories * count}
+        prompt = {"context": context, "input": "i", "instructions": "j"}
+        taken = []
+        for _ in range(5):
+            start = time.process_time()
+            fit(prompt, 50_000)
+            taken.append(time.process_time() - start)
+        best[count] = min(taken)
+    assert best[1] < 0.2, best
+    assert best[2] < 3.5 * best[1], best
+
+
+def is_part(left: Any, whole: Any) -> bool:
+    """Return whether a value is another one, or a part of it."""
+    if isinstance(left, str) and isinstance(whole, str):
+        return left == whole or left.strip("….") in whole
+    if isinstance(left, dict) and isinstance(whole, dict):
+        return list(left) == list(whole) and all(is_part(left[key], whole[key]) for key in left)
+    return bool(left == whole)
+
+
+def is_cut_of(left: list[Any], whole: list[Any]) -> bool:
+    """Return whether each item is one of the whole list or a part of it, in the same order."""
+    rest = iter(whole)
+    return all(any(is_part(item, other) for other in rest) for item in left)
+
+
+def test_p59_every_line_is_one_of_the_original_or_a_part_of_it_in_order() -> None:
+    prompt = example()
+    for limit in range(1, size(prompt) + 2):
+        fitted = fit(prompt, limit, rank=RANK)
+        for key, value in fitted.prompt.get("context", {}).items():
+            original = prompt["context"][key]
+            assert is_cut_of(value, original) if isinstance(value, list) else is_part(value, original)
+
+
+text_items = st.text(max_size=40) | st.sampled_from(NASTY)
+memory_items = st.fixed_dictionaries(
+    {
+        "source": st.sampled_from(["memories", "ai_diary", "chat_history"]),
+        "id": st.integers(1, 40),
+        "snippet": text_items,
+    }
+)
+context_keys = {
+    "history_recent": st.lists(text_items, max_size=8),
+    "history_current_chat": st.lists(text_items, max_size=6),
+    "thoughts": st.lists(text_items, max_size=3),
+    "memories": st.lists(memory_items, max_size=6),
+    "relationship": st.dictionaries(text_items, st.integers() | st.none(), max_size=3),
+    "persona": text_items,
+    "running_recap": text_items,
+    "context": text_items,
+    'a "key"': st.lists(st.booleans()),
+}
+prompts = st.builds(
+    lambda context, rest: {**({"context": context} if context is not None else {}), **rest},
+    st.none() | st.fixed_dictionaries({}, optional=context_keys),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "input": text_items,
+            "instructions": text_items,
+            "actions": st.dictionaries(text_items, text_items, max_size=2),
+        },
+    ),
+)
+
+
+@given(prompts, st.integers(1, 900), st.lists(st.tuples(st.sampled_from(["memories", "ai_diary"]), st.integers(1, 40))))
+def test_p53_p55_the_account_is_exact_and_fitting_twice_changes_nothing(
+    prompt: dict[str, Any], limit: int, rank: Any
+) -> None:
+    fitted = fit(prompt, limit, rank=rank)
+    assert fitted.size == size(fitted.prompt) == len(json.dumps(fitted.prompt, ensure_ascii=False))
+    assert fitted.over_limit is (fitted.size > limit)
+    if fitted.over_limit:
+        assert "context" not in fitted.prompt
+    assert fit(fitted.prompt, limit).prompt == fitted.prompt
+
+
+def odd_counter(seed: int) -> Any:
+    """Count with no sense at all, but the same for the same text."""
+    return lambda text: random.Random(f"{seed}{text}").randrange(200)
+
+
+@given(prompts, st.integers(0, 5), st.integers(1, 200), st.integers(1, 900))
+def test_p55_no_counter_breaks_a_limit(prompt: dict[str, Any], seed: int, limit: int, chars: int) -> None:
+    counter = odd_counter(seed)
+    fitted = fit(prompt, chars, limit, counter)
+    assert fitted.over_limit or (counter(to_json(fitted.prompt)) <= limit and fitted.size <= chars)
+
+
+@given(prompts, st.integers(1, 900))
+def test_p60_each_lost_item_is_accounted_for_once(prompt: dict[str, Any], limit: int) -> None:
+    fitted = fit(prompt, limit)
+    left = fitted.prompt.get("context", {})
+    for key, value in prompt.get("context", {}).items():
+        lost = sum(item.section == key for item in fitted.left_out)
+        assert items_in(value) == items_in(left.get(key)) + lost
+    assert {item.reason for item in fitted.left_out} <= {"cut"}
+
+
+def test_p60_ids_of_what_was_cut() -> None:
+    fitted = fit(example(), 1, ids={"history_recent": ["901", "902", "903"]})
+    lost = [(item.section, item.id) for item in fitted.left_out]
+    assert lost == [
+        *[("history_current_chat", "")] * 4,
+        *(("history_recent", row) for row in ("901", "902", "903", "", "", "")),
+        *[("thoughts", "")] * 2,
+        *(("memories", row) for row in ("1", "2", "3")),
+        ("running_recap", ""),
+        ("persona", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "context", [None, [], "text", 7, {}, {"history_recent": "text", "memories": {"a": 1}, "history_current_chat": None}]
+)
+def test_f64_a_context_of_another_shape_is_only_ever_cut_whole(context: Any) -> None:
+    prompt = {"context": context, "input": "x" * 50}
+    for limit in (1, 70, 80, 200):
+        fitted = fit(prompt, limit)
+        assert fitted.over_limit or fitted.size <= limit
+        assert fitted.size == size(fitted.prompt)
+    assert fit({}, 1).over_limit
+    assert fit({}, 2).prompt == {}
+    with pytest.raises(TypeError, match="list"):
+        fit([], 5)  # type: ignore[arg-type]
+
+
+def test_p18_a_prompt_that_is_no_strict_json_is_made_so_and_noted() -> None:
+    fitted = fit({"context": {"memories": [float("nan"), {1}]}, "input": b"x"}, 30)
+    assert fitted.prompt == {"input": "bytes"}
+    assert len(fitted.notes) == 3
+    assert fitted.size == 18
+
+
+@pytest.mark.parametrize("bad", ["3", None, float("nan"), -1, True, float("inf")], ids=repr)
+def test_g24_a_counter_that_gives_no_number_is_named(bad: Any) -> None:
+    with pytest.raises(TypeError, match="token counter"):
+        fit(example(), limit_tokens=5, counter=lambda text: bad)
+    assert count_tokens(lambda text: 2.1, "x") == 3  # type: ignore[arg-type,return-value]
+
+
+ALPHABETS = ["abcdefgh ijk", "абвгде жз", "数学の宿題", '"\\\n{}[]', "\U0001f600é%_"]
+STREAMS = ["".join(random.Random(alphabet).choices(alphabet, k=50_000)) for alphabet in ALPHABETS]
+
+
+def random_prompt(rng: random.Random) -> dict[str, Any]:
+    """Make a prompt of the shape hosts see: short and long lines in several scripts, hits, sections, actions."""
+
+    def line(longest: int) -> str:
+        start = rng.randrange(4000)
+        if rng.random() < 0.01:
+            longest *= 100
+        return rng.choice(STREAMS)[start : start + rng.randint(1, longest)]
+
+    def hit(n: int) -> dict[str, Any]:
+        return {
+            "source": "memories",
+            "id": n,
+            "timestamp": "2026-03-10T12:00:00+00:00",
+            "snippet": line(200),
+            "tags": ["a"],
+        }
+
+    context: dict[str, Any] = {
+        "history_current_chat": [line(200) for _ in range(rng.randint(0, 50))],
+        "history_recent": [line(200) for _ in range(rng.randint(0, 50))],
+        "thoughts": [line(80) for _ in range(rng.randint(0, 5))],
+        "memories": [hit(n) for n in range(rng.randint(0, 50))],
+        "tags_placeholder": [],
+    }
+    for name in rng.sample(["ai_diary", "short_term", "saved_memories", "notes"], rng.randint(0, 4)):
+        context[name] = [line(100) for _ in range(rng.randint(1, 60))]
+    if rng.random() < 0.3:
+        context["running_recap"] = line(4000)
+    return {
+        "context": context,
+        "input": {"type": "message", "payload": {"text": line(300)}},
+        "instructions": line(800),
+        "__pre_reduction_size": rng.randint(1, 50_000),
+        "actions": {f"message_{n}": {"brief": line(60)} for n in range(rng.randint(0, 5))},
+    }
+
+
+PROMPTS = int(os.environ.get("PROMISE_PROMPTS", "800"))
+"""How many random prompts are fitted; the promise was measured with 10,000."""
+
+
+@pytest.mark.slow
+def test_promise_the_limit_is_never_exceeded_and_the_room_is_filled() -> None:
+    """Random prompts and limits: no overrun, filled to more than 97 per cent on average."""
+    rng = random.Random(20261121)
+    fillings, overruns = [], 0
+    for _ in range(PROMPTS):
+        prompt = random_prompt(rng)
+        whole = size(prompt)
+        limit = rng.randint(1, 60_000) if rng.random() < 0.2 else rng.randint(whole // 6, whole + 200)
+        fitted = fit(prompt, limit)
+        real = len(json.dumps(fitted.prompt, ensure_ascii=False))
+        assert real == fitted.size
+        if fitted.over_limit:
+            assert "context" not in fitted.prompt
+            continue
+        overruns += real > limit
+        if fitted.left_out:
+            fillings.append(real / limit)
+    assert overruns == 0
+    assert len(fillings) > PROMPTS / 2
+    assert mean(fillings) > 0.97, mean(fillings)
