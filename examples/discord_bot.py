@@ -1,48 +1,79 @@
 """A Discord bot that remembers: pip install 'prompt-engine[discord]' openai, then python examples/discord_bot.py
 
-DISCORD_TOKEN, MODEL_URL (an OpenAI-compatible server, such as http://127.0.0.1:11434/v1), MODEL_NAME, MODEL_KEY and
-DATABASE_URL come from the environment. personas/iris.md, beside config.yaml, says who Iris is.
+It remembers the channels it may see, and answers direct messages, mentions and replies. "forget me" deletes everything
+it keeps of the sender. DISCORD_TOKEN, MODEL_URL (an OpenAI-compatible server, such as http://127.0.0.1:11434/v1),
+MODEL_NAME, MODEL_KEY and DATABASE_URL come from the environment. personas/iris.md, beside config.yaml, describes Iris.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 import discord
-from openai import AsyncOpenAI
-from prompt_engine import Scope, aio, parse_answer, to_messages
+from openai import AsyncOpenAI, OpenAIError
+from prompt_engine import Scope, aio
 from prompt_engine.adapters.discord import message_of, on_delete, on_edit
 
 IRIS = Scope("iris")
+MAX_CHARS = 12_000
+ANSWERS_AT_ONCE = 4
 
 
 class Iris(discord.Client):
-    """Answers every message, and remembers it."""
+    """Remembers what people write, and answers where it is spoken to."""
+
+    def __init__(self, *, intents: discord.Intents) -> None:
+        super().__init__(intents=intents)
+        self.model = AsyncOpenAI(
+            base_url=os.environ["MODEL_URL"], api_key=os.environ.get("MODEL_KEY", "none"), timeout=60
+        )
+        self.answering = asyncio.Semaphore(ANSWERS_AT_ONCE)
 
     async def on_message(self, message: discord.Message) -> None:
-        """Build the prompt, ask the model, send what it says."""
-        if message.author == self.user:
+        """Store the message; answer it where it is meant for the bot."""
+        if message.author.bot:
             return
         incoming = message_of(message)
-        prompt = await aio.build_json_prompt(incoming, scope=IRIS)
+        if not self.is_meant(message):
+            await aio.save_message(incoming, scope=IRIS)
+        elif incoming["text"].lower().strip(" .!").endswith("forget me"):
+            await aio.forget(participant=f"discord/{message.author.id}", scope=IRIS)
+            await message.channel.send("I have forgotten you.")
+        else:
+            async with self.answering:
+                await self.answer(message, incoming)
+
+    def is_meant(self, message: discord.Message) -> bool:
+        """Return whether a message is direct, mentions the bot, or replies to it."""
+        replied = message.reference.resolved if message.reference else None
+        to_me = isinstance(replied, discord.Message) and replied.author == self.user
+        return message.guild is None or to_me or self.user in message.mentions
+
+    async def answer(self, message: discord.Message, incoming: dict) -> None:
+        """Build the prompt, ask the model, send and store what it says."""
+        prompt = await aio.build_messages(incoming, max_chars=MAX_CHARS, scope=IRIS)
         await aio.save_message(incoming, scope=IRIS)
-        async with AsyncOpenAI(base_url=os.environ["MODEL_URL"], api_key=os.environ.get("MODEL_KEY", "none")) as model:
-            reply = await model.chat.completions.create(model=os.environ["MODEL_NAME"], messages=to_messages(prompt))
-        text = parse_answer(reply.choices[0].message.content or "")["text"]
+        try:
+            reply = await self.model.chat.completions.create(model=os.environ["MODEL_NAME"], messages=prompt)
+        except OpenAIError:
+            await message.channel.send("I cannot think just now. Please try again in a minute.")
+            return
+        text = (reply.choices[0].message.content or "")[:2000]
         if not text:
             return
-        sent = await message.channel.send(text[:2000])
+        sent = await message.channel.send(text)
         await aio.save_chat_message(
             incoming["interface_path"], text, "Iris", "self",
             message_id=str(sent.id), triggered_by=f"discord/{message.author.id}", scope=IRIS,
         )  # fmt: skip
 
     async def on_message_edit(self, before: discord.Message, after: discord.Message) -> None:
-        """What was said is what it says now."""
+        """Store the text the message has now."""
         await on_edit(after, scope=IRIS)
 
     async def on_message_delete(self, message: discord.Message) -> None:
-        """What was taken back is gone."""
+        """Delete the message and what was made of it."""
         await on_delete(message, scope=IRIS)
 
 

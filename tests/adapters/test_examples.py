@@ -53,14 +53,15 @@ def lines(path: str, scope: Scope) -> list[tuple[str, str]]:
     return [(line["sender_id"], line["text"]) for line in load_chat_history(path, scope=scope)]
 
 
-def test_r33_the_discord_bot_answers_and_remembers(model: Model) -> None:
-    """A message, its answer, an edit and a deletion; the next prompt holds what was said."""
+def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers who speaks to it, remembers the others too, says when the model is down, and forgets on request."""
     pytest.importorskip("discord", reason="the extra discord is not installed")
-    from tests.adapters.discord_world import ANN, BOT, World
+    from tests.adapters.discord_world import ANN, BEA, BOT, World, user
 
     bot = load("discord_bot").make_bot()
     world = World(bot)
     room = world.channel(20)
+    me = {"mentions": [user(BOT, "iris")]}
     sent: list[str] = []
 
     async def send_message(channel_id: int, *, params: Any) -> Any:
@@ -74,16 +75,22 @@ def test_r33_the_discord_bot_answers_and_remembers(model: Model) -> None:
         await bot.on_message(first)
         await bot.on_message(world.message("mine", room, BOT))
         await bot.on_message_edit(first, world.message("I like oolong", room, number=1900))
-        await bot.on_message(world.message("Which tea do I like?", room))
+        await bot.on_message(world.message("Which tea do I like?", room, **me))
         await bot.on_message_delete(first)
 
+    async def part() -> None:
+        bot.model = bot.model.with_options(base_url="http://127.0.0.1:9/v1", max_retries=0)
+        await bot.on_message(world.message("Are you there?", room, BEA, **me))
+        await bot.on_message(world.message("Iris, forget me!", room, **me))
+
     asyncio.run(talk())
-    assert sent == ["Green tea.", "Green tea."]
-    assert "I like oolong" in model.asked[1] and "I like green tea" not in model.asked[1]
+    assert sent == ["Green tea."]
+    assert "I like oolong" in model.asked[0] and "I like green tea" not in model.asked[0]
     here = Scope("iris", "discord/20", server="1")
-    who = str(ANN)
-    kept = [("self", "Green tea."), ("self", "Green tea."), (who, "Which tea do I like?")]
-    assert sorted(lines("discord/20", here)) == sorted(kept)
+    assert sorted(lines("discord/20", here)) == sorted([("self", "Green tea."), (str(ANN), "Which tea do I like?")])
+    asyncio.run(part())
+    assert sent[1:] == ["I cannot think just now. Please try again in a minute.", "I have forgotten you."]
+    assert lines("discord/20", here) == [(str(BEA), "Are you there?")]
 
 
 def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
@@ -100,6 +107,8 @@ def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
     def update(number: int, text: str, kind: str = "message") -> dict[str, Any]:
         message = {"message_id": number, "date": 1_773_144_000 + number, "from": PEOPLE, "text": text,
                    "chat": {"id": 7, "type": "private", "first_name": "Ann"}}  # fmt: skip
+        if text.startswith("/"):
+            message["entities"] = [{"type": "bot_command", "offset": 0, "length": len(text)}]
         return {"update_id": number, kind: message}
 
     async def talk(url: str) -> None:
@@ -111,13 +120,15 @@ def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
                 update(2, "Tea?"),
             ):
                 await bot.process_update(Update.de_json(each, bot.bot))
+            assert len(lines("telegram/7", here)) == 4
+            await bot.process_update(Update.de_json(update(3, "/forget"), bot.bot))
 
+    here = Scope("iris", "telegram/7", "telegram/7", privacy="direct")
     with serving(api) as url:
         asyncio.run(talk(url))
-    assert len(api.sent) == 2 and len(model.asked) == 2
+    assert len(api.sent) == 3 and len(model.asked) == 2
     assert "I like oolong" in model.asked[1] and "I like green tea" not in model.asked[1]
-    here = Scope("iris", "telegram/7", "telegram/7", privacy="direct")
-    assert [text for _, text in lines("telegram/7", here)].count("Green tea.") == 2
+    assert lines("telegram/7", here) == []
 
 
 def test_r33_the_chat_loop_remembers_the_next_time(model: Model, tmp_path: Path) -> None:
