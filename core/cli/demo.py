@@ -72,9 +72,9 @@ def demo(run: Run) -> None:
 
 
 def _read_sample() -> dict[str, Any]:
-    import yaml
+    from ..config.file import read_yaml_value
 
-    loaded = yaml.safe_load((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
+    loaded = read_yaml_value((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
     assert isinstance(loaded, dict)
     return loaded
 

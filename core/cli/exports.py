@@ -196,13 +196,13 @@ def _export_items(
 
     A file holds no more than `import` takes; what follows goes into further files with a number in their names.
     """
-    from ..transfer.items import pieces
+    from ..transfer.items import documents
 
     fmt = format_name or _FORMATS.get(file.suffix.lower(), "json")
     kinds = None if kind is None else [each.strip() for each in kind.split(",")]
     with refusals(), output.bar() as bar:
         if str(file) == _STDOUT:
-            exported = _export_part(run, kinds, fmt, limit or pieces.MAX_ITEMS, None)
+            exported = _export_part(run, kinds, fmt, limit or documents.MAX_ITEMS, None)
             sys.stdout.writelines(exported)
             count, after = exported.count, exported.next_after
         else:
@@ -217,12 +217,12 @@ def _write_files(
     run: Run, file: Path, kinds: list[str] | None, fmt: str, limit: int | None, force: bool, bar: output.Bar
 ) -> tuple[int, str | None, list[str]]:
     """Write file after file; return how many items they hold, where more would follow, and their names."""
-    from ..transfer.items import pieces
+    from ..transfer.items import documents
 
     count, after = 0, None
     names: list[str] = []
     while not names or (after is not None and (limit is None or count < limit)):
-        left = pieces.MAX_ITEMS if limit is None else min(pieces.MAX_ITEMS, limit - count)
+        left = documents.MAX_ITEMS if limit is None else min(documents.MAX_ITEMS, limit - count)
         exported = _export_part(run, kinds, fmt, left, after)
         path = file if not names else file.with_name(f"{file.stem}-{len(names) + 1}{file.suffix}")
         with _whole_file(path, force) as stream:
@@ -235,9 +235,9 @@ def _write_files(
 
 
 def _export_part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after: str | None) -> ItemExport:
-    from ..transfer.items import export_items, pieces
+    from ..transfer.items import documents, export_items
 
-    options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": pieces.MAX_BYTES}
+    options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": documents.MAX_BYTES}
     return export_items(**options, db=run.db, scope=run.scope())
 
 

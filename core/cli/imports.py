@@ -437,14 +437,11 @@ def _import_values(run: Run, values: list[Any], scope: Scope, *, dry_run: bool, 
 
 
 def _is_items(file: Path) -> bool:
-    """Return whether a file holds memory items and no conversation; what cannot be read is told as a conversation."""
-    from ..transfer.items.reader import is_items
-    from ..transfer.items.sources import File
+    """Return whether a file holds memory items and no conversation."""
+    from ..transfer.items.documents import read_beginning
+    from ..transfer.items.formats import is_items
 
-    try:
-        return is_items(File(file, sys.maxsize))
-    except TransferError:
-        return False
+    return is_items(read_beginning(file))
 
 
 def _print_items(result: ItemImport) -> None:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..base import resources
+from ..base.yaml_text import YamlError, compose
 from ..errors import ConfigError
 from .bad_values import BadValueError, shown
 
@@ -131,7 +132,7 @@ def read_entries(
         raise _refused(name, line, "is not UTF-8. Save the file as UTF-8") from None
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return
-    loader, node = _composed(name, text)
+    loader, node = _compose(name, text)
     try:
         if node is None or node.tag == "tag:yaml.org,2002:null":
             return
@@ -169,31 +170,12 @@ def _twice(name: str, line: int, key: str, known: str, first: int) -> ConfigErro
     return _refused(name, line, f"says {shown(key)}, which line {first} said already{again}. Remove one of the two")
 
 
-def _composed(name: str, text: str, aliases: bool = True) -> tuple[Any, Any]:
+def _compose(name: str, text: str, aliases: bool = True) -> tuple[Any, Any]:
     """Return the YAML loader and the root node, None for an empty document. `aliases` lets `*name` stand in it."""
-    import yaml  # noqa: PLC0415 - 14 ms, which only a file that says something pays
-
-    kind: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        depth = 0
-        for event in yaml.parse(text, Loader=kind):
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-                if depth > MAX_DEPTH:
-                    line = event.start_mark.line + 1 if event.start_mark else 1
-                    raise _refused(name, line, f"is nested deeper than {MAX_DEPTH} levels")
-            if isinstance(event, yaml.AliasEvent) and not aliases:
-                raise _refused(name, 1, "holds an alias")
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-        loader = kind(text)
-        return loader, loader.get_single_node()
-    except UnicodeEncodeError:  # a variable whose bytes are no UTF-8
-        raise _refused(name, 1, "holds a lone surrogate. Write valid Unicode") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
-        what = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
-        raise _refused(name, line, f"is not YAML ({what}). Correct the line") from None
+        return compose(text, MAX_DEPTH, aliases=aliases)
+    except YamlError as error:
+        raise _refused(name, error.line, error.problem) from None
 
 
 def _nested_duplicates(name: str, root: Any) -> Iterator[ConfigError]:
@@ -232,7 +214,7 @@ def read_yaml_value(text: str) -> Any:
     if len(text) > MAX_BYTES:
         raise BadValueError("It is too long.")
     try:
-        loader, node = _composed("value", text, aliases=False)
+        loader, node = _compose("value", text, aliases=False)
     except ConfigError:
         raise BadValueError("It is no YAML.") from None
     try:

@@ -80,7 +80,7 @@ def store_notes(call: Call, plan: Plan, outcome: Outcome) -> int:
         importing = Importing(replace(call, scope=scope), None, dry_run=False)
         rows = [_note_row(number, note, program) for number, note in enumerate(held, 1)]
         reading = Reading(scope, DEFAULT_KIND, call.db.clock(), call.settings.session_ttl_sec)
-        for batch in batches(rows, reading, importing):  # type: ignore[arg-type]
+        for batch in batches(rows, reading, importing):
             importing.store(batch)
         result = importing.result("items")
         stored += result.imported

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, get_args
 
 from ..calls.call import GivenSettings, open_call
@@ -16,7 +17,7 @@ from ..search.rules_arguments import shown
 from ..shapes import WriteResult
 from ..values import Change, NewValue, ValueName, change_values, list_values
 from ..values.table import Kind, check_name
-from .items.sources import File, Source
+from .items.documents import read_beginning, read_text
 
 __all__ = ["ValueImport", "ValueProblem", "export_values", "import_values"]
 
@@ -97,21 +98,14 @@ def export_values(
     return sorted(made, key=lambda each: (each["kind"], each["namespace"], each["name"]))
 
 
-def read_values(source: Source) -> list[Any] | None:
+def read_values(path: Path) -> list[Any] | None:
     """Return the values a file holds; None where it is no file of values."""
-    file = File(source, MOST_BYTES)
+    if not _BEGINS.match(read_beginning(path)):
+        return None
     try:
-        with file.text() as stream:
-            begins = stream.read(200)
-    except TransferError:
-        return None
-    if not _BEGINS.match(begins):
-        return None
-    with file.text() as stream:
-        try:
-            values = json.loads(stream.read())[KEY]
-        except (ValueError, RecursionError) as error:
-            raise TransferError(f"The file of values breaks off or is no JSON: {type(error).__name__}.") from None
+        values = json.loads(read_text(path, MOST_BYTES))[KEY]
+    except (ValueError, RecursionError) as error:
+        raise TransferError(f"The file of values breaks off or is no JSON: {type(error).__name__}.") from None
     if not isinstance(values, list):
         raise TransferError(
             f"{KEY} is {shown(values)}. It must be a list of values, as `export --values` writes it. Export it again."

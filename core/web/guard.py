@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..base import logs
-from ..transfer.items.pieces import MAX_BYTES
+from ..transfer.items.documents import MAX_BYTES
 from . import errors
 from .access import (
     CHALLENGE,

@@ -80,8 +80,7 @@ from core.text import (
 from core.transfer import fields as transfer_fields
 from core.transfer.imports import import_file
 from core.transfer.items import rows as item_rows
-from core.transfer.items.reader import Rows
-from core.transfer.items.sources import File
+from core.transfer.items.formats import read_items
 from core.upkeep import check as checking
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -151,10 +150,9 @@ def _markdown(value: str) -> object:
 
 
 def _items(value: str) -> object:
-    file = File(value.encode("utf-8", "surrogatepass"))
     reading = item_rows.Reading(Scope(), "fact", NOW, 3600)
     found: list[object] = []
-    for row in Rows(file):
+    for row in read_items(value.encode("utf-8", "surrogatepass")).rows:
         try:
             found.append(item_rows.read(row.value, reading))
         except (CoreError, item_rows.NotTakenError) as error:
@@ -164,7 +162,7 @@ def _items(value: str) -> object:
 
 def _of_syntax(syntax: Any) -> Callable[[str], object]:
     def read(value: str) -> object:
-        return [row.number for row in Rows(File(value.encode("utf-8", "surrogatepass")), syntax)]
+        return [row.number for row in read_items(value.encode("utf-8", "surrogatepass"), syntax).rows]
 
     return read
 

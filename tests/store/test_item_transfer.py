@@ -18,6 +18,7 @@ from core import transfer
 from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
+from core.database.rows import read_texts
 from core.database.sources import MEMORIES
 from core.db import insert_memory
 from core.errors import StoreWriteError, TransferError
@@ -495,6 +496,36 @@ def test_l41_the_other_formats(db: Database) -> None:
     wrapped = {"format": "yaml", "data": "items:\n- id: a\n  text: b\n  metadata: {conf_uid: c, kind: chat}\n"}
     assert _import(db, own_scope(), wrapped).format == "vtuber"
     assert _import(db, own_scope(), mem0["results"]).format == "mem0"
+
+
+def test_b5_the_graph_of_the_mcp_memory_server(db: Database) -> None:
+    """Each observation and each relation is a memory of its own, found by the names in it."""
+    lines = [
+        {"type": "entity", "name": "Ann_Miller", "entityType": "person", "observations": ["Likes tea", "Keeps bees"]},
+        {"type": "relation", "from": "Ann_Miller", "to": "Tofu", "relationType": "owns"},
+        {"type": "entity", "name": "Tofu"},
+    ]
+    scope = own_scope()
+    content = "\n".join(json.dumps(line) for line in lines).encode()
+    done = transfer.import_items(content, db=db, settings=DEFAULTS, scope=scope)
+    assert (done.format, done.imported, [problem.row for problem in done.errors]) == ("mcp_memory", 3, [3])
+    texts = {row.content: read_texts(row.tags) for row in rows_of(db, schema.memories, scope.persona)}
+    assert texts == {
+        "Ann Miller: Likes tea": ["ann miller", "person"],
+        "Ann Miller: Keeps bees": ["ann miller", "person"],
+        "Ann Miller owns Tofu": ["ann miller", "tofu"],
+    }
+    assert transfer.import_items(content, db=db, settings=DEFAULTS, scope=scope).duplicates == 3
+
+
+def test_b5_memories_of_chatgpt_as_text(db: Database) -> None:
+    """It has no export of them: people copy the list, or ask for it with dates."""
+    scope = own_scope()
+    text = "```\n[2025-03-01] - Likes tea.\n[2025-03-02] - Has a cat called Tofu.\n```\n"
+    done = transfer.import_items(text.encode(), db=db, settings=DEFAULTS, scope=scope)
+    assert (done.format, done.imported) == ("list", 2)
+    times = {row.content: row.timestamp.date().isoformat() for row in rows_of(db, schema.memories, scope.persona)}
+    assert times == {"Likes tea.": "2025-03-01", "Has a cat called Tofu.": "2025-03-02"}
 
 
 def test_l38_uploads_and_streams_are_read_like_files(db: Database) -> None:

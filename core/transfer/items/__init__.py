@@ -23,11 +23,11 @@ from ...memories.rules import DEFAULT_KIND, INSTRUCTION, kind_of
 from ...memories.table_transfer import Place
 from ...scope import Scope
 from ...text.times import parse_time
-from .pieces import MAX_BYTES, MAX_ITEMS, check_bytes
-from .reader import SYNTAXES, Rows, Syntax
+from ..files import check_bytes
+from .documents import MAX_BYTES, MAX_ITEMS, SYNTAXES, Source, Syntax
+from .formats import read_items
 from .rows import Reading
-from .sources import File, Source
-from .storage import BATCH, Importing, ItemImport, ItemProblem, batches
+from .storage import Importing, ItemImport, ItemProblem, batches
 from .writer import MEDIA_TYPES, item_of, most_bytes, place_text, written
 
 __all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
@@ -204,7 +204,7 @@ def import_items(
     stands in the file. What is archived counts as not there.
 
     Args:
-        source: a path, bytes, or a binary stream; packed with gzip or not. See `transfer.items.reader` for what
+        source: a path, bytes, or a binary stream; packed with gzip or not. See `transfer.items.formats` for what
             it may hold.
         default_kind: kind of items that name none; blank for items without kind.
         fmt: json, yaml or jsonl; None finds it out.
@@ -238,24 +238,23 @@ def import_items(
     kind = _kind(default_kind)
     stop = should_stop or (lambda: False)
     # 2. the file as a whole
-    rows = Rows(File(source, max_bytes), fmt)
-    total = 0
-    for total, _ in enumerate(rows, 1):
-        if progress and total % BATCH == 0:
-            progress("looking", total, 0)
-        if total % BATCH == 0 and stop():
-            return ItemImport(rows.format, stopped_after_row=0, dry_run=dry_run)
+    items = read_items(source, fmt, max_bytes)
+    total = len(items.rows)
+    if progress:
+        progress("looking", total, total)
+    if stop():
+        return ItemImport(items.format, stopped_after_row=0, dry_run=dry_run)
     # 3. item by item
     call = open_call(db, settings, scope)
     reading = Reading(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
     importing = Importing(call, screen, dry_run)
-    for batch in batches(rows, reading, importing):
+    for batch in batches(items.rows, reading, importing):
         if stop():
-            return replace(importing.result(rows.format), stopped_after_row=importing.row)
+            return replace(importing.result(items.format), stopped_after_row=importing.row)
         importing.store(batch)
         if progress:
             progress("storing", importing.rows_done, total)
-    done = importing.result(rows.format)
+    done = importing.result(items.format)
     if done.imported and not dry_run:
         memory_files.write_files(call)
     return done if total else replace(done, notes=(*done.notes, NOTHING))

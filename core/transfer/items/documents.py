@@ -2,34 +2,266 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import os
 import re
-from collections.abc import Iterator
-from typing import Any, TextIO
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple
 
+from ...base.yaml_text import YamlError, compose
 from ...errors import TransferError
-from .pieces import (
-    LINES,
-    MAX_BLANK_LINES,
-    MAX_BYTES,
-    MAX_DEPTH,
-    MAX_ITEMS,
-    MAX_VALUES,
-    ROOT,
-    BadValue,
-    Piece,
-    is_deep,
-    too_deep,
-    too_many_blank_lines,
-    too_many_items,
-    too_many_values,
-)
+from ..files import check_bytes
 
+Source = str | os.PathLike[str] | bytes | BinaryIO
+Syntax = Literal["json", "yaml", "jsonl"]
+"""json: one document. yaml: likewise. jsonl: one item a line."""
+SYNTAXES: tuple[Syntax, ...] = ("json", "yaml", "jsonl")
+
+MAX_BYTES = 20 * 1024**2
+"""Most bytes of a file, unpacked."""
+MAX_ITEMS = 50_000
+"""Most items of a file, and most keys of one object."""
+MAX_DEPTH = 20
+"""Most lists and objects inside one another, the outermost counted."""
+MAX_VALUES = 3_000_000
+"""Most values of a file. Each takes many times its bytes once it is read; 50,000 full items have half as many."""
+MAX_BLANK_LINES = 100_000
+
+_GZIP = b"\x1f\x8b"
+_LOOKED_AT = 1 << 16
+_PATH_CHARS = 4096
+"""No system takes a longer path."""
+_ENDINGS: dict[str, Syntax] = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _NAME = re.compile(r"[A-Za-z_][\w .-]{0,39}\Z")
+_TEXTS = frozenset({"text", "content", "memory", "observations", "relationType"})
+LISTS = frozenset({"items", "results", "memories", "entries", "character_book", "entities"})
+"""Keys of a document that holds items."""
+
+
+class BadValue(NamedTuple):
+    """A line that cannot be read, and why; never what it holds."""
+
+    reason: str
+
+
+class JsonLine(NamedTuple):
+    """The value of a line that is not blank."""
+
+    row: int
+    value: Any
 
 
 class _TwiceError(ValueError):
     """A key stands twice in one object."""
+
+
+# The file
+
+
+def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
+    """Return the text of a file, unpacked where it is packed with gzip.
+
+    Raises:
+        TransferError: there is no such file, it is larger than allowed, damaged, or not UTF-8.
+    """
+    check_bytes(max_bytes)
+    try:
+        content = _read_bytes(source, max_bytes)
+        if content.startswith(_GZIP):
+            with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
+                content = packed.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise too_large(max_bytes)
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TransferError("The file is not UTF-8. Save it as UTF-8.") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise TransferError("The file is a broken or cut off gzip file. Copy it again.") from None
+    except OSError as error:
+        raise TransferError(f"The file cannot be read: {error.strerror or type(error).__name__}.") from None
+
+
+def too_large(max_bytes: int) -> TransferError:
+    """Return the error for a file of too many bytes."""
+    return TransferError(f"The file is larger than {max_bytes:,} bytes. Split it into smaller files.")
+
+
+def read_beginning(path: Path) -> str:
+    """Return the first characters of a file, unpacked; blank where it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            packed = stream.read(2) == _GZIP
+            stream.seek(0)
+            content = gzip.GzipFile(fileobj=stream).read(_LOOKED_AT) if packed else stream.read(_LOOKED_AT)
+    except (OSError, EOFError, zlib.error):
+        return ""
+    return content.decode("utf-8", errors="replace").removeprefix("\ufeff")
+
+
+def _read_bytes(source: Source, max_bytes: int) -> bytes:
+    if isinstance(source, (bytes, bytearray)):
+        return bytes(source)
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        _check_path(path)
+        with path.open("rb") as stream:
+            return stream.read(max_bytes + 1)
+    if not callable(getattr(source, "read", None)):
+        raise TypeError(
+            f"source is of type {type(source).__name__}. It must be a path, bytes, or a stream opened in binary mode."
+        )
+    content = source.read(max_bytes + 1)
+    if not isinstance(content, (bytes, bytearray)):
+        raise TypeError(f"source gives {type(content).__name__} where bytes are needed. Open it in binary mode.")
+    return bytes(content)
+
+
+def _check_path(path: Path) -> None:
+    """Refuse a path that is no file; a text of memories handed over by mistake is not repeated."""
+    shown = str(path)
+    if len(shown) > _PATH_CHARS or "\n" in shown:
+        raise TransferError(
+            f"source is a text of {len(shown)} characters, which is no path. Pass what a file holds as bytes."
+        )
+    try:
+        if path.is_file():
+            return
+        what = "is a folder" if path.is_dir() else "does not exist" if not path.exists() else "is not a regular file"
+    except (OSError, ValueError) as error:
+        raise TransferError(f"{shown!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+    raise TransferError(f"{shown!r} {what}. Name a file of memories.", path=shown)
+
+
+# The document
+
+
+def parse(text: str, syntax: Syntax) -> Any:
+    """Return what a text holds: a dict or a list, with `jsonl` a list of `JsonLine`.
+
+    Raises:
+        TransferError: the file cannot be taken as a whole.
+    """
+    value = _READERS[syntax](text)
+    lists = [value] if isinstance(value, list) else [each for each in value.values() if isinstance(each, list)]
+    if any(len(each) > MAX_ITEMS for each in lists):
+        raise TransferError(f"The file holds more than {MAX_ITEMS:,} items. Split it into smaller files.")
+    return value
+
+
+def name_of(source: Any) -> str:
+    """Return the name of a source, blank where it has none."""
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).name
+    return str(getattr(source, "filename", None) or getattr(source, "name", None) or "")
+
+
+def find_syntax(text: str, name: str = "") -> Syntax:
+    """Return the syntax of a text: by the ending of its file where that says it, else by how it begins."""
+    ending = re.search(r"\.[a-z]+$", name.lower().removesuffix(".gz"))
+    if ending and ending[0] in _ENDINGS:
+        return _ENDINGS[ending[0]]
+    lines = begins_with_lines(text)
+    if ending and ending[0] == ".json" and not lines:
+        return "json"
+    if not re.match(r"\s*[\[{]", text):
+        return "yaml"
+    is_json = re.match(r"\s*(\{\s*[\"}]|\[)", text) is not None
+    return "jsonl" if lines else "json" if is_json else "yaml"
+
+
+def begins_with_lines(text: str) -> bool:
+    """Return whether the first line is a value by itself, of an item and not of a whole document."""
+    start = text.lstrip()
+    first, _, rest = start.partition("\n")
+    if not first.strip():
+        return False
+    value = _read_line(first)
+    if not rest.strip():
+        return isinstance(value, dict) and bool(value.keys() & _TEXTS) and not value.keys() & LISTS
+    return isinstance(value, str) or (isinstance(value, dict) and not value.keys() & LISTS)
+
+
+def _read_json(text: str) -> Any:
+    if _count_values(text) > MAX_VALUES:
+        raise _too_many_values()
+    try:
+        value = json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise TransferError(f"The file is not usable JSON: {error.msg}, line {error.lineno}.") from None
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        raise TransferError(f"The file is not usable JSON: {_why(error)}.") from None
+    return _checked(value)
+
+
+def _read_lines(text: str) -> list[JsonLine]:
+    if _count_values(text) > MAX_VALUES:
+        raise _too_many_values()
+    lines: list[JsonLine] = []
+    blank = 0
+    for row, line in enumerate(io.StringIO(text), 1):
+        if not line.strip():
+            blank += 1
+            if blank > MAX_BLANK_LINES:
+                raise TransferError(f"The file has over {MAX_BLANK_LINES:,} lines with nothing in them. Take them out.")
+            continue
+        value = _read_line(line)
+        if value is RecursionError or is_deep(value, MAX_DEPTH):
+            raise _too_deep(row)
+        lines.append(JsonLine(row, value))
+    return lines
+
+
+def _read_line(line: str) -> Any:
+    """Return the value of a line; a `BadValue` where it is none, the error itself where it is nested too deeply."""
+    try:
+        return json.loads(line, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        return BadValue(f"not JSON: {error.msg} at character {error.pos + 1}")
+    except RecursionError:
+        return RecursionError
+    except ValueError as error:
+        return BadValue(f"not usable: {_why(error)}")
+
+
+def _read_yaml(text: str) -> Any:
+    try:
+        loader, root = compose(text, MAX_DEPTH, aliases=False, tags=False, max_events=2 * MAX_VALUES)
+    except YamlError as error:
+        if error.is_depth:
+            raise _too_deep(error.line) from None
+        raise TransferError(f"The file is not taken: line {error.line} {error.problem}.") from None
+    try:
+        return _checked({} if root is None else _construct(loader, root))
+    except _TwiceError as error:
+        raise TransferError(f"The file is not taken: {error}. Remove one of the two.") from None
+    finally:
+        loader.dispose()
+
+
+def _construct(loader: Any, node: Any) -> Any:
+    """Return the value of a node: keys as they are written, and what looks like a date but is none as text."""
+    if node.id == "sequence":
+        return [_construct(loader, each) for each in node.value]
+    if node.id == "mapping":
+        for key, _ in node.value:
+            if key.id != "scalar":
+                raise TransferError(f"The file is not taken: line {key.start_mark.line + 1} has a key that is no text.")
+        return _object([(str(key.value), _construct(loader, value)) for key, value in node.value])
+    try:
+        return loader.construct_object(node, deep=True)
+    except Exception:  # noqa: BLE001 - a number or date that cannot be one is the text it is written as
+        return node.value
+
+
+_READERS: dict[Syntax, Any] = {"json": _read_json, "yaml": _read_yaml, "jsonl": _read_lines}
+
+
+# What is refused
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -37,137 +269,46 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         seen: set[str] = set()
         key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _TwiceError(f"the key {_shown(key)} stands twice in one object")
+        # A key that does not look like a name may be what somebody said.
+        shown = repr(key) if _NAME.match(key) else "of an entry"
+        raise _TwiceError(f"the key {shown} stands twice in one object")
     if len(pairs) > MAX_ITEMS:
         raise _TwiceError(f"an object has more than {MAX_ITEMS:,} keys")
     return made
-
-
-def _shown(key: str) -> str:
-    """Return a key as errors show it; one that does not look like a name may be what somebody said."""
-    return repr(key) if _NAME.match(key) else "of an entry"
-
-
-def read_lines(stream: TextIO) -> Iterator[Piece]:
-    """Yield the value of each line that is not blank; a `BadValue` where it is no JSON."""
-    values = blank = 0
-    for row, line in enumerate(iter(lambda: stream.readline(MAX_BYTES + 1), ""), 1):
-        if not line.strip():
-            blank += 1
-            if blank > MAX_BLANK_LINES:
-                raise too_many_blank_lines()
-            continue
-        values += _values(line)
-        if values > MAX_VALUES:
-            raise too_many_values()
-        try:
-            value = json.loads(line, object_pairs_hook=_object)
-        except json.JSONDecodeError as error:
-            value = BadValue(f"not JSON: {error.msg} at character {error.pos + 1}")
-        except RecursionError:
-            raise too_deep(row) from None
-        except ValueError as error:
-            value = BadValue(f"not usable: {_why(error)}")
-        if is_deep(value, MAX_DEPTH):
-            raise too_deep(row)
-        yield Piece(LINES, row, value)
 
 
 def _why(error: ValueError) -> str:
     return str(error) if isinstance(error, _TwiceError) else "a number is too long"
 
 
-def _values(text: str) -> int:
+def _count_values(text: str) -> int:
     """Return at least how many values a text of JSON holds; commas inside texts count too."""
     return text.count(",") + text.count("[") + text.count("{")
 
 
-def read_json(stream: TextIO) -> Iterator[Piece]:
-    """Yield the pieces of a document of JSON."""
-    text = stream.read()
-    if _values(text) > MAX_VALUES:
-        raise too_many_values()
-    try:
-        value = json.loads(text, object_pairs_hook=_object)
-    except json.JSONDecodeError as error:
-        raise TransferError(f"The file is not usable JSON: {error.msg}, line {error.lineno}.") from None
-    except RecursionError:
-        raise too_deep() from None
-    except ValueError as error:
-        raise TransferError(f"The file is not usable JSON: {_why(error)}.") from None
-    yield from _pieces(value)
-
-
-def read_yaml(stream: TextIO) -> Iterator[Piece]:
-    """Yield the pieces of a document of YAML; an empty one has none."""
-    import yaml  # noqa: PLC0415 - 14 ms, which only YAML pays
-
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Plain(loader):  # type: ignore[misc]
-        """Reads keys as they are written, and what looks like a date but is none as text."""
-
-        def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: ARG002 - the library's interface
-            if isinstance(node, yaml.SequenceNode):
-                return [self.construct_object(each) for each in node.value]
-            if isinstance(node, yaml.MappingNode):
-                return _object([(_key(key), self.construct_object(value)) for key, value in node.value])
-            try:
-                return super().construct_object(node, deep=True)
-            except (yaml.YAMLError, ValueError, TypeError, OverflowError, KeyError, IndexError, AttributeError):
-                return node.value
-
-    def _key(node: Any) -> str:
-        if not isinstance(node, yaml.ScalarNode):
-            raise _wrong("has a key that is no text", node)
-        return str(node.value)
-
-    text = stream.read()
-    try:
-        _check_events(yaml.parse(text, Loader=loader), yaml)
-        value = yaml.load(text, Loader=Plain)  # noqa: S506 - a SafeLoader
-    except _TwiceError as error:
-        raise TransferError(f"The file is not taken: {error}. Remove one of the two.") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        what = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
-        raise TransferError(f"The file is not YAML: {what}{where}.") from None
-    if value is not None:
-        yield from _pieces(value)
-
-
-def _check_events(events: Any, yaml: Any) -> None:
-    """Refuse what may not stand in a document before values are made of it."""
-    documents = depth = 0
-    for count, event in enumerate(events):
-        documents += isinstance(event, yaml.DocumentStartEvent)
-        if documents > 1:
-            raise _wrong("holds several documents, one is needed", event)
-        if count > 2 * MAX_VALUES:
-            raise too_many_values()
-        if isinstance(event, yaml.AliasEvent):
-            raise _wrong("holds an alias (*name). Write the value itself", event)
-        if getattr(event, "tag", None) is not None:
-            raise _wrong("holds a tag (!name). Only plain values are read", event)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise too_deep(event.start_mark.line + 1)
-
-
-def _wrong(what: str, at: Any) -> TransferError:
-    return TransferError(f"The file is not taken: line {at.start_mark.line + 1} {what}.")
-
-
-def _pieces(value: Any) -> Iterator[Piece]:
-    """Yield the parts of a whole document."""
+def _checked(value: Any) -> Any:
     if not isinstance(value, (dict, list)):
         raise TransferError("The file holds a single value, where an object with a list is needed.")
     if is_deep(value, MAX_DEPTH):
-        raise too_deep()
-    for key, member in value.items() if isinstance(value, dict) else ((ROOT, value),):
-        yield Piece(key, 0, [] if isinstance(member, list) else member)
-        if isinstance(member, list):
-            if len(member) > MAX_ITEMS:
-                raise too_many_items()
-            yield from (Piece(key, row, each) for row, each in enumerate(member, 1))
+        raise _too_deep()
+    return value
+
+
+def is_deep(value: Any, levels: int) -> bool:
+    """Return whether lists and objects of a value are more than `levels` inside one another."""
+    level = [value]
+    for _ in range(levels + 1):
+        level = [item for item in level if isinstance(item, (dict, list))]
+        if not level:
+            return False
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+    return True
+
+
+def _too_deep(line: int | None = None) -> TransferError:
+    where = f" in line {line}" if line else ""
+    return TransferError(f"The file is nested deeper than {MAX_DEPTH} levels{where}, which no list of memories is.")
+
+
+def _too_many_values() -> TransferError:
+    return TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -16,8 +16,7 @@ from ...memories.new_item import NewMemory
 from ...memories.table_transfer import Known
 from ...text.hits import name_persona
 from . import books
-from .reader import Rows
-from .rows import NotTakenError, Reading, read
+from .rows import NotTakenError, Reading, Row, read
 
 BATCH = 1000
 """Items stored in one transaction."""
@@ -40,7 +39,7 @@ class ItemImport:
     """What an import of items did: `imported + skipped + error_count` is the number of rows of the file."""
 
     format: str = ""
-    """items, lines, vtuber, world_info, character_book, mem0 or synth."""
+    """items, lines, list, vtuber, world_info, character_book, mem0, mcp_memory or synth."""
     imported: int = 0
     """Items stored; in a dry run those that would be."""
     skipped: int = 0
@@ -74,14 +73,14 @@ class Ready(NamedTuple):
     memory: NewMemory
 
 
-def batches(rows: Rows, reading: Reading, importing: Importing) -> Iterator[list[Ready]]:
+def batches(rows: Iterable[Row], reading: Reading, importing: Importing) -> Iterator[list[Ready]]:
     """Yield what can be stored in parts; what cannot is told to `importing` on the way."""
     made = _ready(rows, reading, importing)
     while batch := list(islice(made, BATCH)):
         yield batch
 
 
-def _ready(rows: Rows, reading: Reading, importing: Importing) -> Iterator[Ready]:
+def _ready(rows: Iterable[Row], reading: Reading, importing: Importing) -> Iterator[Ready]:
     known = Known()
     for row in rows:
         importing.rows_read += 1

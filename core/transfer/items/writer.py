@@ -11,7 +11,7 @@ from ...database.rows import read_json, read_list
 from ...memories.table_transfer import Place
 from ...text.hits import stored_tags
 from ...text.strict_json import make_strict
-from .reader import Syntax
+from .documents import Syntax
 
 MEDIA_TYPES: dict[Syntax, str] = {
     "json": "application/json", "yaml": "application/yaml", "jsonl": "application/x-ndjson",

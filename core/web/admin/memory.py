@@ -16,8 +16,7 @@ from ...errors import ItemNotFoundError, TransferError
 from ...memories.rules import DEFAULT_KIND, Tier
 from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_items
-from ...transfer.items.pieces import MAX_BYTES, MAX_ITEMS, too_large
-from ...transfer.items.reader import Syntax
+from ...transfer.items.documents import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from ..answers import (
     BulkAnswer,
     BulkDeletedAnswer,

@@ -75,13 +75,13 @@ def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, conte
 
 def test_l39_what_one_file_may_not_hold_goes_into_the_next(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them is one that `import` takes."""
-    from core.transfer.items import pieces
+    from core.transfer.items import documents
 
     run("import", _file("in.json", *(f"item {n}" for n in range(25))))
-    monkeypatch.setattr(pieces, "MAX_ITEMS", 10)
+    monkeypatch.setattr(documents, "MAX_ITEMS", 10)
     told = run("export", "--items", "out.json").json
     assert told == {"items": 25, "files": ["out.json", "out-2.json", "out-3.json"], "more": False}
-    monkeypatch.setattr(pieces, "MAX_BYTES", 3000)
+    monkeypatch.setattr(documents, "MAX_BYTES", 3000)
     told = run("export", "--items", "small.json", "--limit", "9").json
     assert told["items"] == 9 and len(told["files"]) > 1
     assert all(Path(name).stat().st_size <= 3000 for name in told["files"])
