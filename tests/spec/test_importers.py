@@ -556,14 +556,6 @@ def test_r24_each_sign_alone_hides_a_message(db: Database, tmp_path: Path, where
     assert [row.message_id for row in _rows(db, scope, "chatgpt/conv-1")] == ["u1", "u2", "a2"]
 
 
-def test_r24_null_titles_and_times_are_borne(db: Database) -> None:
-    """A conversation that says nothing of itself keeps its order."""
-    scope = own_scope()
-    done = _import(db, scope, SAMPLES / "chatgpt")
-    assert [row.message_id for row in _rows(db, scope, "chatgpt/conv-2")] == ["n1", "n2"]
-    assert "messages of conversations that say no time, given that of the file: 2" in done.notes
-
-
 # Whose it is, and who sees it
 
 
@@ -669,27 +661,6 @@ def test_r27_wishes_of_people_are_found_and_told(db: Database) -> None:
     ]
 
 
-def test_r27_an_import_that_was_stopped_goes_on(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped between two transactions: what is stored is whole, and the same command ends it."""
-    from core.transfer import storage as writer
-
-    monkeypatch.setattr(writer, "BATCH", 3)
-    scope, calls, steps = own_scope(), [], []
-
-    def should_stop() -> bool:
-        calls.append(1)
-        return len(steps) >= 2
-
-    def progress(what: str, done: int, total: int) -> None:
-        if what == "storing":
-            steps.append((done, total))
-
-    first = _import(db, scope, SAMPLES / "discord", progress=progress, should_stop=should_stop)
-    assert (first.stopped_after_row, steps) == (6, [(3, 8), (6, 8)])
-    rest = _import(db, scope, SAMPLES / "discord")
-    assert (first.imported + first.service, rest.imported + rest.service) == (6, 2)
-
-
 # Who spoke, where and when
 
 
@@ -720,21 +691,6 @@ def test_r25_characters_of_one_webhook_are_several_people(
     rows = _rows(db, scope)
     assert rows[0].sender_id == rows[2].sender_id != rows[1].sender_id
     assert [row.sender_name for row in rows] == ["Luna", "Sol", "Luna"]
-
-
-def test_r25_names_of_one_bot_of_slack_are_several_people(db: Database, tmp_path: Path) -> None:
-    """An incoming webhook names the speaker of each message."""
-    folder = tmp_path / "general"
-    folder.mkdir()
-    (tmp_path / "channels.json").write_text(json.dumps([{"id": "C1", "name": "general"}]))
-    (tmp_path / "users.json").write_text("[]")
-    lines = [{"type": "message", "subtype": "bot_message", "bot_id": "B1", "username": name, "text": f"I am {name}",
-              "ts": f"174877200{n}.000100"} for n, name in enumerate(("Luna", "Sol", "Luna"))]  # fmt: skip
-    (folder / "2025-06-01.json").write_text(json.dumps(lines))
-    scope = own_scope()
-    assert _import(db, scope, tmp_path).imported == 3
-    rows = _rows(db, scope)
-    assert rows[0].sender_id == rows[2].sender_id != rows[1].sender_id
 
 
 def _rename(data: bytes, changes: dict[bytes, bytes]) -> bytes:
@@ -771,28 +727,6 @@ def test_r21_a_zip_of_any_system_gives_the_same_conversations(db: Database, tmp_
     scope = own_scope()
     done = _import(db, scope, path)
     assert (done.imported, done.conversations, done.private_count) == (1, ("slack/C1",), 0)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"content": [{"type": "thinking", "thinking": "she is sad"}, {"type": "text", "text": "Hello Ann"}],
-         "text": "she is sad\n\nHello Ann"},
-        {"content": [{"type": "thinking", "thinking": "she is sad"}], "text": "she is sad\n\nHello Ann"},
-        {"content": [{"type": "text", "text": "<thinking>she is sad</thinking>Hello Ann"}], "text": ""},
-        {"content": [], "text": "<antThinking>she is sad</antThinking>Hello Ann"},
-        {"text": "<think>she is sad</think>\n\nHello Ann"},
-    ],
-)  # fmt: skip
-def test_r24_thoughts_of_claude_are_not_what_it_said(db: Database, tmp_path: Path, message: dict[str, Any]) -> None:
-    """A thought is nobody's words, wherever the export writes it."""
-    line = {"uuid": "m2", "sender": "assistant", "created_at": "2026-03-10T12:01:00Z", **message}
-    first = {"uuid": "m1", "sender": "human", "created_at": "2026-03-10T12:00:00Z", "text": "Hi"}
-    value = [{"uuid": "k", "name": "", "chat_messages": [first, line]}]
-    (tmp_path / "conversations.json").write_text(json.dumps(value), encoding="utf-8")
-    scope = own_scope()
-    _import(db, scope, tmp_path / "conversations.json")
-    assert _texts(db, scope) == ["Hi", "Hello Ann"]
 
 
 @pytest.mark.parametrize("form", ["chatgpt", "discord", "sillytavern", "records"])

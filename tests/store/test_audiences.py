@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -43,22 +41,6 @@ def test_d6_one_row_per_owner(db: Database, scope: Scope) -> None:
     assert [make(db, scope, key) for key in keys] == made
     assert count(db, table, scope.persona) == len(keys)
     assert make(db, own_scope(), keys[0]) not in made
-
-
-def test_d6_eight_threads_make_one(db: Database, scope: Scope) -> None:
-    made: list[int] = []
-    gate = threading.Barrier(8)
-
-    def run() -> None:
-        gate.wait()
-        made.append(make(db, scope, AudienceKey("server", "s")))
-
-    threads = [threading.Thread(target=run) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(made) == 8 and len(set(made)) == 1 and count(db, table, scope.persona) == 1
 
 
 def test_g16_an_audience_rolled_back_is_not_remembered(db: Database, scope: Scope) -> None:

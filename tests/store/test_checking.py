@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import insert
@@ -140,12 +139,6 @@ def test_f74_missing_rights_come_with_the_grant(grants: list[str], severities: l
     assert all(one.remedy.startswith("GRANT ") and one.remedy.endswith("ON `my_db`.* TO 'app'@'%';") for one in found)
 
 
-def test_f74_the_missing_rights_are_named() -> None:
-    """Only what is lacking, not everything."""
-    found = check.check_rights(["GRANT SELECT, DELETE ON `my_db`.* TO `app`@`%`"], "my_db", "app@%")
-    assert found[0].remedy == "GRANT INSERT, UPDATE ON `my_db`.* TO 'app'@'%';"
-
-
 @pytest.mark.engines("mariadb", "mysql")
 def test_f74_a_user_without_rights_is_told_by_a_real_server(db: Database) -> None:
     """The server's own words of a grant are understood, and the remedy works."""
@@ -191,14 +184,6 @@ def test_f74_differences_of_the_index_are_counted(db: Database) -> None:
     assert findings(db) == []
 
 
-def test_f74_memories_are_counted_by_kind(db: Database) -> None:
-    """What an operator looks for after an import."""
-    for number in range(3):
-        insert_memory(f"fact {number}", "ann", "chat", [], kind="KeyFacts", db=db)
-    told = [one for one in check.check_server(db) if one.severity == "note"]
-    assert [(one.what, one.where) for one in told] == [("3 long_term memories of kind KeyFacts", "memories")]
-
-
 def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
     """Nothing reads them any more."""
     past = db.clock() - timedelta(days=1)
@@ -210,25 +195,6 @@ def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
     told = {one.where: one for one in check.check_server(db) if "memories of kind" not in one.what}
     assert "1 session items have expired" in told["memories"].what
     assert told["message_recaps"].severity == "warning" and "are gone" in told["message_recaps"].what
-
-
-@pytest.mark.engines("sqlite")
-def test_f58_broken_rows_are_listed(db: Database) -> None:
-    """By column and id, never by what stands in them; the rows are left as they are."""
-    rows: list[dict[str, Any]] = [{"id": n, "content": "a", "tags": ["x"]} for n in range(1, 5)]
-    db.transaction(lambda c: c.execute(insert(schema.memories), rows), source="test")
-    run(
-        db,
-        "PRAGMA ignore_check_constraints = ON",
-        "UPDATE memories SET timestamp = 'soon' WHERE id = 1",
-        "UPDATE memories SET tags = '{\"a\": 1}' WHERE id = 2",
-        "UPDATE memories SET tags = '[1]' WHERE id = 3",
-        "UPDATE memories SET metadata = '[\"secret\"]' WHERE id = 4",
-    )
-    found = {one.where: one for one in findings(db) if "cannot be read" in one.what}
-    assert set(found) == {"memories.timestamp", "memories.tags", "memories.metadata"}
-    assert found["memories.tags"].what.endswith("id 2, 3")
-    assert "secret" not in " ".join(map(str, found.values()))
 
 
 def test_d36_stats_count_every_table(db: Database) -> None:

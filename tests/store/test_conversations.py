@@ -218,14 +218,6 @@ def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> 
     consistent(db, scope)
 
 
-def test_f17_no_host_makes_it_public_again(db: Database, scope: Scope) -> None:
-    own = replace(scope, conversation="tg/1", privacy="restricted")
-    save(db, own, "tg/1", "secret")
-    save(db, replace(own, privacy="public"), "tg/1", "still secret")
-    assert kind_of(db, scope, "tg/1") == ("conversation", "", "tg/1")
-    assert everywhere(db, scope) == []
-
-
 def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: Scope) -> None:
     own = replace(scope, conversation="tg/1")
     for n in range(3):
@@ -320,21 +312,6 @@ def test_f6_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -> N
     assert unlinked == {**moved, "chat_history_cache": 3}
     assert everywhere(db, telegram) == before[0] and everywhere(db, discord) == sorted([*before[1], "while linked"])
     assert unlink_participant("dc/u1", db=db, settings=DEFAULTS, scope=scope) == dict.fromkeys(moved, 0)
-    consistent(db, scope)
-
-
-def test_f6_the_one_whose_key_the_group_goes_by_may_leave_too(db: Database, scope: Scope) -> None:
-    at = {
-        who: replace(scope, conversation=f"{who}", participant=who, privacy="direct") for who in ("a/1", "b/2", "c/3")
-    }
-    for who, own in at.items():
-        save(db, own, who, f"from {who}", who[2:])
-    link_participants("a/1", "b/2", db=db, settings=DEFAULTS, scope=scope)
-    link_participants("b/2", "c/3", db=db, settings=DEFAULTS, scope=scope)
-    assert all(len(everywhere(db, own)) == 3 for own in at.values())
-    unlink_participant("a/1", db=db, settings=DEFAULTS, scope=scope)
-    assert everywhere(db, at["a/1"]) == ["from a/1"]
-    assert everywhere(db, at["b/2"]) == everywhere(db, at["c/3"]) == ["from b/2", "from c/3"]
     consistent(db, scope)
 
 

@@ -21,7 +21,6 @@ from core.db import insert_memory
 from core.errors import ConfigError
 from core.index import held_vectors
 from core.scope import Scope
-from core.search import best_rows
 from core.search import meaning as searched_meaning
 from core.search.ranking.weights import WEIGHTS
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
@@ -101,16 +100,6 @@ def test_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) ->
     )
 
 
-def test_in_a_young_conversation_several_rows_are_found_by_one_meaning(db: Database) -> None:
-    """Three of eight rows make each other look usual; they are found all the same, and nothing else is."""
-    scope, grams = own_scope(), Grams()
-    dogs = ("The dog barked", "A canine waits", "Good dog Rex")
-    talk(db, scope, *dogs, "Nobody came", "Soup again", "More rain", "He paints", "Late trains")
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    assert sorted(found(db, asking(scope), "hound?", grams)) == sorted(dogs)
-    assert found(db, asking(scope), "xylophone?", grams) == []
-
-
 def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:
     """A vector of what a row said before would find it by what it says no more."""
     scope, grams = own_scope(), Grams()
@@ -129,19 +118,6 @@ def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> No
     db.caches.pop(held_vectors.HELD, None)
     assert found(db, asking(scope), "vehicle?", grams) == ["My car stands outside"]
     assert (0, memory, "grams") in vectors(db, scope)
-
-
-def test_a_row_that_is_edited_is_no_longer_found_by_what_it_said_before(db: Database) -> None:
-    """Also not by a search that holds its vector of then; embedded again, it is found by what it says now."""
-    scope, grams = own_scope(), Grams()
-    talk(db, scope, *TALK)
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    assert found(db, asking(scope), "hound?", grams) == [TALK[2]]
-    edit_chat_message("m2", "My car stands outside", interface_path=HERE, db=db, settings=DEFAULTS, scope=scope)
-    assert found(db, asking(scope), "hound?", grams) == []
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    assert found(db, asking(scope), "vehicle?", grams) == ["My car stands outside"]
-    assert found(db, asking(scope), "hound?", grams) == []
 
 
 HOUND, ANSWER = "A hound is a hound", "No, but since about last monday or thereabouts, so they say"
@@ -181,28 +157,6 @@ def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Da
     gone = near(db, scope, grams)[1]
     assert gone < 0.75 * around
     assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"grams": 8}
-
-
-def test_the_turns_around_a_row_that_its_meaning_alone_finds_tell_about_it_too(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No word leads to it, so that nothing around it was read for the words."""
-    scope, grams = own_scope(), Grams()
-    rows = talk(db, scope, "We had soup", "Rain all over", "dog dog dog", "They left", *TALK[3:], "Fine", *TALK[:2])
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    values = {}
-    for reach in (0, 4):
-        monkeypatch.setattr(best_rows, "CONTEXT_REACH", reach)
-        settings = Settings()
-        found = explain_search(
-            query="hound, hound, hound old?", embedder=grams, db=db, settings=settings, scope=asking(scope)
-        )
-        told = {one["id"]: one for one in found[1]["hits"]}
-        assert told[rows[2]]["meaning"]
-        reasons = told[rows[2]]["reasons"]
-        values[reach] = tuple(reasons[name] / WEIGHTS[name].short for name in ("meaning", "meaning_near"))
-    assert values[0][0] == pytest.approx(values[0][1], rel=0.01)  # by itself it is all there is
-    assert 0 < values[4][1] < 0.9 * values[4][0] == pytest.approx(0.9 * values[0][0])
 
 
 def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_may(db: Database) -> None:

@@ -16,9 +16,7 @@ from core.database.engine import Database
 from core.database.rows import read_list, read_object
 from core.database.schema import audiences, chat_history_cache, conversations, memories
 from core.errors import StoreWriteError, TransferError
-from core.messages import table as chat
 from core.messages import table_batches as chat_batches
-from core.messages.table_hidden import AT_SOURCE
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer import storage as storing
@@ -65,15 +63,6 @@ def test_l38_the_same_file_again_adds_nothing(db: Database, tmp_path: Path) -> N
     assert (second.imported, second.duplicates) == (0, 30)
     assert len(_stored(db, scope)) == 30
     assert index_differences(db, scope.persona) == []
-
-
-def test_a_file_that_has_grown_adds_what_is_new(db: Database, tmp_path: Path) -> None:
-    """A chat goes on after its export; files without ids too."""
-    scope = own_scope()
-    rows = [{name: value for name, value in row.items() if name != "id"} for row in _rows(20)]
-    _import(db, scope, _file(tmp_path, rows[:12]))
-    again = _import(db, scope, _file(tmp_path, rows))
-    assert (again.imported, again.duplicates) == (8, 12)
 
 
 def test_messages_are_stored_as_they_were_said(db: Database, tmp_path: Path) -> None:
@@ -156,14 +145,6 @@ def test_f76_nothing_is_stored_of_a_file_that_is_refused(
     assert _stored(db, scope) == []
 
 
-def test_f76_too_large_is_refused_before_anything_is_stored(db: Database, tmp_path: Path) -> None:
-    """Also when the part that is too much comes after many batches."""
-    scope, path = own_scope(), _file(tmp_path, _rows(700))
-    with pytest.raises(TransferError, match="larger than"):
-        _import(db, scope, path, max_bytes=path.stat().st_size - 1)
-    assert _stored(db, scope) == []
-
-
 def test_f79_an_import_that_is_stopped_goes_on_where_it_was(db: Database, tmp_path: Path) -> None:
     """Whole transactions stay; the second run brings the rest."""
     scope, path = own_scope(), _file(tmp_path, _rows(700))
@@ -179,27 +160,6 @@ def test_f79_an_import_that_is_stopped_goes_on_where_it_was(db: Database, tmp_pa
     rest = _import(db, scope, path)
     assert (rest.imported, rest.duplicates, rest.stopped_after_row) == (200, 500, None)
     assert index_differences(db, scope.persona) == []
-
-
-def test_f79_an_interrupt_within_a_batch_leaves_whole_transactions(
-    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A second Ctrl-C does not wait; what it cut off was never stored."""
-    scope, path = own_scope(), _file(tmp_path, _rows(700))
-    write, calls = chat.write_rows, []
-
-    def interrupted(*arguments: Any) -> None:
-        write(*arguments)
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(chat, "write_rows", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        _import(db, scope, path)
-    assert len(_stored(db, scope)) == 500
-    assert index_differences(db, scope.persona) == []
-    assert _import(db, scope, path).imported == 200
 
 
 def test_a_failure_of_the_database_says_where_to_go_on(
@@ -334,32 +294,3 @@ def test_a_persona_who_never_speaks_is_refused(db: Database, tmp_path: Path) -> 
     with pytest.raises(TransferError, match=r"Nobody called 'irs' speaks .* 'Ann', 'Iris'"):
         _import(db, scope, path, persona="irs")
     assert _stored(db, scope) == []
-
-
-def test_a_sillytavern_chat_is_one_conversation(db: Database, tmp_path: Path) -> None:
-    """Named after its file; the character is the persona; hidden lines stay hidden."""
-    scope = own_scope()
-    line = {"is_user": False, "is_system": False, "send_date": "June 19, 2023 4:13pm"}
-    path = _file(
-        tmp_path,
-        [
-            {"user_name": "Ann", "character_name": "Iris", "create_date": "2023-6-19 @16h 13m 25s 120ms"},
-            {**line, "name": "Iris", "mes": "Hello."},
-            {**line, "name": "Ann", "is_user": True, "mes": "Hi!", "send_date": "2023-06-19T16:14:00.000Z"},
-            {**line, "name": "Iris", "mes": "secret", "is_system": True, "send_date": 1687191300000},
-        ],
-        "Iris - 2023.jsonl",
-    )
-    first = _import(db, scope, path, interface="st")
-    assert (first.imported, first.persona, first.conversations) == (3, ("Iris",), ("st/Iris - 2023",))
-    assert _import(db, scope, path, interface="st").duplicates == 3
-    assert [(row.role, row.sender_id, row.hidden) for row in _stored(db, scope)] == [
-        ("persona", "self", 0), ("user", "Ann", 0), ("persona", "self", AT_SOURCE)
-    ]  # fmt: skip
-
-
-def test_progress_is_told_from_looking_to_the_end(db: Database, tmp_path: Path) -> None:
-    """L40: long work shows how far it is."""
-    scope, path, told = own_scope(), _file(tmp_path, _rows(600)), []
-    _import(db, scope, path, progress=lambda what, done, total: told.append((what, done, total)))
-    assert told == [("looking", 0, 0), ("looking", 500, 0), ("storing", 500, 600), ("storing", 600, 600)]

@@ -21,7 +21,7 @@ from core.database.schema import (
 from core.db import check_server, reindex
 from core.scope import Scope
 from core.synth_core_memory import explain_search
-from tests.store.search_world import NOW, entered, find, memory, open_quick, said
+from tests.store.search_world import NOW, find, memory, open_quick, said
 from tests.store.world import verify_index
 
 pytestmark = pytest.mark.dialects
@@ -170,11 +170,3 @@ def test_d40_every_column_that_another_program_may_leave_out_has_a_default(
     done = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
     assert done[0][0] == 1 and done[0][1] is not None
     assert verify_index(db) == []
-
-
-def test_d40_what_this_program_writes_never_waits(db: Database) -> None:
-    """It stands in the index with its row."""
-    memory(db, Scope(), "ours")
-    said(db, Scope(conversation="tg/1"), [("ours", NOW)], "tg/1")
-    entered(db, Scope(conversation="tg/1"), "ours")
-    assert inserted_rows.take_in_all(db) == 0

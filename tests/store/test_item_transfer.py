@@ -349,15 +349,6 @@ def test_l40_an_import_that_fails_goes_on_where_it_was(db: Database, monkeypatch
     assert [step for step in told if step[0] == "storing"] == [("storing", n, 2500) for n in (1000, 2000, 2500)]
 
 
-def test_f79_an_import_that_is_stopped_says_where(db: Database) -> None:
-    """Between transactions."""
-    scope = own_scope()
-    given = {"items": [f"item {n}" for n in range(1500)]}
-    stopped = _import(db, scope, given, should_stop=lambda: count(db, schema.memories, scope.persona) >= 1000)
-    assert (stopped.imported, stopped.stopped_after_row) == (1000, 1000)
-    assert (_import(db, scope, given).imported, count(db, schema.memories, scope.persona)) == (500, 1500)
-
-
 def test_l40_two_imports_of_one_file_at_once_store_it_once(db: Database) -> None:
     """Whoever comes second finds what the first has stored."""
     scope = own_scope()

@@ -8,28 +8,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from core.audience import table_conversations as conversations
 from core.config import Settings
-from core.database import rows
-from core.database.dialects import upsert
 from core.database.engine import Database
 from core.database.schema import conversations as conversations_table
-from core.database.schema import counters
-from core.database.schema_stories import memory_jobs
 from core.errors import ConfigError, MessageError, ModelError, StoreError
 from core.jobs import Effect, Tools, worker
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
-from core.jobs.worker import run_operation
 from core.scope import Scope, current_scope
 from core.shapes import Operation
 from tests.store.job_world import KIND, TOTAL, Queue, counted, handled
-from tests.store.test_plans import explain
 from tests.store.world import NOW, open_db, rows_of
-
-DEFAULTS = Settings()
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +59,6 @@ def test_s43_high_before_normal_before_low_then_older_first(queue: Queue) -> Non
     assert reports[0].type == KIND and reports[0].error == "" and reports[0].seconds >= 0
     assert queue.effects == {**{f"effect {name}": 1 for name in "abcdl"}, TOTAL: 5}
     assert queue.run_pending() == []
-
-
-def test_s43_one_of_high_priority_that_is_queued_meanwhile_is_next(queue: Queue) -> None:
-    first, second = queue.add("a"), queue.add("b")
-    assert queue.done(queue.run_pending(1)) == [first]
-    urgent = queue.add("c", "HIGH")
-    assert queue.done(queue.run_pending()) == [urgent, second]
-    assert queue.run_pending(0) == []
 
 
 def test_s43_an_operation_waits_for_those_it_depends_on(queue: Queue) -> None:
@@ -158,20 +141,6 @@ def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue, end: str) -> N
     assert len(other.run_pending()) == 1 and other.effects == {"effect b": 1, TOTAL: 1}
 
 
-def test_s44_a_cleared_queue_drops_what_fails_meanwhile(queue: Queue) -> None:
-    """A failure of a cancelled operation does not bring it back."""
-
-    def during(operation: Operation, tools: Tools) -> None:
-        queue.clear_queue()
-        raise ModelError("timeout")
-
-    with handled(DURING=during):
-        running = queue.add(kind="DURING")
-        (report,) = queue.run_pending()
-    assert (report.state, report.error) == ("dropped", "ModelError: timeout")
-    assert queue.states() == {running: "cancelled"}
-
-
 def test_s44_what_another_transaction_puts_in_while_the_queue_is_cleared_is_dropped(queue: Queue) -> None:
     """It cannot be seen by the one who clears; the version it was put in with tells."""
     if queue.db.family == "sqlite":
@@ -183,16 +152,6 @@ def test_s44_what_another_transaction_puts_in_while_the_queue_is_cleared_is_drop
         connection.commit()
     assert queue.run_pending() == []
     assert queue.states()[late] == "cancelled" and queue.effects == {}
-
-
-def test_s44_results_of_an_older_version_are_dropped(queue: Queue) -> None:
-    """Even where the operation itself was not ended with the others."""
-    queue.add("a")
-    claimed = queue.claimed()
-    row = {"persona_id": queue.persona, "name": jobs.VERSION, "value": 1}
-    queue.db.transaction(lambda c: c.execute(upsert(counters, queue.db.family, add=["value"]), row), source="counters")
-    assert run_operation(queue.db, claimed, settings=DEFAULTS).state == "dropped"
-    assert queue.effects == {}
 
 
 # S46: tries
@@ -294,27 +253,6 @@ def test_s47_an_operation_acts_only_on_the_conversation_it_was_queued_for(queue:
     assert len(queue.list_operations(conversation="tg/A")) == 1
 
 
-def test_s47_bad_arguments_are_named(queue: Queue) -> None:
-    with pytest.raises(ValueError, match=r"'recap'.*Did you mean 'RECAP'"):
-        queue.enqueue_operation("recap")
-    with pytest.raises(ValueError, match=r"'URGENT'.*'HIGH', 'NORMAL' or 'LOW'"):
-        queue.enqueue_operation("RECAP", "URGENT")
-    for metadata in ([1], {"a": object()}, {"a": float("nan")}):
-        with pytest.raises(MessageError, match="metadata"):
-            queue.enqueue_operation("RECAP", metadata=metadata)
-    for others in ("12", 5, [True], [-1], ["1"]):
-        with pytest.raises(MessageError, match="depends_on"):
-            queue.enqueue_operation("RECAP", depends_on=others)
-    for limit in (-1, True, "3"):
-        with pytest.raises(ValueError, match="limit"):
-            queue.run_pending(limit)
-    with pytest.raises(ValueError, match="state is 'done'"):
-        queue.list_operations("done")
-    with pytest.raises(MessageError, match="id"):
-        queue.cancel("7")
-    assert queue.states() == {}
-
-
 def test_s43_a_type_nobody_here_knows_waits_for_a_worker_that_does(queue: Queue) -> None:
     with handled(LATER=counted):
         later = queue.add(kind="LATER")
@@ -383,39 +321,3 @@ def test_d22_what_ended_long_ago_is_removed_in_batches(queue: Queue, monkeypatch
     assert jobs.prune(queue.db, queue.persona) == 1
     assert set(queue.states()) == {open_one}
     assert queue.persona in jobs_claiming.read_personas(queue.db)
-
-
-@pytest.mark.engines("sqlite", "mariadb", "mysql")
-def test_d2_the_next_operation_is_found_by_its_index(queue: Queue) -> None:
-    """However many wait or have ended: the rows come in the order of the index and none is sorted."""
-    at = [NOW + timedelta(seconds=n) for n in range(3000)]
-    made = [
-        {
-            "id": n + 1, "persona_id": queue.persona, "type": KIND, "priority": n % 3, "created_at": at[n],
-            "status": ("pending", "completed")[n % 2], "updated_at": at[n],
-        }
-        for n in range(3000)
-    ]  # fmt: skip
-    queue.db.transaction(lambda c: rows.insert_rows(c, memory_jobs, made), source="memory_jobs")
-    if queue.db.family != "sqlite":
-        with queue.db.engines()[0].connect() as connection:
-            connection.exec_driver_sql("ANALYZE TABLE memory_jobs").all()
-    seen: list[tuple[str, Any]] = []
-    reading = queue.db.engines()[0]
-
-    def note(_c: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
-        seen.append((statement, values))
-
-    event.listen(reading, "before_cursor_execute", note)
-    looked = jobs_claiming.read_next(queue.db, queue.persona, [KIND], 16)
-    jobs.prune(queue.db, queue.persona)
-    event.remove(reading, "before_cursor_execute", note)
-    assert [each.id for each in looked.waiting] == [1 + 6 * n for n in range(16)]
-    assert len(seen) == 4
-    for statement, values in seen:
-        found = [each for each in explain(queue.db, statement, values) if each.table == "memory_jobs"]
-        assert found and all(each.index == "ix_jobs_next" and not each.is_scan for each in found), (statement, found)
-    with queue.db.engines()[0].connect() as connection:
-        word = "EXPLAIN QUERY PLAN " if queue.db.family == "sqlite" else "EXPLAIN "
-        shown = str(connection.exec_driver_sql(word + seen[0][0], tuple(seen[0][1])).all())
-    assert not [word for word in ("filesort", "TEMP B-TREE", "Sort:") if word in shown], shown

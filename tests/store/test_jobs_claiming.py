@@ -105,17 +105,6 @@ def test_s45_an_operation_that_kills_its_worker_is_given_up_after_the_last_try(q
     assert queue.states() == {only: "failed"} and queue.row(only).error == "WorkerLost"
 
 
-def test_s45_a_worker_that_is_interrupted_gives_its_operation_back(queue: Queue) -> None:
-    def interrupted(operation: Operation, tools: Tools) -> None:
-        raise KeyboardInterrupt
-
-    with handled(INTERRUPTED=interrupted):
-        only = queue.add(kind="INTERRUPTED")
-        with pytest.raises(KeyboardInterrupt):
-            queue.run_pending()
-    assert queue.states() == {only: "pending"} and queue.row(only).tries == 0
-
-
 def test_s45_an_effect_and_the_end_of_its_operation_are_one_transaction(queue: Queue) -> None:
     """An effect that breaks off leaves nothing, and the operation is tried again (G16)."""
     broken = [True]

@@ -15,7 +15,7 @@ from sqlalchemy import event, text
 from core import ai_diary, chat_history_cache, privacy
 from core.config import Settings
 from core.database import failures, schema
-from core.database.engine import TRIES, Database
+from core.database.engine import Database
 from core.db import insert_memory
 from core.errors import StoreError, StoreReadError, StoreWriteError
 from core.messages import new_message as messages
@@ -83,16 +83,6 @@ def test_f52_a_connection_lost_in_a_transaction_is_not_noticed(db: Database, ser
 
 
 @SERVERS
-def test_f52_a_connection_lost_just_before_it_is_read_over_is_not_noticed(db: Database, server: Reachable) -> None:
-    """What a block of several statements reads is not repeated, so its connection is asked whether it stands."""
-    for _ in (1, 2):
-        number = db.read(text("SELECT CONNECTION_ID()"), source="test")[0][0]
-        server.execute(f"KILL {number}")
-        with db.connection(source="test") as connection:
-            assert connection.execute(text("SELECT 1")).scalar() == 1
-
-
-@SERVERS
 @pytest.mark.parametrize("number", sorted(failures.ENDED))
 def test_f52_a_connection_the_server_ends_with_an_answer_is_not_taken_again(
     db: Database, server: Reachable, number: int
@@ -111,18 +101,6 @@ def test_f52_a_connection_the_server_ends_with_an_answer_is_not_taken_again(
         assert db.read(text("SELECT 1"), source="test")[0][0] == 1
     finally:
         event.remove(engine, "do_execute", ended)
-
-
-@SERVERS
-@pytest.mark.slow
-def test_f52_a_connection_that_is_always_lost_is_an_error(db: Database, server: Reachable) -> None:
-    scope = own_scope()
-    with _Kills(db, server, 2, times=TRIES), pytest.raises(StoreWriteError) as caught:
-        save(db, scope, "tg/1", "canary xylofant")
-    assert caught.value.number in (0, 2006, 2013, 1317, 1205)
-    assert "xylofant" not in str(caught.value)
-    assert count(db, schema.chat_history_cache, scope.persona) == 0
-    assert save(db, scope, "tg/1", "afterwards").stored
 
 
 @SERVERS

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shutil
-import sqlite3
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -170,22 +168,6 @@ def holders(db: Database, text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", maintenance.list_scripts())
-def test_d42_pythons_own_client_runs_the_file_as_it_stands(db: Database, name: str) -> None:
-    """No commands of one client, and the values count: with `apply` 1 in the file the row is gone."""
-    if db.family != "sqlite":
-        pytest.skip("the servers' spelling is sent by pymysql in the test beside this one")
-    audiences(db)
-    remember(db, 1, "my cat", archived_at=NOW)
-    text = (resources.find("sql/maintenance") / f"{name}.sqlite.sql").read_text()
-    changed = text.replace("2000-01-01", "2030-01-01").replace("0 AS apply", "1 AS apply")
-    with contextlib.closing(sqlite3.connect(str(db.target.url.database))) as connection:
-        connection.executescript(text)
-        assert ids(db) == [1]
-        connection.executescript(changed)
-    assert ids(db) == ([] if name == "prune" else [1])
-
-
 def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
     """The newest stays, a pinned one stays, another persona's are not looked at."""
     audiences(db)
@@ -261,16 +243,6 @@ def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
     asked = "@apply = 1" if family == "mysql" else "(SELECT apply FROM given) = 1"
     assert all(asked in one for one in changes)
     assert (script.values.get("apply") == 0) == bool(changes)
-
-
-def test_d33_both_spellings_say_the_same() -> None:
-    """An operator who moves to another database finds the same scripts."""
-    assert maintenance.list_scripts() == ["duplicates", "health", "prune"]
-    for name in maintenance.list_scripts():
-        one, other = maintenance.get_script(name, "mysql"), maintenance.get_script(name, "sqlite")
-        assert one.values == other.values
-        assert len(one.statements) == len(other.statements)
-        assert one.head.splitlines()[:4] == other.head.splitlines()[:4]
 
 
 def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -122,24 +121,6 @@ def test_t50_insert_memory_always_inserts(db: Database, scope: Scope) -> None:
     assert [(r.tag, r.uses) for r in rows_of(db, tags, scope.persona)] == [("cat", 2)]
 
 
-def test_t50_eight_at_once_are_one_row(db: Database, scope: Scope) -> None:
-    record(db, scope, "something else")
-    results: list[Any] = []
-    gate = threading.Barrier(8)
-
-    def run() -> None:
-        gate.wait()
-        results.append(record(db, scope, "I like tea"))
-
-    threads = [threading.Thread(target=run) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(r.reason for r in results) == [""] + ["duplicate"] * 7
-    assert count(db, table, scope.persona) == 2 and index_differences(db, scope.persona) == []
-
-
 def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
     from core.privacy import set_privacy
 
@@ -170,23 +151,6 @@ def test_f34_a_text_recalled_for_this_turn_is_not_captured(db: Database, scope: 
     db.clock.forward(days=1)  # type: ignore[attr-defined]
     try:
         assert record(db, scope, "the code is 7391").stored, "said by the person a day later"
-    finally:
-        db.clock.forward(days=-1)  # type: ignore[attr-defined]
-
-
-def test_f34_turns_that_are_over_are_given_up_and_those_at_hand_are_not(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each is some 1.5 kB: of 10,000 conversations all were kept, then all given up, those a moment old too."""
-    turns = [replace(scope, conversation=f"tg/{n}") for n in range(5)]
-    monkeypatch.setattr(shown_texts, "_MOST_TURNS", 3)
-    for turn in turns:
-        shown_texts.note_turn(db, turn, [b"text"])
-    assert [bool(shown_texts.read_turn(db, turn)) for turn in turns] == [False, False, True, True, True]
-    db.clock.forward(days=1)  # type: ignore[attr-defined]
-    try:
-        shown_texts.note_turn(db, turns[0], [b"text"])
-        assert list(db.caches["shown_texts"].by_conversation) == [(scope.persona, "tg/0")]
     finally:
         db.clock.forward(days=-1)  # type: ignore[attr-defined]
 
@@ -265,11 +229,6 @@ def test_t2_stored_tags(db: Database, scope: Scope, given: Any, stored: str) -> 
     insert(db, scope, "hello", tags=given)
     assert rows_of(db, table, scope.persona)[0].tags == stored
     assert index_differences(db, scope.persona) == []
-
-
-def test_f66_a_nested_tag_is_refused_by_place(db: Database, scope: Scope) -> None:
-    with pytest.raises(TypeError, match=r"tags\[1\]"):
-        insert(db, scope, "hello", tags=["a", ["b"]])
 
 
 def test_d14_one_row_of_tags_two_of_words_and_none_after_deleting(db: Database, scope: Scope) -> None:

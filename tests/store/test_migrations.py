@@ -5,16 +5,13 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import insert, select, text
 
-from core.database import schema
 from core.database.engine import Database
 from core.db import check_server, open_database
 from core.errors import StoreError
@@ -124,17 +121,6 @@ def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fr
         assert by_revisions[name] == table, name
 
 
-def test_d32_the_database_is_what_the_metadata_says(made: Database) -> None:
-    """Every column, type and index of the schema is there under its name, and nothing else is."""
-    found = shape(made)
-    assert inspection.list_differences(found, made.family) == []
-    for table in ddl.list_tables().values():
-        there = found[table.name]
-        assert set(there.columns) == set(table.c.keys())
-        assert there.indexes == ddl.list_indexes(table), table.name
-        assert there.primary_key == tuple(table.primary_key.columns.keys())
-
-
 def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     """A process that died while it made the tables; the next one goes on, on servers too."""
     run(
@@ -210,19 +196,6 @@ def test_d29_an_older_version_is_brought_up_by_its_revisions(present: Database, 
     assert "mood" in shape(present)["memories"].columns
     assert migration.list_pending(present) == []
     assert not migration.migrate(present).changed
-
-
-@NOT_SEEKDB
-def test_d29_a_revision_that_failed_half_way_goes_on(present: Database, next_version: Any) -> None:
-    """A server commits each DDL at once, so the first half stays; the second run must get past it."""
-    next_version("connection.exec_driver_sql('SELECT nothing FROM nowhere')")
-    with pytest.raises(StoreError):
-        migration.migrate(present)
-    assert ("mood" in shape(present)["memories"].columns) == (present.family == "mysql")
-    assert migration.list_pending(present) == ["9999"]
-    next_version()
-    assert migration.migrate(present).applied == ("9999",)
-    assert shape(present)["memories"].has_index(False, ("persona_id", "mood"))
 
 
 def test_d29_processes_at_once_make_one_database(db: Database) -> None:
@@ -316,25 +289,6 @@ def test_ensure_tells_the_operator_of_a_server_and_mends_sqlite(present: Databas
     assert migration.list_pending(present) == ["9999"]
 
 
-def test_ensure_costs_one_round_trip_at_the_present(made: Database) -> None:
-    """It runs at every opening."""
-    with made.traced() as statements:
-        migration.ensure_present(made)
-    assert len(statements) == 1
-
-
-@pytest.mark.engines("sqlite")
-def test_an_empty_sqlite_file_is_made_quickly(db: Database) -> None:
-    """Tests and first starts wait for it; Alembic, which takes longer to import than all of this, stays out."""
-    best = 1.0
-    for _ in range(3):
-        began = time.process_time()
-        migration.migrate(db)
-        best = min(best, time.process_time() - began)
-        run(db, *(f"DROP TABLE {name}" for name in shape(db)))
-    assert best < 0.25
-
-
 def test_d1_an_insert_without_persona_lands_in_default(made: Database) -> None:
     """Rows of a program that knows no personas belong to the first one."""
     for table in ddl.list_tables().values():
@@ -355,44 +309,3 @@ def example(column: Any) -> Any:
     if "BLOB" in str(column.type).upper():
         return bytes(32)
     return 1 if "INT" in str(column.type).upper() or "NUMERIC" in str(column.type).upper() else "x"
-
-
-def test_d3_a_key_is_never_cut(made: Database) -> None:
-    """A server in strict mode refuses what does not fit, whatever its own settings are."""
-    row = {"id": 1, "interface_path": "x" * 513, "message_text": "a", "timestamp": made.clock()}
-    if made.family == "sqlite":
-        pytest.skip("the program alone checks lengths there")
-    with pytest.raises(StoreError):
-        made.transaction(lambda c: c.execute(insert(schema.chat_history_cache), row), source="test")
-
-
-def test_d10_values_read_back_as_they_were(made: Database) -> None:
-    """importance 0.6 is 0.6, 70,000 bytes are 70,000 bytes, tags are tags."""
-    long = "é" * 35_000
-    row = {"id": 10, "content": long, "importance": 0.6, "tags": ["caf\u00e9", "\U0001f370"]}
-    made.transaction(lambda c: c.execute(insert(schema.memories), row), source="test")
-    m = schema.memories.c
-    found = made.read(select(m.content, m.importance, m.tags).where(m.id == 10), source="test")[0]
-    assert (found[0], found[1]) == (long, 0.6)
-    assert found[2] == '["caf\u00e9", "\U0001f370"]'
-
-
-def test_a_message_id_of_null_stands_twice_and_another_once(made: Database) -> None:
-    """D9: NULLs do not collide, ids do."""
-    row = {"interface_path": "webui/1", "message_text": "a", "timestamp": made.clock()}
-    for number in (11, 12):
-        add = {**row, "id": number, "message_id": None}
-        made.transaction(lambda c, add=add: c.execute(insert(schema.chat_history_cache), add), source="test")
-    once = {**row, "id": 13, "message_id": "m1"}
-    made.transaction(lambda c: c.execute(insert(schema.chat_history_cache), once), source="test")
-    with pytest.raises(StoreError):
-        made.transaction(lambda c: c.execute(insert(schema.chat_history_cache), {**once, "id": 14}), source="test")
-
-
-def test_the_found_types_are_compared_in_one_spelling() -> None:
-    """Servers write the same type in different words."""
-    column = inspection.FoundColumn("id", "bigint", False)
-    assert replace(column, type=inspection.plain_type("BIGINT(20)")) == column
-    assert inspection.plain_type("int(11)") == inspection.plain_type("INTEGER") == "int"
-    assert inspection.is_same_type("longtext", "json")
-    assert not inspection.is_same_type("mediumtext", "json")

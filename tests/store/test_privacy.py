@@ -13,7 +13,7 @@ from core import short_term
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import chat_history_cache, conversations, participants, privacy_levels
+from core.database.schema import chat_history_cache, participants, privacy_levels
 from core.database.schema import memories as memory_table
 from core.errors import MessageError
 from core.memories import new_item as memory_input
@@ -89,24 +89,6 @@ def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None
         assert short_term.write_turn({}, {}, **(turn | answers), **say) == (0, "privacy")
     assert [row.message_text for row in rows_of(db, chat_history_cache, met.persona)] == ["a line of before"]
     assert count(db, chat_history_cache, new.persona) == count(db, memory_table, new.persona) == 0
-
-
-def test_f20_nothing_at_all_is_left_of_a_refused_line(db: Database, scope: Scope) -> None:
-    level(db, scope, "tg/7", "full")
-    assert save(db, scope, "xylofant").reason == "privacy"
-    assert count(db, conversations, scope.persona) == count(db, chat_history_cache, scope.persona) == 0
-    made = [messages.read_message(scope, "tg/1", f"t{n}", now=NOW, sender_id=n) for n in (7, 8, 7)]
-    results = chat_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
-    assert [r.reason for r in results] == ["privacy", "", "privacy"]
-    assert [r.message_text for r in rows_of(db, chat_history_cache, scope.persona)] == ["t8"]
-
-
-def test_f20_a_name_is_forgotten_at_full_and_not_learnt_again(db: Database, scope: Scope) -> None:
-    save(db, scope, "hello")
-    assert rows_of(db, participants, scope.persona)[0].display_name == "Ann"
-    level(db, scope, "tg/7", "full")
-    save(db, scope, "hello again")
-    assert rows_of(db, participants, scope.persona)[0].display_name == ""
 
 
 def test_f20_an_edit_is_a_write(db: Database, scope: Scope) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import Table
-from sqlalchemy.types import Integer
 
 from core.database import registry
 from core.database.dialects import JsonText, Key, StoredText
@@ -28,30 +27,6 @@ def test_d36_every_column_that_can_hold_text_is_named(table: Table) -> None:
     lists = {c.name for c in table.columns if isinstance(c.type, JsonText)}
     words = {c.name for c in table.columns if isinstance(c.type, Key)} & WORDS
     assert set(registry.of(table.name).texts) == (plain | lists | words) - {"version_num"}
-
-
-@pytest.mark.parametrize("entry", registry.REGISTRY, ids=lambda entry: entry.table)
-def test_d36_every_named_column_is_there(entry: registry.Registered) -> None:
-    """The list is read by programs, so a misspelt column would fail at the worst moment."""
-    columns = TABLES[entry.table].c
-    named = {*entry.texts, *entry.participant, *entry.participant_lists, *entry.conversation, *entry.row_of}
-    assert named <= set(columns.keys())
-    assert len(entry.conversation) in (0, 1, 3)
-    assert bool(entry.row_of) == bool(entry.row_table)
-    for name in (*entry.participant, *entry.conversation):
-        assert isinstance(columns[name].type, Key)
-    for name in entry.row_of:
-        assert isinstance(columns[name].type, Integer)
-    assert entry.row_table in ("", "*") or entry.row_table in TABLES
-
-
-@pytest.mark.parametrize("entry", registry.REGISTRY, ids=lambda entry: entry.table)
-def test_d36_the_scope_of_a_table_is_what_its_columns_say(entry: registry.Registered) -> None:
-    """D1: persona_id, or for the search tables audience_id, or nobody's."""
-    columns = TABLES[entry.table].c
-    scoped = "persona" if "persona_id" in columns else "audience" if "audience_id" in columns else "none"
-    assert entry.scoped == scoped
-    assert entry.persona == {"persona": "persona_id", "audience": "audience_id", "none": ""}[scoped]
 
 
 def test_d36_columns_that_name_somebody_are_registered() -> None:

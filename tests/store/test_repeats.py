@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 from core import conversations, lifelong, relationships, short_term
 from core.ai_diary import add_diary_entry
@@ -18,7 +17,7 @@ from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.errors import CoreError
-from core.prompt_engine import build_json_prompt, explain_json_prompt
+from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from tests.store.world import of_today, own_scope
 
@@ -79,29 +78,3 @@ def test_d34_six_writers_of_all_kinds_see_no_deadlock(db: Database) -> None:
         thread.join()
     print(f"{WRITERS * CALLS} calls, run again: {dict(db.repeats)}")
     assert failed == []
-
-
-class DeadlockError(Exception):
-    """What a driver raises."""
-
-
-@pytest.mark.engines("sqlite")
-def test_d34_the_report_counts_what_was_run_again(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    scope, settings = own_scope(conversation="tg/1"), Settings()
-    message = {"text": "about cats", "interface_path": "tg/1"}
-    known: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
-    assert "repeated" not in explain_json_prompt(message, **known)[1]
-    before = db.repeats.total()
-    real = Database._reading
-    left = [1]
-
-    def once_in_the_way(self: Database, call: Any) -> Any:
-        if left:
-            left.pop()
-            raise OperationalError("SELECT", {}, DeadlockError(1213, "Deadlock found"))
-        return real(self, call)
-
-    monkeypatch.setattr(Database, "_reading", once_in_the_way)
-    assert explain_json_prompt(message, **known)[1]["repeated"] == 1
-    assert db.repeats.total() == before + 1 and 1213 in db.repeats
-    assert "repeated" not in explain_json_prompt(message, **known)[1]

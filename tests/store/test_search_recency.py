@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from sqlalchemy import update
@@ -18,7 +17,6 @@ from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
 from core.search import candidates
 from tests.store.search_world import (
-    DEFAULTS,
     RECENCY,
     ago,
     entered,
@@ -64,15 +62,6 @@ def test_t23_older_rows_of_tier_one_are_found_behind_a_full_pool(db: Database, s
         found = both(db, scope, tags=["food"], keywords=[keyword, "zz i"], limit=2)
         assert (old in found) == (keyword != "!") and (told in found) == (keyword in ("pizza", "izz"))
     assert both(db, scope, tags=["food", "!"], keywords=["pizza"], limit=2) == [told, old]
-
-
-def test_t23_a_word_that_is_tag_and_keyword_is_both_in_the_chat(db: Database, scope: Scope) -> None:
-    """A message has no tags: the word in it is the tag."""
-    cat = said(db, scope, [("my cat", ago(days=99))])[0]
-    said(db, scope, [(f"dog {n}", ago(minutes=n)) for n in range(120)])
-    wanted = {"tags": ["cat"], "keywords": ["cat", "dog"]}
-    assert cat in both(db, scope, limit=1, **wanted)
-    assert cat in both(db, scope, limit=5, **wanted)
 
 
 def test_t26_only_rows_that_may_be_seen_are_read(db: Database, scope: Scope) -> None:
@@ -144,15 +133,6 @@ def test_t27_a_row_with_many_of_the_words_takes_one_place(db: Database, scope: S
     assert set(told) < set(both(db, scope, keywords=["tofu"], limit=200))
 
 
-def test_t27_expired_rows_take_no_place_in_the_pool(db: Database, scope: Scope) -> None:
-    """Sixty rows that have run out are newer than the one that has not."""
-    gone = {"expires_at": NOW - timedelta(seconds=1), "tags": ["food"]}
-    remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n), **gone} for n in range(300)))
-    kept = memory(db, scope, "old tofu", ago(days=50), tags=["food"])
-    assert both(db, scope, keywords=["tofu"]) == [kept] == both(db, scope, tags=["food"])
-    assert both(db, scope, tags=["food"], keywords=["tofu"]) == [kept] == ids(find(db, scope, keywords=["tofu"]))
-
-
 def test_t28_recency_is_tier_then_newest_and_the_flag_decides(
     db: Database, scope: Scope, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -205,13 +185,6 @@ def test_t24_a_private_conversation_takes_its_rows_along(db: Database, scope: Sc
     conversation_marks.set_privacy(db, inside, "tg/5", "restricted")
     assert both(db, scope, keywords=["tofu"], limit=200) == []
     assert both(db, replace(inside, privacy=None), keywords=["tofu"], limit=200) == rows
-
-
-def test_f59_a_clock_that_jumps_back_changes_no_search(db: Database, scope: Scope) -> None:
-    """Rows of the future are the newest."""
-    later, now = remember(db, scope, {"content": "tofu a", "timestamp": NOW + timedelta(days=1)}, {"content": "tofu b"})
-    assert both(db, scope, keywords=["tofu"]) == [later, now]
-    assert DEFAULTS.memory_ranking == "relevance"
 
 
 def test_t21_of_very_many_rows_the_newest_are_compared_and_the_report_says_so(

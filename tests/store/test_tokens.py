@@ -131,18 +131,3 @@ def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allo
         return
     scope = tokens.narrow_scope(token, **said)
     assert (scope.persona, scope.participant, scope.privacy) == ("iris", "web/ann", "direct")
-
-
-def test_r12_a_scope_token_of_a_conversation_has_no_other() -> None:
-    token = AccessToken(1, "scope", "iris", "web/ann", "web/room", "s1")
-    assert tokens.narrow_scope(token, conversation="web/room", server="s1", privacy="public") == ANN
-    with pytest.raises(ScopeError):
-        tokens.narrow_scope(token, conversation="web/ann")
-
-
-def test_r12_a_host_token_speaks_for_everybody_of_its_persona() -> None:
-    token = AccessToken(1, "host", "iris")
-    said = {"conversation": "web/room", "participant": "web/bob", "server": "s1"}
-    assert tokens.narrow_scope(token, **said) == Scope("iris", "web/room", "web/bob", "s1")
-    with pytest.raises(ScopeError):
-        tokens.narrow_scope(token, persona="vera")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import core.cli
-from tests.unit.cli.conftest import ROOT, Command
+from tests.unit.cli.conftest import Command
 
 
 @pytest.mark.parametrize(
@@ -62,13 +61,6 @@ def test_f78_a_wrong_call_is_one_sentence_and_exit_code_2(made: Command, argumen
     assert ran.err.rstrip().endswith("--help`.")
     assert ran.out == ""
     assert "Traceback" not in ran.err
-
-
-def test_f78_a_wrong_call_makes_no_database(run: Command, tmp_path: Path) -> None:
-    """Nothing is done means nothing."""
-    for arguments in ([], ["search"], ["build"], ["import"], ["db", "maintenance", "helth"]):
-        assert run(*arguments).code == 2
-    assert list(tmp_path.iterdir()) == []
 
 
 _READING = (
@@ -145,20 +137,6 @@ def test_debug_shows_where_an_error_came_from(run: Command) -> None:
         run("import", "missing.jsonl", "--debug")
 
 
-def test_every_subcommand_explains_itself_in_80_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list of commands whose lines are cut explains nothing."""
-    monkeypatch.setenv("COLUMNS", "80")
-    for group in ([], ["tags"], ["db"], ["config"], ["jobs"], ["token"], ["memory"], ["recap"]):
-        ran = run(*group, "--help")
-        assert ran.code == 0
-        assert "..." not in ran.out.partition("Commands:")[2]
-        for line in ran.out.partition("Commands:")[2].splitlines():
-            if line.startswith("  ") and line.strip():
-                own = run(*group, line.split()[0], "--help")
-                assert own.code == 0
-                assert max(map(len, own.out.splitlines())) <= 80
-
-
 def test_without_the_extra_one_sentence_names_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,9 +146,3 @@ def test_without_the_extra_one_sentence_names_it(
     told = capsys.readouterr()
     assert told.err == core.cli.MISSING + "\n"
     assert "pip install 'prompt-engine[cli]'" in told.err
-
-
-def test_importing_the_package_loads_neither_typer_nor_a_database() -> None:
-    """`import core.cli` costs nothing."""
-    code = "import core.cli, sys; sys.exit(bool({'typer', 'rich', 'sqlalchemy'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

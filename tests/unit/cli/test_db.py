@@ -5,13 +5,11 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from core.cli import output
 from core.database.engine import Database
 from tests.unit.cli.conftest import Command
 
@@ -75,33 +73,3 @@ def test_db_check_gives_no_advice_to_run_itself(made: Command, monkeypatch: pyte
     _checked(made, "--database", f"sqlite:///{tmp_path / 'folder'}")
     monkeypatch.setattr(Database, "read_driver", lambda db, *_, **__: db.read("SELECT no such thing", source="x"))
     assert "own log may say more" in _checked(made)
-
-
-class _Terminal:
-    """Stands for a progress display; counts how often it was shown."""
-
-    def __init__(self) -> None:
-        self.shown = 0
-
-    def add_task(self, what: str, total: int | None) -> str:
-        return what
-
-    def update(self, task: str, *, completed: int, total: int | None) -> None:
-        """Take a step."""
-
-    def start(self) -> None:
-        self.shown += 1
-
-
-def test_progress_is_shown_of_long_work_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flash of bars for a hundredth of a second looks like a fault."""
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    display = _Terminal()
-    bar = output.Bar(display)  # type: ignore[arg-type]
-    for now[0] in (100.0, 100.5, 100.99):
-        bar("indexing", 1, 2)
-    assert display.shown == 0
-    now[0] = 101.0
-    bar("indexing", 2, 2)
-    assert display.shown == 1

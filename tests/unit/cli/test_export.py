@@ -6,9 +6,7 @@ import json
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -78,12 +76,3 @@ def test_the_examples_of_the_page_run(run: Command, tmp_path: Path) -> None:
     for command in commands:
         assert run(*shlex.split(command)).code == 0, command
     assert Path("out.jsonl").read_bytes() == SAMPLE.read_bytes()
-
-
-def test_the_page_names_every_option_of_export() -> None:
-    """An option that is not written down is asked for in an issue."""
-    from core.cli import exports as exporting
-
-    source: Any = sys.modules[exporting.__name__].__file__
-    options = set(re.findall(r"\"(--[a-z-]+)\"", Path(source).read_text(encoding="utf-8")))
-    assert {option for option in options if f"`{option}" not in PAGE.read_text(encoding="utf-8")} == set()

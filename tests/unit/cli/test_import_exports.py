@@ -66,14 +66,3 @@ def test_r26_the_order_of_day_and_month_is_an_option(run: Command, tmp_path: Pat
     asked = run("import", path)
     assert (asked.code, "Say --day-first or --month-first" in asked.err) == (1, True)
     assert run("import", path, option).json["first"].startswith(f"2021-{month}")
-
-
-def test_r23_what_is_no_export_is_one_sentence(run: Command, tmp_path: Path) -> None:
-    """It names what is known."""
-    (tmp_path / "empty").mkdir()
-    ran = run("import", tmp_path / "empty")
-    assert (ran.code, "holds no chat of a program that is known: ChatGPT" in ran.err) == (1, True)
-    assert len(ran.err.splitlines()) == 1
-    (tmp_path / "list.json").write_text("[]")
-    assert run("import", tmp_path / "list.json").code == 1
-    assert run("import", tmp_path / "nothing.zip").code == 1

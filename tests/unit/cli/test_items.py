@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import ROOT, Command
-
-PAGE = ROOT / "docs" / "import.md"
+from tests.unit.cli.conftest import Command
 
 
 def _file(name: str, *items: object) -> str:
@@ -73,22 +70,6 @@ def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, conte
     assert looks in ran.err or "not YAML" in ran.err or "not usable JSON" in ran.err, ran.err
 
 
-def test_l39_what_one_file_may_not_hold_goes_into_the_next(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them is one that `import` takes."""
-    from core.transfer.items import documents
-
-    run("import", _file("in.json", *(f"item {n}" for n in range(25))))
-    monkeypatch.setattr(documents, "MAX_ITEMS", 10)
-    told = run("export", "--items", "out.json").json
-    assert told == {"items": 25, "files": ["out.json", "out-2.json", "out-3.json"], "more": False}
-    monkeypatch.setattr(documents, "MAX_BYTES", 3000)
-    told = run("export", "--items", "small.json", "--limit", "9").json
-    assert told["items"] == 9 and len(told["files"]) > 1
-    assert all(Path(name).stat().st_size <= 3000 for name in told["files"])
-    found = [item["text"] for name in told["files"] for item in json.loads(Path(name).read_text())["items"]]
-    assert found == [f"item {n}" for n in range(9)]
-
-
 def test_l38_rows_not_taken_are_shown(run: Command) -> None:
     """For people as a table; with --strict the exit code tells."""
     path = _file("in.json", "a", {"text": "b", "kind": "Nope"})
@@ -127,15 +108,3 @@ def test_f78_what_cannot_be_done_is_one_sentence(
     ran = made(*arguments)
     assert (ran.code, said in ran.err, len(ran.err.splitlines())) == (code, True, 1), ran.err
     assert not Path("out.json").exists()
-
-
-def test_the_page_says_what_the_commands_do(run: Command) -> None:
-    """Every example in its order, every option and every field."""
-    text = PAGE.read_text(encoding="utf-8").split("## Memories")[1]
-    run("import", _file("in.json", "a", {"text": "b", "kind": "FactsAboutUser"}))
-    (block,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    for line in block.splitlines():
-        assert run(*shlex.split(line.split("#")[0])[1:]).code == 0, line
-    assert len(json.loads(Path("memories.json").read_text())["items"]) == 2
-    fields = json.loads(Path("memories.json").read_text())["items"][0].keys() - {"intensity", "emotion_state", "text"}
-    assert {field for field in fields if f"`{field}`" not in text} == set()

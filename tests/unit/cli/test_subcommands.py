@@ -6,10 +6,8 @@ import io
 import json
 import os
 import shlex
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -176,32 +174,6 @@ def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
     said = run("db", "check", "--text").out.splitlines()
     assert said[0] == "The database is in order."
     assert said[1].startswith("note: memories: 1 long_term memories of kind ")
-
-
-def test_d29_a_column_dropped_by_hand_is_named(run: Command, tmp_path: Path) -> None:
-    """With the statement that puts it back."""
-    run("db", "init")
-    with closing(sqlite3.connect(tmp_path / "own.db")) as connection:
-        connection.execute("ALTER TABLE conversations DROP COLUMN title")
-        check = run("db", "check")
-        assert check.code == 1
-        (found,) = (one for one in check.json if one["where"] == "conversations.title")
-        connection.execute(found["remedy"])
-    assert run("db", "check").code == 0
-
-
-def test_d15_an_index_row_deleted_by_hand_is_found_and_mended(run: Command, tmp_path: Path) -> None:
-    """`check` counts the difference; `reindex` mends it."""
-    run("remember", "tea", "--tag", "drink")
-    with closing(sqlite3.connect(tmp_path / "own.db")) as connection, connection:
-        connection.execute("DELETE FROM search_fresh")
-    check = run("db", "check")
-    assert check.code == 1
-    assert {one["remedy"] for one in check.json if one["where"] == "memories" and one["severity"] == "error"} == {
-        "prompt-engine db reindex"
-    }
-    assert run("db", "reindex").json["done"] >= 1
-    assert run("db", "check").code == 0
 
 
 def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:

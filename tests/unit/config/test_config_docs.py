@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import yaml
 
 from core.config import FLAGS, Settings, check, load
 from core.config.bad_values import BadValueError
-from core.config.flags import GROUPS
 from tests import config_files
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,26 +47,6 @@ def test_config_yaml_uncommented_is_every_default(tmp_path: Path) -> None:
 def test_g19_no_secret_has_a_line_in_config_yaml() -> None:
     for name, declared in FLAGS.items():
         assert bool(re.search(rf"^#{name}:", config_files.config_yaml(), re.MULTILINE)) is not declared.secret
-
-
-def test_every_flag_is_documented_with_default_range_and_help() -> None:
-    guide, shipped = config_files.config_md(), " ".join(config_files.config_yaml().replace("\n# ", " ").split())
-    for name, declared in FLAGS.items():
-        [row] = [line for line in guide.splitlines() if line.startswith(f"| `{name}` |")]
-        for text in (declared.kind.allowed(), declared.help, declared.shown_default().strip('[]"')):
-            assert text in row
-        assert f"{declared.help} May be {declared.kind.allowed()}. Default: {declared.shown_default()}." in shipped
-    assert max(map(len, config_files.config_yaml().splitlines())) <= 100
-
-
-def test_every_flag_stands_under_a_known_heading() -> None:
-    assert list(dict.fromkeys(declared.group for declared in FLAGS.values())) == list(GROUPS)
-
-
-def test_the_schema_is_one_and_knows_every_flag() -> None:
-    jsonschema.Draft202012Validator.check_schema(config_files.build_schema())
-    assert json.loads((ROOT / "docs/config.schema.json").read_text())["properties"].keys() == FLAGS.keys()
-    assert not VALIDATOR.is_valid({"CONTEXT_VERBOSTY": 4}) and VALIDATOR.is_valid(None) and VALIDATOR.is_valid({})
 
 
 def edges(name: str) -> list[Any]:

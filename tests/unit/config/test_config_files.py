@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 
 import pytest
@@ -134,17 +133,3 @@ def test_g20_the_spelling_of_the_seeds_works_in_the_file() -> None:
     assert config_file.flag_name("maxRecentConversations") == "MAX_RECENT_CONVERSATIONS"
     for text in ("context_verbosity: 3", "contextVerbosity: 3"):
         assert load(path=yaml_file(text)).context_verbosity == 3
-
-
-def test_an_unreadable_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(yaml_file("A: 1"))
-    path.chmod(0)
-    try:
-        path.read_bytes()
-    except PermissionError:
-        with pytest.raises(ConfigError, match="cannot be opened"):
-            load()
-    else:
-        pytest.skip("this user may read everything")
-    finally:
-        path.chmod(stat.S_IRUSR | stat.S_IWUSR)

@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.context.injection import (
     KEY,
-    POSITIONS,
     ROLES,
-    chat_index,
     check_depth,
-    check_position,
-    check_role,
     from_number,
     ordered,
     role_from_number,
@@ -23,15 +17,6 @@ from core.context.injection import (
     to_number,
     to_numbers,
 )
-
-
-@pytest.mark.parametrize("value", ["middle", "", "IN_CHAT", None, 1, ["in_chat"]])
-def test_s38_a_position_that_is_none_is_refused_naming_the_four(value: Any) -> None:
-    with pytest.raises(ValueError, match="position is") as refused:
-        check_position(value)
-    assert all(repr(name) in str(refused.value) for name in POSITIONS)
-    with pytest.raises(ValueError, match="'system', 'user' or 'assistant'"):
-        check_role(value)
 
 
 @pytest.mark.parametrize("value", [-1, True, 1.0, "2", None])
@@ -72,28 +57,12 @@ def test_s39_positions_stand_in_their_order() -> None:
     ]
 
 
-def test_s39_the_same_place_keeps_the_order_of_registration() -> None:
-    for position in POSITIONS:
-        for depth in (0, 1, 2, 50):
-            parts: list[Any] = [(name, position, depth) for name in "BAC"]
-            made = [each for each in ordered(["card"], H, ["u"], parts) if each in "BAC"]
-            assert made == ["B", "A", "C"], (position, depth)
-
-
 def test_s39_without_history_the_new_message_is_the_chat() -> None:
     assert [ordered([], [], ["u"], [("R", "in_chat", depth)]) for depth in (0, 1, 2)] == [
         ["u", "R"],
         ["R", "u"],
         ["R", "u"],
     ]
-
-
-@given(st.integers(0, 30), st.integers(0, 40))
-def test_s39_as_many_messages_come_after_as_the_depth_says_or_all(messages: int, depth: int) -> None:
-    order = ordered([], [f"h{n}" for n in range(messages)], ["u"], [("R", "in_chat", depth)])
-    assert len(order) - 1 - order.index("R") == min(depth, messages + 1)
-    at = chat_index(messages, depth)
-    assert at is None if depth == 0 else order.index("R") == at
 
 
 def test_s40_numbers_of_positions() -> None:

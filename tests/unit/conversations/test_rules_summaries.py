@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,8 +12,6 @@ from core.conversations.rules_summaries import (
     Summary,
     build_substitute,
     extract_summary,
-    keep_newest,
-    number_end,
     read_messages,
     read_reply,
 )
@@ -60,20 +57,6 @@ def test_c4_titles_and_summaries_are_one_line_and_bounded() -> None:
     assert summaries.read_title("# # x") == "x" and summaries.read_title("## ") == ""
 
 
-def test_c5_without_a_model_the_rarest_words_of_the_first_message_that_says_something() -> None:
-    made = extract_summary(LINES)
-    assert made.provenance == "extract" and "rome" in made.title.lower() and len(made.title.split()) <= 8
-    assert "Rome on Friday" in made.text
-    assert extract_summary([]) == Summary("Untitled conversation", "No summary", "extract")
-
-
-def test_c6_the_time_is_shown_in_the_zone() -> None:
-    moment = datetime(2026, 3, 10, 13, 5, tzinfo=UTC)
-    assert summaries.format_time(moment, "Europe/Rome") == "2026-03-10 14:05"
-    assert summaries.format_time(moment, "Nowhere/Else") == "2026-03-10 13:05"
-    assert summaries.format_time(None, "UTC") == ""
-
-
 def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
     given: list[Any] = [
         "plain",
@@ -94,20 +77,6 @@ def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
     for wrong in ("text", {"text": "x"}, 3, None):
         with pytest.raises(TypeError, match="messages"):
             read_messages(wrong, None)
-
-
-def test_c10_an_end_is_known_by_its_last_message() -> None:
-    assert number_end(Line("x", row_id=7)) == 7
-    one, other = Line("x", message_id="m1"), Line("x", message_id="m2")
-    assert number_end(one) == number_end(one) != number_end(other)
-    assert -(2**62) <= number_end(one) < 0
-
-
-def test_c2_a_long_conversation_is_summarised_from_its_newest_messages() -> None:
-    many = [Line(f"line {n}") for n in range(1000)]
-    assert [line.text for line in keep_newest(many)] == [f"line {n}" for n in range(800, 1000)]
-    assert [len(line.text) for line in keep_newest([Line("a" * 50_000)])] == [summaries.MOST_CHARS]
-    assert keep_newest([]) == []
 
 
 def test_c20_no_stored_text_closes_a_part() -> None:

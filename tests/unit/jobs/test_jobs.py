@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -26,7 +25,6 @@ from core.scope import Scope
 from core.shapes import now_utc
 from tests.store.job_world import KIND, ROOT, counted, effects, fill, handled
 from tests.store.world import Clock, open_db
-from tests.unit.test_static_scope import watched
 
 
 @pytest.fixture
@@ -186,26 +184,6 @@ def test_a_handler_named_for_the_package_under_another_name_is_found() -> None:
         handlers.find("NOWHERE")
 
 
-_RENAMED = """
-import sys
-sys.modules["core"] = None
-from prompt_engine.jobs import handlers
-for type in handlers.list_types():
-    assert handlers.find(type).__module__.startswith("prompt_engine."), type
-handlers.register_handler("OF_A_CHECKOUT", "core.semantic.handlers:embed")
-assert handlers.find("OF_A_CHECKOUT").__module__ == "prompt_engine.semantic.handlers"
-"""
-
-
-def test_handlers_are_found_when_the_package_bears_another_name(tmp_path: Path) -> None:
-    """In a wheel the folder `core` is `prompt_engine`, and nothing is called `core`."""
-    (tmp_path / "prompt_engine").symlink_to(Path(handlers.__file__).parents[1])
-    paths = os.pathsep.join([str(tmp_path), *(path for path in sys.path if path.endswith("site-packages"))])
-    subprocess.run(
-        [sys.executable, "-S", "-c", _RENAMED], env={**os.environ, "PYTHONPATH": paths}, check=True, timeout=60
-    )
-
-
 def test_s46_a_handler_that_is_missing_is_a_failure_like_others(db: Database) -> None:
     with handled(GONE="no.such.module:function"):  # type: ignore[arg-type]
         given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
@@ -247,34 +225,3 @@ def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
     clock.forward(seconds=600)
     assert [each.state for each in door.run_pending(**given)] == ["completed"]
     assert jobs.prune(db, "ada") == 0
-
-
-def test_d1_every_statement_of_the_queue_names_its_persona(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Queueing, claiming, failing, giving up, cancelling, clearing, listing, removing: looked at on their way."""
-    found: dict[tuple[str, str], str] = {}
-    seen = watched(db, found)
-    clock: Any = db.clock
-    given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
-    monkeypatch.setattr(worker, "MAX_TRIES", 1)
-
-    def broken(operation: Operation, tools: Tools) -> None:
-        assert operation.tries > 1
-
-    with handled(BROKEN=broken):
-        first = door.enqueue_operation("BROKEN", **given)
-        second = door.enqueue_operation("BROKEN", depends_on=[first], **given)
-        door.enqueue_operation("BROKEN", **given)
-        door.enqueue_operation(KIND, conversation="tg/1", **given)
-        Worker(db, settings=Settings()).run(once=True)
-        door.retry_operation(first, **given)
-        door.retry_operation(second, **{**given, "settings": Settings()})
-        door.run_pending(**{**given, "settings": Settings()})
-    door.cancel(second, **given)
-    door.list_operations(conversation="tg/1", types=[KIND], **given)
-    door.count_operations(**given)
-    door.enqueue_operation(KIND, **given)
-    door.clear_queue(**given)
-    clock.forward(days=31)
-    Worker(db, settings=Settings()).run(once=True)
-    assert seen() > 15 and jobs_claiming.read_personas(db, working=False) == []
-    assert found == {}

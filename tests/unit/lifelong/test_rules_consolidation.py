@@ -12,12 +12,8 @@ from core.conversations.rules_summaries import Line
 from core.lifelong.rules_consolidation import (
     choose_facts,
     emotion_importance,
-    is_deep_end,
-    kept_lines,
     only_participant,
-    read_deep_reply,
     read_reply,
-    window,
 )
 from core.templates.phrases import load_phrases, phrases_for
 from core.templates.refused import refused_patterns
@@ -30,12 +26,6 @@ def facts(**lists: Any) -> list[tuple[Any, ...]]:
     found = read_reply(json.dumps(lists), patterns=refused_patterns())
     assert found is not None
     return [(f.text, f.kind, f.importance, f.tier, f.tags) for f in found]
-
-
-def test_l14_the_window_is_within_20_to_500() -> None:
-    assert [window(given, 120) for given in (5, 20, 300, 500, 9000, None, "x", True)] == [
-        20, 20, 300, 500, 500, 120, 120, 120,
-    ]  # fmt: skip
 
 
 def test_l15_each_list_has_its_kind() -> None:
@@ -75,12 +65,6 @@ def test_l15_what_does_not_last_is_for_the_session() -> None:
     assert facts(key_facts=[{"text": "a", "temporary": True}])[0][3] == "long_term"
 
 
-def test_l16_no_usable_reply() -> None:
-    for reply in ("sorry", "", "[]", "{}", '{"other": ["a"]}', "Error 500"):
-        assert read_reply(reply, patterns=()) is None
-    assert read_reply('<think>hm</think>```json\n{"key_facts": []}\n```', patterns=()) == []
-
-
 def test_g23_the_words_of_a_failure_are_no_fact() -> None:
     assert facts(key_facts=["Error 429: too many requests", "Ann has a cat"])[0][0] == "Ann has a cat"
 
@@ -99,46 +83,10 @@ def test_l18_sentences_worth_keeping() -> None:
     assert choose_facts([Line("My name is Jonas. Don't remember that, please.")], lambda _: [PHRASES]) == []
 
 
-def test_f20_lines_of_people_who_want_nothing_kept_are_left_out() -> None:
-    lines = [
-        Line("a", participant=ANN),
-        Line("b", participant=BOB),
-        Line("c", is_persona=True, triggered_by=BOB),
-        Line("d", is_persona=True, triggered_by=ANN),
-        Line("e", is_persona=True),
-        Line("f"),
-        Line("  ", participant=ANN),
-    ]
-
-    def kept(level: str, default: str = "none") -> str:
-        return "".join(line.text for line in kept_lines(lines, {ANN: "none", BOB: level}, default))
-
-    assert kept("none") == "abcdef"
-    assert kept("partial") == kept("full") == "adef"
-    assert kept("partial", "partial") == kept("partial", "full") == "ade"
-
-
 def test_l15_the_participant_when_all_messages_are_of_one() -> None:
     ann, bob, persona = Line("a", participant=ANN), Line("b", participant=BOB), Line("c", is_persona=True)
     assert only_participant([ann, persona, ann]) == ANN
     assert only_participant([ann, bob]) is only_participant([persona]) is only_participant([ann, Line("x")]) is None
-
-
-def test_l20_every_fifth_end_is_a_deep_one() -> None:
-    assert [n for n in range(12) if is_deep_end(n, 5)] == [5, 10]
-    assert [n for n in range(12) if is_deep_end(n, 0)] == [n for n in range(12) if is_deep_end(n, None)] == [5, 10]
-    assert [n for n in range(5) if is_deep_end(n, 1)] == [1, 2, 3, 4]
-
-
-def test_l21_deep_facts_are_tagged_and_count_more() -> None:
-    reply = json.dumps({"key_facts": [{"text": "a", "tags": ["x"]}], "facts_about_user": ["b"], "past_events": ["c"]})
-    found = read_deep_reply(reply, patterns=())
-    assert found is not None
-    assert [(f.text, f.kind, f.importance, f.tags) for f in found] == [
-        ("a", "KeyFacts", 0.7, ("x", "deep")),
-        ("b", "FactsAboutUser", 0.7, ("deep",)),
-    ]
-    assert read_deep_reply('{"past_events": ["c"]}', patterns=()) is None
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.prompt.messages import Messages, to_messages
 
@@ -106,16 +104,6 @@ def test_p61_one_user_message_for_each_part_that_is_not_empty() -> None:
     assert [message["role"] for message in to_messages({})] == ["system"]
 
 
-def test_p61_50_turns_keep_message_0_and_the_static_part_byte_for_byte() -> None:
-    first = to_messages(full())
-    for turn in range(1, 51):
-        prompt = full(turn=turn)
-        prompt["context"]["memories"] *= turn
-        messages = to_messages(prompt)
-        assert [messages[n] for n in messages.breakpoints] == [first[n] for n in first.breakpoints]
-        assert messages[2:] != first[2:]
-
-
 def test_p62_anthropic_blocks_and_marks() -> None:
     made = to_messages(full(), "anthropic")
     assert list(made) == ["system", "messages"]
@@ -185,15 +173,3 @@ def plain_shape(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain_shape(item) for key, item in value.items()}
     return [plain_shape(item) for item in value] if isinstance(value, list) else type(value).__name__
-
-
-@given(st.text())
-def test_f31_recalled_text_is_never_in_the_system_message(text: str) -> None:
-    canary = f"canary{text}"
-    prompt = full(canary)
-    messages = to_messages(prompt)
-    assert [message["role"] for message in messages] == ["system"] + ["user"] * 4
-    assert "canary" not in messages[0]["content"]
-    blocks = to_messages(prompt, "anthropic")
-    assert "canary" not in json.dumps(blocks["system"])
-    assert len(blocks["messages"]) == 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -144,14 +142,6 @@ def test_p65_the_values_of_a_json_template_do_not_count(overlay: Overlay) -> Non
     assert len(made["context"]["a"]) == 2_000_000
 
 
-def test_p64_ordinary_templates_work(overlay: Overlay) -> None:
-    source = (
-        "{% set a = 'b' ~ 1 %}{{ a }} {{ interface | upper }} {{ interface.startswith('web') }} "
-        "{% for i in range(3) %}{{ i }}{{ ', ' if not loop.last }}{% endfor %} {{ [1, 2] | join('-') }}"
-    )
-    assert Renderer(overlay(source)).text(LINE, **GIVEN) == "b1 WEBUI True 0, 1, 2 1-2"
-
-
 def test_p64_an_overlay_may_include_its_own_files(overlay: Overlay) -> None:
     overlay("inner {{ interface }}", "lines/mine.txt.j2")
     folder = overlay("{% include 'lines/mine.txt.j2' %}!")
@@ -249,9 +239,3 @@ def test_p64_g26_an_error_quotes_no_value(overlay: Overlay) -> None:
     renderer.text(LINE, interface="canary", lite=False)
     assert "canary" not in renderer.notes[0]
     assert "TypeError" in renderer.notes[0]
-
-
-def test_templates_are_loaded_at_the_first_rendering_only() -> None:
-    code = "import sys, core.templates.render, core.prompt.structure; print('jinja2' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd())
-    assert done.stdout.strip() == "False"

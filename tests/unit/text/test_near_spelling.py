@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from core.text.search_words import choose_nearest, may_be_misspelt, split_halves
-from core.text.words import words
 
 KNOWN = (
     "recipe garden hedgehog accordion lighthouse apricot necklace opera violin harbour dentist molar cousin island "
@@ -48,18 +44,3 @@ def test_most_slips_are_put_right_among_the_words_that_the_halves_bring() -> Non
 
 def test_the_word_in_more_rows_is_meant_where_two_are_as_near() -> None:
     assert choose_nearest("martan", {"marten": 1, "martin": 5}, 80) == "martin"
-
-
-def test_a_word_is_not_its_own_misspelling() -> None:
-    assert choose_nearest("recipe", {"recipe": 3}, 0.1) == ""
-    assert choose_nearest("recipie", {"recipe": 3}, 0) == ""
-
-
-@given(st.text(max_size=60))
-def test_any_text_has_halves_or_none(text: str) -> None:
-    for word in words(text):
-        if may_be_misspelt(word):
-            first, last = split_halves(word)
-            assert first.text + last.text == word
-            assert first.unless == last.unless == word
-        assert choose_nearest(word, {"recipe": 1}, 82) in ("", "recipe")

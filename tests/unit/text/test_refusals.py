@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 
 from core.templates.refused import refused_patterns
@@ -25,14 +23,6 @@ def test_s33_errors_and_refusals_are_told_from_ordinary_texts() -> None:
     assert [text for text in GOOD if why(text)] == []
 
 
-def test_s33_the_example_of_the_rule() -> None:
-    current = "y" * 1000
-    assert why("x" * 299, current) == "shorter"
-    assert why("x" * 300, current) == ""
-    assert why("x", "y" * 199) == ""
-    assert why("Error 429: too many requests", "y" * 199) == "error_like"
-
-
 @pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u200b\ufeff", "\u3000", "\x00"])
 def test_s33_a_blank_text_is_refused_whatever_is_there(blank: str) -> None:
     assert why(blank) == why(blank, "x") == why(blank, "x" * 1000) == "empty"
@@ -47,11 +37,6 @@ def test_s33_the_shortest_share_is_exact() -> None:
     assert why(f"  {'x' * 59}  ", f"{'y' * 200}   ") == "shorter", "outer white space is no length"
 
 
-def test_s33_the_first_reason_is_named() -> None:
-    assert why(" ", "y" * 1000) == "empty"
-    assert why("Error: x", "y" * 1000) == "error_like"
-
-
 def test_s33_by_hand_anything_but_a_blank_text_may_be_written() -> None:
     assert judge_refusal("Error 429", "", patterns=()) == ""
 
@@ -64,12 +49,3 @@ def test_s33_marks_in_front_do_not_hide_an_error(before: str) -> None:
 def test_s33_only_the_beginning_says_what_a_text_is() -> None:
     assert why("Ann came home. Error 429: too many requests") == ""
     assert beginning("x" * 10_000) == "x" * 2000
-
-
-@pytest.mark.parametrize(
-    "unit", ["i'm sorry ", "error ", "a", "{", "sorry, but ", "the request ", "unknown ", "... ", "unfortunately "]
-)
-def test_s33_long_texts_are_judged_in_a_moment(unit: str) -> None:
-    began = process_time()
-    why(unit * 100_000)
-    assert process_time() - began < 2

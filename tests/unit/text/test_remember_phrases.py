@@ -137,25 +137,6 @@ def test_t46_t47_the_table(user_text: str | None, response_text: str | None, exp
     assert should_remember(user_text, response_text, [ENGLISH]) is expected
 
 
-@pytest.mark.parametrize(
-    ("text", "group"),
-    [
-        ("Please remember that my sister is called Ada", "explicit"),
-        ("My name is Jonas", "facts"),
-        ("I really love rainy days", "preferences"),
-        ("I feel lonely today", "feelings"),
-    ],
-)
-def test_t46_the_reason_is_the_group_of_the_table(text: str, group: str) -> None:
-    assert group in {group for each in read_statements(text, [ENGLISH]) for group in each.groups}
-
-
-def test_t46_all_groups_empty_is_false() -> None:
-    empty = load_phrases(["en"], {group: [] for group in GROUPS})
-    assert should_remember("remember that", None, [empty]) is False
-    assert should_remember("remember that", None, []) is False
-
-
 def test_t46_given_phrases_replace_their_group_alone() -> None:
     own = load_phrases(["en"], {"explicit": ["mark my words"]})
     assert should_remember("Mark my words, it rains", None, [own]) is True

@@ -80,20 +80,10 @@ def test_g22_a_reply_without_such_an_object_gives_none(reply: str) -> None:
     assert read_object(reply, KEYS) is None
 
 
-def test_g22_nested_braces_and_brackets_stay_inside() -> None:
-    value = {"recap": {"developments": ["a {b}", "c ]"], "open": [], "state": "}{"}, "entities": [{"name": "Ann"}]}
-    for text in (json.dumps(value), json.dumps(value, indent=2), str(value)):
-        assert read_object(f"x {text} y", ("recap",)) == value
-
-
 def test_g22_the_first_fence_wins_over_an_object_before_it() -> None:
     """The order of the rule: fence, then the first object of the text."""
     assert read_object('{"title": "before"} ```json\n{"title": "fenced"}\n```', KEYS) == {"title": "fenced"}
     assert read_object('```\n{"note": 1}\n``` {"title": "after"}', KEYS) == {"title": "after"}
-
-
-def test_g22_an_exact_object_wins_over_one_that_has_to_be_mended() -> None:
-    assert read_object("{'title': 'mended',} {\"title\": \"exact\"}", KEYS) == {"title": "exact"}
 
 
 def test_g22_numbers_json_does_not_know_are_none() -> None:
@@ -114,24 +104,10 @@ def test_g22_quotes_inside_of_a_text_belong_to_it() -> None:
     assert read_object('{"title": ["a "b", c", "d",]}', KEYS) == {"title": ['a "b", c', "d"]}
 
 
-def test_g22_line_breaks_and_odd_characters_in_texts_are_no_fault() -> None:
-    assert read_object('{"title": "one\ntwo\ttab"}', KEYS) == {"title": "one\ntwo\ttab"}
-    long = {"title": "one\ntwo", "k" * 300: 1}
-    assert read_object(json.dumps(long).replace("\\n", "\n"), KEYS) == long, "it need not be mended"
-    assert read_object('{"title": "a\\u0000b\\ud800"}', KEYS) == {"title": "ab�"}
-    assert read_object("{'title': 'a\\u0000b\\ud800'}", KEYS) == {"title": "ab�"}
-
-
 def test_g22_a_member_whose_value_is_missing_is_left_out() -> None:
     assert read_object('{"title": "Trip", "summary":', KEYS) == {"title": "Trip"}
     assert read_object('{"title": "Trip", "sum', KEYS) == {"title": "Trip"}
     assert read_object('{"title": , "summary": "Ok."}', KEYS) == {"summary": "Ok."}
-
-
-def test_g22_a_brace_before_prose_begins_no_object() -> None:
-    prose = "x" * 201
-    assert read_object('{"' + prose + "\": 1, 'title': 2}", KEYS) is None
-    assert read_object('{"' + prose[:200] + "\": 1, 'title': 2}", KEYS) == {prose[:200]: 1, "title": 2}
 
 
 def test_g22_what_fits_is_up_to_the_caller() -> None:
@@ -141,11 +117,6 @@ def test_g22_what_fits_is_up_to_the_caller() -> None:
     assert read_object("{'title': 7,}", KEYS, fits=lambda found: False) is None
     assert read_object('{"note": 1}', ()) == {"note": 1}
     assert read_object('{"t": 1}', "title") is None, "one name is a name, not its letters"
-
-
-def test_g22_a_text_that_is_no_text_gives_none() -> None:
-    for reply in (None, 7, b"{}", {"title": "x"}):
-        assert read_object(reply, KEYS) is None  # type: ignore[arg-type]
 
 
 def test_g22_too_long_or_too_deep_is_no_answer() -> None:

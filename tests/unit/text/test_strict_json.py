@@ -39,12 +39,6 @@ class Angry(UserDict[str, Any]):
         raise RuntimeError("the canary is out")
 
 
-def test_p18_the_example_of_a_hook() -> None:
-    value, notes = make_strict({"x": float("nan"), "d": date(2026, 3, 10)})
-    assert value == {"x": None, "d": "2026-03-10"}
-    assert [note.split(":")[0] for note in notes] == ["x", "d"]
-
-
 @pytest.mark.parametrize(
     ("given_value", "made", "noted"),
     [
@@ -94,12 +88,6 @@ def test_p18_each_kind_of_value(given_value: Any, made: Any, noted: bool) -> Non
     json.loads(json.dumps(value, allow_nan=False))
 
 
-def test_p18_decimals_at_the_edge_are_still_json() -> None:
-    assert make_strict(Decimal("1.5e4"))[0] == 15000
-    assert make_strict(Decimal("1e-400"))[0] == 0
-    assert make_strict(Decimal(f"{'1' * 400}.5"))[0] is None
-
-
 def test_p18_keys_become_text() -> None:
     value, notes = make_strict(
         {1: "a", None: "b", True and 2.5: "c", date(2026, 3, 10): "d", ("x",): "e", "f\x00": "f"}
@@ -127,28 +115,12 @@ def test_p18_nesting_beyond_100_becomes_its_types_name() -> None:
     assert len(notes) == 1
 
 
-def test_p18_deep_nesting_is_bounded() -> None:
-    deep: Any = {}
-    for _ in range(100_000):
-        deep = {"k": deep}
-    value, notes = make_strict(deep)
-    assert "dict" in json.dumps(value)
-    assert len(notes) == 1
-    while deep:  # taken apart by hand: freeing so deep a value all at once is hard on the interpreter
-        deep = deep.pop("k")
-
-
 def test_p18_a_value_that_holds_itself_becomes_its_types_name() -> None:
     loop: dict[str, Any] = {"a": 1}
     loop["self"] = [loop, loop]
     value, notes = make_strict(loop)
     assert value == {"a": 1, "self": ["dict", "dict"]}
     assert len(notes) == 2
-
-
-def test_p18_a_shared_value_is_no_loop() -> None:
-    shared = ["x"]
-    assert make_strict([shared, shared]) == ([["x"], ["x"]], [])
 
 
 def test_p18_a_structure_that_unfolds_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,14 +177,6 @@ def test_p18_anything_becomes_strict_json_that_stays_as_it_is(value: Any) -> Non
     text.encode("utf-8")
     assert json.loads(text) == made
     assert make_strict(made) == (made, [])
-
-
-@given(anything)
-def test_p18_what_is_strict_json_already_is_equal_and_not_noted(value: Any) -> None:
-    plain = json.loads(json.dumps(make_strict(value)[0]))
-    made, notes = make_strict(plain)
-    assert made == plain
-    assert notes == []
 
 
 def test_g13_sets_come_in_one_order() -> None:

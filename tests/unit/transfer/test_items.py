@@ -288,26 +288,6 @@ def test_f76_no_document_fails_but_with_an_error_of_the_project(value: Any) -> N
     _never_fails(json.dumps(value).encode("utf-8", "surrogatepass"))
 
 
-@given(st.lists(ITEMS | VALUES, max_size=4))
-def test_f76_no_lines_fail_but_with_an_error_of_the_project(values: list[Any]) -> None:
-    """Likewise, one a line."""
-    _never_fails("\n".join(json.dumps(value) for value in values).encode())
-
-
-SIGNS = st.sampled_from(list("{}[]:,-#&*!|>'\"%@` \n\t?ab01.~\\=<"))
-
-
-@given(st.text(alphabet=SIGNS, max_size=60) | st.binary(max_size=60))
-@example("a: !!timestamp x")
-@example("? |\n a\n: b")
-@example("- <<\n- =\n- 0x\n- 1_\n- ._")
-@example(b"\x1f\x8b")
-@example(b"\xff\xfea\x00")
-def test_f76_no_text_fails_but_with_an_error_of_the_project(content: str | bytes) -> None:
-    """Text of the signs YAML and JSON are made of, and bytes."""
-    _never_fails(content if isinstance(content, bytes) else content.encode())
-
-
 PLAIN = (
     st.text(max_size=40) | st.integers() | st.booleans() | st.none() | st.lists(st.text(max_size=9), max_size=3)
     | st.floats(allow_nan=False, allow_infinity=False)

@@ -42,20 +42,6 @@ def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one
     }
 
 
-def test_t29_only_turns_of_its_session_that_were_read_together_are_taken_along() -> None:
-    """What lies between others is not known; a pause ends a session; another conversation is another matter."""
-    assert groups_of([row(1, 0.0), row(2, 0.0, window=2)]) == {1: [1], 2: [2]}
-    assert groups_of([row(1, 0.0), row(2, 0.0), row(2000, 0.0)]) == {1: [1, 2], 2: [1, 2], 2000: [2000]}
-    assert groups_of([row(1, 0.0), row(2, 0.0, thread="b")]) == {1: [1], 2: [2]}
-
-
-def test_t29_a_turn_without_a_vector_takes_nothing_along_and_has_that_of_the_others() -> None:
-    """Rows that are not embedded yet stand among others that are."""
-    assert groups_of([row(1, 0.3), row(2, 0.0, known=False)]) == {1: [1], 2: [1]}
-    alone = [row(1, 0.0, known=False)]
-    assert groups_of(alone) == {} and "meaning_near" not in alone[0].reasons
-
-
 def test_t29_the_turn_after_tells_about_a_row() -> None:
     """Who asks an assistant says in a line what the assistant then says at length."""
     rows = [row(1, 0.0), row(2, 0.7), row(3, 0.2, window=2)]

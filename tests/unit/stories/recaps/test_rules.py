@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -61,20 +60,6 @@ def test_s11_the_walk_stops_at_the_limit(limit: int, kept: tuple[int, ...]) -> N
     assert choose(recaps(4, 4, 4, 1), limit) == kept
 
 
-def test_s11_nothing_is_read_behind_the_one_that_does_not_fit() -> None:
-    def walked() -> Iterator[tuple[int, int]]:
-        yield from recaps(4, 4, 4)
-        raise AssertionError("read too far")
-
-    assert choose(walked(), 10) == (3, 2)
-
-
-def test_s13_separators_count_between_recaps() -> None:
-    assert choose(recaps(4, 4), 8, separator_tokens=1) == (2,)
-    assert choose(recaps(4, 4), 9, separator_tokens=1) == (2, 1)
-    assert choose(recaps(4), 4, separator_tokens=9) == (1,)
-
-
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, 300), st.integers(0, 3))
 def test_s11_what_is_chosen_fits_and_the_next_would_not(tokens: list[int], limit: int, separator: int) -> None:
     rows = recaps(*tokens)
@@ -89,11 +74,6 @@ def test_s11_what_is_chosen_fits_and_the_next_would_not(tokens: list[int], limit
 def test_s12_recaps_are_told_oldest_first_one_a_line() -> None:
     assert concatenate(["one", "two", "three"]) == "one\ntwo\nthree"
     assert concatenate(["one\n\n two ", "", "three\r\nfour"]) == "one two\nthree four"
-
-
-def test_s14_the_limit_is_a_share_rounded_down_or_a_number() -> None:
-    assert [limit_tokens(n, "percent", 8192) for n in (10, 0, 100, 15)] == [819, 0, 8192, 1228]
-    assert limit_tokens(500, "absolute", 8192) == 500
 
 
 def test_g18_more_than_a_hundred_percent_is_the_default() -> None:

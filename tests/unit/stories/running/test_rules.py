@@ -13,7 +13,6 @@ from core.stories.running.rules import (
     fit_text,
     plan_recap,
     read_scenes,
-    split_sentences,
 )
 
 ONE, TWO, THREE, FOUR = (CoveredScene(n, n * 10, 0) for n in (1, 2, 3, 4))
@@ -117,11 +116,6 @@ def test_s14_what_fits_is_within_the_limit_and_stays_at_every_higher_one(text: s
     assert len(fitted) <= limit
     assert more.endswith(fitted)
     assert fewer <= dropped
-
-
-@given(st.text(max_size=60))
-def test_sentences_make_up_the_text_again(text: str) -> None:
-    assert "".join(split_sentences(text)) == text
 
 
 def test_g23_a_line_that_is_there_is_not_added_again() -> None:

@@ -22,13 +22,6 @@ def first(*breaks: tuple[int, bool]) -> int:
     return Layout((), tuple(placed)).first_of(placed[0])
 
 
-def test_s20_a_scene_begins_after_the_nearest_earlier_break_with_a_recap() -> None:
-    assert first((50, False), (30, False), (10, True)) == 11
-    assert first((50, False), (10, True), (30, True)) == 31
-    assert first((30, False), (10, False)) == 0
-    assert first((50, True), (70, True)) == 0, "its own recap and later ones do not count"
-
-
 @pytest.mark.parametrize(
     ("answer", "index", "verdict"),
     [

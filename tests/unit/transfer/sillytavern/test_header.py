@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,19 +71,6 @@ def test_s48_a_header_without_versions(metadata: Any) -> None:
     assert list(made["versions"][0]) == [
         "version", "timestamp", "content", "scene_count", "excluded_count", "prev_scene_index", "new_scene_index"
     ]  # fmt: skip
-
-
-def test_s48_deleted_and_new_versions() -> None:
-    """What was deleted here is not in the file; new ones follow, with the indexes messages have there."""
-    header = tavern_header.read(_line(_storage([0, 1], 1)))
-    new = replace(header.versions[0], number=5, content="new", new_scene_index=1)
-    made = tavern_header.write(header.line, (header.versions[0], new), 5, "c", Places((0, 2), (0, 1)))
-    storage = made["chat_metadata"][RUNNING]
-    told = [(v["version"], v["content"], v["new_scene_index"]) for v in storage["versions"]]
-    assert told == [(0, "So far 0.", 0), (5, "new", 2)]
-    assert storage["current_version"] == 5
-    none = tavern_header.write(header.line, (), None, "c", Places())["chat_metadata"][RUNNING]
-    assert (none["versions"], none["current_version"]) == ([], 0)
 
 
 @given(st.lists(st.integers(0, 5), max_size=8), st.integers(-1, 12))
