@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from .audience import inserted_rows
+from .base.hints import hint_name
 from .calls import defaults, screening
 from .calls.call import open_call
 from .calls.defaults import configure, default_database
@@ -20,7 +21,6 @@ from .memories import rules_retention as retention
 from .memories import table as memories
 from .memories import table_sources
 from .scope import Scope
-from .text.hints import hint_name
 from .upkeep import check, migration
 from .upkeep.check import Finding
 from .upkeep.migration import Migrated

@@ -107,7 +107,7 @@ class ModelError(CoreError):
         self.reason = reason
         """auth: the key was refused. timeout: no answer in time. empty: a blank text. no_text: something that is no
         text. error: it failed in another way. Callers that judge an answer add words of their own, such as those of
-        `text.refusals`."""
+        `text.replies`."""
         self.error = error
         """Name of the class of what was raised; blank where nothing was."""
         self.status = status

@@ -24,7 +24,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .text.hints import hint_name
+from .base.hints import hint_name
 
 __all__ = ["HOOK_NAMES", "call", "clear_hooks", "get_hook", "set_hook"]
 

@@ -26,8 +26,7 @@ from .prompt.fit import Fitted, Space, fit
 from .prompt.messages import Messages
 from .prompt.rules_answer import Answer, parse_answer
 from .scope import Scope
-from .text.counters import resolve_counter
-from .text.sizes import to_json
+from .text.sizes import resolve_counter, to_json
 
 if TYPE_CHECKING:
     from .database.engine import Database

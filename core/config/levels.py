@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..base import logs
+from ..base.hints import find_nearest
 from ..errors import ConfigError
-from ..text.hints import find_nearest
 from .bad_values import BadValueError, shown
 from .file import ConfigFile, flag_name
 from .flag_base import Flag, ValueSource

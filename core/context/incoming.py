@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from ..audience.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
+from ..base.hints import find_nearest
 from ..errors import MessageError
 from ..scope import KEY_BYTES, NO_SERVER, key_text
 from ..shapes import IncomingMessage, Sender
-from ..text.hints import find_nearest
 from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
 from ..text.times import parse_time, read_time
 from .attachments import input_facts

@@ -13,7 +13,7 @@ from ..errors import MessageError, StoreError
 from ..memories.rules_modes import is_tool_offered
 from ..scope import Scope
 from ..shapes import ToolAnswer, ToolCall, ToolForm
-from ..text.thoughts import strip_thoughts
+from ..text.replies import strip_thoughts
 from . import rules_tool_calls
 from .saved import save_memory
 

@@ -14,9 +14,7 @@ from ..memories.rules_said import is_marked
 from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
 from ..text.host_values import get, is_plain, newest_items
-from ..text.refusals import judge_refusal
-from ..text.replies import read_object
-from ..text.thoughts import strip_thoughts
+from ..text.replies import judge_refusal, read_object, strip_thoughts
 from ..text.times import zone
 
 UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..database import sources
-from ..text.sessions import LEAST_GAP, MOST_GAP, USUAL_STEPS
+from ..text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from ..text.words import words
 from .entries import Said
 from .segment import Rows

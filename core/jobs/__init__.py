@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..base.hints import hint_name
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.folding import clean
-from ..text.hints import hint_name
 from ..text.host_values import newest_items
 from ..text.strict_json import make_strict
 from . import embedding, handlers, rules, table, table_listing, worker

@@ -11,9 +11,8 @@ from ..memories.rules import Tier, importance_of
 from ..memories.rules_retention import heuristic_importance
 from ..text import remember_phrases as remember
 from ..text.folding import clean
-from ..text.refusals import judge_refusal
 from ..text.remember_phrases import Phrases
-from ..text.replies import read_object
+from ..text.replies import judge_refusal, read_object
 
 WINDOW = (20, 500)
 """Fewest and most messages of one window."""

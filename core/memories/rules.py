@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..base.hints import hint_name
 from ..errors import MessageError
 from ..text.folding import fold
-from ..text.hints import hint_name
 from ..text.host_values import newest_items
 
 KINDS = (

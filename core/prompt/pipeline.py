@@ -37,9 +37,8 @@ from ..search.reading.last_statement import Brought
 from ..shapes import Hit
 from ..templates.render import Renderer
 from ..text import times
-from ..text.counters import resolve_counter
 from ..text.hits import content_digest
-from ..text.sizes import to_json
+from ..text.sizes import resolve_counter, to_json
 from ..text.strict_json import make_strict
 from . import own_words, reading, sight
 from .call import MOST_ASKED_CHARS, PromptCall, PromptRequest, Sight, open_call

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from ..text.replies import MAX_CHARS, read_object
-from ..text.thoughts import strip_thoughts
+from ..text.replies import MAX_CHARS, read_object, strip_thoughts
 
 TEXTS = ("text", "content", "message")
 """Fields in which an answer or the payload of an action holds words, the first one filled counts."""

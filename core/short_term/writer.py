@@ -23,8 +23,8 @@ from ..templates.refused import refused_patterns
 from ..text.folding import clean
 from ..text.hits import name_persona
 from ..text.host_values import as_text, has
-from ..text.refusals import judge_refusal
 from ..text.remember_phrases import is_request
+from ..text.replies import judge_refusal
 from ..text.times import parse_time
 from . import counts, places, rules, table, table_held
 from .rules_turn import UNKNOWN, list_personas, read_field, read_id, read_lineage, read_messages, read_turn

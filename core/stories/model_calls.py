@@ -15,10 +15,8 @@ from ..messages import table_lines
 from ..messages.table_lines import Line, StoryPlace
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
-from ..text.refusals import judge_refusal
-from ..text.replies import read_object
+from ..text.replies import judge_refusal, read_object, strip_thoughts
 from ..text.sizes import to_json
-from ..text.thoughts import strip_thoughts
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from ..database.schema import chat_history_cache, conversations
 from ..database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
 from ..messages.table_lines import AT_ONCE
 from ..messages.table_recaps import OWN
-from ..text.counters import estimate_tokens
+from ..text.sizes import estimate_tokens
 from .running import table as running_table
 from .running.rules import Version
 

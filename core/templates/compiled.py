@@ -13,7 +13,7 @@ from jinja2 import FunctionLoader, Template, TemplateRuntimeError, TemplateSynta
 from jinja2 import TemplateError as AnyTemplateError
 
 from ..base import resources
-from ..text.hints import find_nearest
+from ..base.hints import find_nearest
 from .files import TYPES, TemplateError, find, header, source_from, version
 from .sandbox import MARK, VALUES, Kind, TemplateEnvironment
 

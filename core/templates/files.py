@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..base import resources
+from ..base.hints import find_nearest
 from ..errors import ConfigError
-from ..text.hints import find_nearest
 
 _HEADER = r"\{{#-?\s*{}:\s*(.*?)\s*-?#\}}"
 _HEADERS = {word: re.compile(_HEADER.format(word), re.DOTALL) for word in ("variables", "result")}

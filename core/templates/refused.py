@@ -13,7 +13,7 @@ FILE = "refused.yaml"
 
 
 def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]:
-    """Return the patterns that `text.refusals.refusal` takes."""
+    """Return the patterns that `text.replies.judge_refusal` takes."""
     own = Path(templates_dir) / FILE if templates_dir else None
     for path in (own, resources.find("prompts") / FILE):
         if path is None:

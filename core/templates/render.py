@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..base import logs, resources
-from ..text.hints import find_nearest
+from ..base.hints import find_nearest
 from .files import TYPES, TemplateError, header, names, version
 
 if TYPE_CHECKING:

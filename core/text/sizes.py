@@ -1,10 +1,19 @@
-"""How large a prompt is, and how it is written as JSON."""
+"""How large a prompt is: how it is written as JSON, and how many tokens a text takes."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from ..base import logs
 from .strict_json import make_strict
 
 BASE64_KEYS = frozenset({"data", "base64"})
@@ -66,3 +75,113 @@ def without_base64(value: Any, *, _in_media: bool = False) -> Any:
                     replaced[index] = new
         return value if replaced is None else replaced
     return value
+
+
+# Tokens: the host's counter, tiktoken where it and its data are on this machine, an estimate
+
+Counter = Callable[[str], int]
+
+ESTIMATE = "estimate"
+"""Name of the counter that only estimates."""
+
+_HOST = "https://openaipublic.blob.core.windows.net/encodings/"
+RANK_FILES = {
+    "o200k_base": ("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
+    "o200k_harmony": ("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
+    "cl100k_base": ("cl100k_base", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
+    "p50k_base": ("p50k_base", "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"),
+    "p50k_edit": ("p50k_base", "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"),
+    "r50k_base": ("r50k_base", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"),
+}
+"""Encoding to the file its ranks are in and the file's SHA-256."""
+
+CHUNK_CHARS = 100_000
+"""Longest text handed to tiktoken at once; one stretch of a million equal letters can exhaust its stack."""
+
+
+def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[Counter, str]:
+    """Return the counter to use and its name for the report."""
+    if counter is not None:
+        if not callable(counter):
+            raise TypeError(f"counter is of type {type(counter).__name__}. Pass a function from text to a number.")
+        own = getattr(counter, "__name__", "")
+        return counter, own if isinstance(own, str) and own.isidentifier() else "custom"
+    encoding = _encoding_for(model, _cache_folder()) if model else None
+    if encoding is None:
+        return estimate_tokens, ESTIMATE
+
+    def count(text: str) -> int:
+        starts = range(0, len(text), CHUNK_CHARS)
+        return sum(len(encoding.encode_ordinary(text[start : start + CHUNK_CHARS])) for start in starts)
+
+    return count, str(encoding.name)
+
+
+def _cache_folder() -> str:
+    """Return the folder tiktoken keeps its files in; blank where the environment switches keeping them off."""
+    for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if name in os.environ:
+            return os.environ[name]
+    return str(Path(tempfile.gettempdir()) / "data-gym-cache")
+
+
+@lru_cache(maxsize=16)
+def _encoding_for(model: str, folder: str) -> Any:
+    """Return tiktoken's encoding for a model, None where the model is unknown or the file is not on this machine."""
+    if not any(_is_present(folder, encoding) for encoding in RANK_FILES):
+        return None  # spares the import
+    try:
+        import tiktoken  # noqa: PLC0415 - heavy, and only of use where its data is
+    except ImportError:
+        logs.warning("tokens_estimated", model=model, missing="tiktoken", install="pip install 'prompt-engine[tokens]'")
+        return None
+    for name in (model, model.rsplit("/", 1)[-1]):
+        try:
+            encoding = tiktoken.encoding_name_for_model(name)
+        except KeyError:
+            continue
+        return tiktoken.get_encoding(encoding) if _is_present(folder, encoding) else None
+    return None
+
+
+def _is_present(folder: str, encoding: str) -> bool:
+    """Return whether the encoding's file is in tiktoken's folder and whole; a damaged one would be fetched anew."""
+    if not folder or encoding not in RANK_FILES:
+        return False
+    stem, digest = RANK_FILES[encoding]
+    key = hashlib.sha1(f"{_HOST}{stem}.tiktoken".encode(), usedforsecurity=False).hexdigest()
+    try:
+        return hashlib.sha256((Path(folder) / key).read_bytes()).hexdigest() == digest
+    except OSError:
+        return False
+
+
+_PIECES = re.compile(
+    r"(?<![A-Za-z])[A-Za-z]{1,6}|[A-Za-z]{1,3}"  # a word of six letters is one token, each three more one more
+    r"|[!-/:-@\[-`{-~]{1,2}|[0-9]{1,3}|\s{2,16}|[\n\r]|[\x00-\x08\x0e-\x1b\x7f]"
+)
+"""What counts one token in ASCII text."""
+
+_SCRIPTS = (
+    (0.60, "\u0080-\u024f\u0370-\u03ff\u0590-\u06ff\u1e00-\u1fff"),  # accented Latin, Greek, Hebrew, Arabic
+    (0.45, "\u0400-\u04ff"),  # Cyrillic
+    (0.70, "\u0900-\u097f\u0e00-\u0e7f"),  # Devanagari, Thai
+    (0.90, "\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"),  # Kana, Han, Hangul
+    (0.75, "\u2000-\u206f\u3000-\u303f\uff00-\uffef"),  # punctuation of these scripts
+)
+"""Tokens for a character of scripts the encodings know well, between those of cl100k_base and o200k_base."""
+_RATES = tuple((rate, re.compile(f"[{ranges}]")) for rate, ranges in _SCRIPTS)
+_KNOWN = re.compile(f"[{''.join(ranges for _, ranges in _SCRIPTS)}]+")
+_ASCII = re.compile(r"[\x00-\x7f]+")
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text takes, by script, without any data."""
+    pieces = len(_PIECES.findall(text))
+    if text.isascii():
+        return pieces
+    other = _ASCII.sub("", text)
+    cost = 0.0
+    for rate, pattern in _RATES:
+        cost += rate * len(pattern.findall(other))
+    return pieces + math.ceil(cost + len(_KNOWN.sub("", other).encode("utf-8", "replace")) / 2)

@@ -108,3 +108,12 @@ def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | 
     part = next(name for end, name in _DAY_PARTS if local.hour < end)
     day = _WEEKDAYS[local.weekday()]
     return {"weekday": day, "local_time": f"{local:%H:%M}", "local_hour": local.hour, "time_of_day": part}, note
+
+
+# When a pause ends a session of a conversation
+
+MINUTE = 60_000_000
+LEAST_GAP, MOST_GAP = 30 * MINUTE, 6 * 60 * MINUTE
+"""A pause shorter than the first never ends a session, one longer than the second always does; in microseconds."""
+USUAL_STEPS = 20
+"""Between the two, a pause of so many usual steps ends one."""

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import MessageError
 from ..scope import key_text
 from ..text.folding import clean
-from ..text.thoughts import strip_thoughts
+from ..text.replies import strip_thoughts
 from ..text.times import parse_time
 from .files import Member
 from .json_parts import BadPart, Part, Path, read_parts

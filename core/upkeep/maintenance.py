@@ -11,12 +11,12 @@ from pathlib import Path
 from sqlalchemy import Connection, String, bindparam, or_, select
 
 from ..base import resources
+from ..base.hints import hint_name
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.schema import audiences, memories
 from ..database.sources import MEMORIES
 from ..index import indexed, packing
-from ..text.hints import hint_name
 from . import ddl
 
 Value = str | int | float

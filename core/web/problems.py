@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..text.hints import hint_name
+from ..base.hints import hint_name
 
 NO_BODY = "no_body"
 """A problem beside those of pydantic: a body where none is read."""

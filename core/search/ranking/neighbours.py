@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ...text.sessions import LEAST_GAP, MOST_GAP, USUAL_STEPS
+from ...text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from .ranking import K1, hold_back, rarity_weight, saturation
 from .rows import Asked, Row, together
 

@@ -16,7 +16,7 @@ from ...database.readers import Reader, reader_in
 from ...messages import table_lines, table_recaps
 from ...messages.table_lines import Line
 from ...scope import Scope
-from ...text.counters import Counter, resolve_counter
+from ...text.sizes import Counter, resolve_counter
 from ..calls import no_such_message, open_conversation, open_message
 from . import rules
 from .rules import INCLUDED, Reason

@@ -23,7 +23,7 @@ from ...database.readers import Reader, reader_in
 from ...messages import table_hidden
 from ...messages.table_hidden import Place
 from ...scope import Scope
-from ...text.counters import Counter
+from ...text.sizes import Counter
 from ..calls import StoryCall, open_conversation
 from . import inclusion, rules
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from ...base.hints import hint_name
 from ...errors import MessageError
 from ...search.rules_arguments import shown
-from ...text.hints import hint_name
 
 Kind = Literal["text", "switch", "texts", "number", "object"]
 

@@ -15,7 +15,7 @@ from ...messages.table_recaps import Recap
 from ...messages.table_scenes import Scene
 from ...scope import Scope
 from ...shapes import WriteResult
-from ...text.counters import Counter
+from ...text.sizes import Counter
 from ..calls import NO_MESSAGE, StoryCall, open_conversation, open_message
 from . import inclusion, refresh, rules, rules_keys
 from .rules import Provenance

@@ -16,7 +16,7 @@ from ...database.engine import Connection, Database
 from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.render import Renderer
-from ...text.counters import Counter
+from ...text.sizes import Counter
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps import refresh
 from ..recaps.inclusion import choose_counter

@@ -16,7 +16,7 @@ from ...messages import table_lines
 from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.refused import refused_patterns
-from ...text.refusals import judge_refusal
+from ...text.replies import judge_refusal
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps.rules import check_provenance
 from . import table as running_table

@@ -16,9 +16,9 @@ from ...jobs.tools import Effect, Tools
 from ...messages import table_lines, table_recaps, table_scenes
 from ...messages.table_lines import Line
 from ...shapes import Operation
-from ...text.counters import Counter
 from ...text.extracts import build_extract
 from ...text.replies import is_unreadable, read_object
+from ...text.sizes import Counter
 from .. import model_calls
 from ..model_calls import reason_against
 from ..recaps import inclusion, refresh

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Literal
 
 from ...text.folding import clean
-from ...text.thoughts import strip_thoughts
+from ...text.replies import strip_thoughts
 from ..fields import dict_at, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker

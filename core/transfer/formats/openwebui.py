@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...text.folding import clean
-from ...text.thoughts import strip_thoughts
+from ...text.replies import strip_thoughts
 from ..fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker

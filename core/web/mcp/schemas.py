@@ -12,10 +12,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ...base.hints import hint_name
 from ...errors import MessageError
 from ...memories.rules import INSTRUCTION, KINDS
 from ...shapes import WriteResult
-from ...text.hints import hint_name
 from ..problems import describe_problem
 
 TEXT_CHARS = 1_000_000

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from ...text.thoughts import strip_thoughts
+from ...text.replies import strip_thoughts
 
 MAX_BYTES = 16_000_000
 """A longer answer is passed on and not stored."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
-from ...text.thoughts import strip_thoughts
+from ...text.replies import strip_thoughts
 
 Path = tuple[str | int, ...]
 """Names of members and indexes of items, from the outside in."""

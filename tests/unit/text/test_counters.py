@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import counters
-from core.text.counters import ESTIMATE, RANK_FILES, estimate_tokens, resolve_counter
+from core.text import sizes as counters
+from core.text.sizes import ESTIMATE, RANK_FILES, estimate_tokens, resolve_counter
 
 SAMPLES = [
     # Published counts: the larger of cl100k_base and o200k_base, and the smaller.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.text.thoughts import strip_thoughts
+from core.text.replies import strip_thoughts
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ....audience import table_places
 from ....errors import ItemNotFoundError, PromptTooLargeError
 from ....prompt_engine import to_json, to_messages
 from ....scope import Destination
-from ....text.counters import resolve_counter
+from ....text.sizes import resolve_counter
 from ...bodies import ExplainBody
 from ..operations import explain_message
 from .page import Page, PageError, parse_whole
