@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request, cookie_parser
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..base import logs
@@ -206,6 +206,8 @@ def _build_answer(error: Exception, scope: Scope, area: Area) -> Response:
     answer = errors.answer_error(error)
     if area == "proxy":
         return speak_dialect(answer)
+    if _is_below(path_below(scope), MCP):
+        return speak_json_rpc(answer)
     is_visit = scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", "")
     return lead_to_login(scope) if answer.status_code == 401 and area == "admin" and is_visit else answer
 
@@ -228,6 +230,18 @@ def speak_dialect(answer: Response) -> Response:
     answer.body = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     answer.headers["content-length"] = str(len(answer.body))
     return answer
+
+
+def speak_json_rpc(answer: Response) -> Response:
+    """Return a refusal as clients of MCP read it: they show the message of a JSON-RPC error and nothing else."""
+    said = json.loads(bytes(answer.body))
+    code = -32600 if answer.status_code < 500 else -32603
+    error = {"code": code, "message": said["message"], "data": {"error": said["error"], "fields": said["fields"]}}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, answer.status_code, dict(_own_headers(answer)))
+
+
+def _own_headers(answer: Response) -> Mapping[str, str]:
+    return {name: value for name, value in answer.headers.items() if name not in ("content-length", "content-type")}
 
 
 # Paths and bodies

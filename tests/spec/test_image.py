@@ -188,12 +188,12 @@ def test_r34_what_the_image_runs_in_a_plain_environment(
         assert prompt.status_code == 200 and "called Tofu" in prompt.text
         found = asyncio.run(ask_mcp(made.port, person, "memory_search", query="What is my cat called?"))
         assert "called Tofu" in found
-        if with_server:  # the proxy passes on with the key of the file, and what it remembers
-            chat = {"model": "tiny", "messages": [{"role": "user", "content": "What is my cat called?"}]}
-            who = {"X-User-Id": "ann", "X-Conversation-Id": "attic"}
-            said = client.post("/v1/chat/completions", json=chat, headers={**headers, **who})
-            assert said.status_code == 200 and said.json()["choices"][0]["message"]["content"] == "ok 1"
-            assert model[0].last.headers["authorization"] == f"Bearer {KEY}"
+        # the proxy passes on with the key of the file, and what it remembers
+        chat = {"model": "tiny", "messages": [{"role": "user", "content": "What is my cat called?"}]}
+        who = {"X-User-Id": "ann", "X-Conversation-Id": "attic"}
+        said = client.post("/v1/chat/completions", json=chat, headers={**headers, **who})
+        assert said.status_code == 200 and said.json()["choices"][0]["message"]["content"] == "ok 1"
+        assert model[0].last.headers["authorization"] == f"Bearer {KEY}"
         # it ends in order
         process.send_signal(signal.SIGTERM)
         assert process.wait(GENEROUS_SECONDS) == 0, made.log.read_text()

@@ -19,6 +19,7 @@ from mcp import Client, MCPError
 from core import ai_diary, conversations, lifelong, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
+from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.prompt.message_lines import TITLES
 from core.scope import Scope
@@ -48,9 +49,16 @@ async def call(client: Client, tool: str, **arguments: Any) -> Any:
 
 RIGHT: dict[str, dict[str, Any]] = {
     "memory_context": {"message": "What is my cat called?", "max_chars": 4000},
-    "memory_search": {"query": "cat", "limit": 5, "since": "2020-01-01", "until": "2090-01-01T00:00:00Z", "tags": []},
-    "memory_save": {"text": "Ann likes green tea"},
-    "memory_list": {"kind": "saved", "limit": 50, "offset": 0},
+    "memory_search": {
+        "query": "cat",
+        "limit": 5,
+        "since": "2020-01-01",
+        "until": "2090-01-01T00:00:00Z",
+        "tags": [],
+        "cursor": "",
+    },
+    "memory_save": {"text": "Ann likes green tea", "tags": ["tea"], "subject": "Ann"},
+    "memory_list": {"kind": "saved", "limit": 50, "cursor": ""},
     "memory_update": {"id": "1", "text": "Ann likes black tea"},  # the tests give the id of something that is there
     "memory_delete": {"id": "1"},
     "turn_save": {"user_text": "Hi", "assistant_text": "Hello", "message_id": "m1"},
@@ -70,7 +78,8 @@ WRONG: tuple[tuple[str, str, Any], ...] = (
     ("memory_search", "query", {"x": 1}), ("memory_search", "limit", 0), ("memory_search", "limit", 201),
     ("memory_search", "limit", True), ("memory_search", "limit", "five"), ("memory_search", "since", "yesterdayish"),
     ("memory_search", "limit", 5.5), ("memory_search", "limit", "5.5"), ("memory_search", "tags", "{}"),
-    ("memory_search", "tags", "[1]"), ("memory_list", "limit", "0"), ("memory_list", "offset", -1),
+    ("memory_search", "tags", "[1]"), ("memory_list", "limit", "0"),
+    ("memory_list", "cursor", "W10x"), ("memory_search", "cursor", "x"),
     ("memory_search", "until", "99-99-99"), ("memory_search", "since", 5), ("memory_search", "tags", "cat"),
     ("memory_search", "tags", [1]), ("memory_search", "tags", ["x"] * 49),
     ("memory_save", "text", 7), ("memory_save", "text", "x" * 1_000_001),
@@ -359,7 +368,7 @@ def test_r38_numbers_and_lists_sent_as_text_are_taken(world: World) -> None:
             assert told(await call(client, "memory_search", query="Tofu", limit=limit))["count"] == 1
         assert told(await call(client, "memory_search", tags='["zqtag"]'))["count"] == 1
         assert told(await call(client, "memory_context", message="Tofu?", max_chars="2000"))["context"]
-        assert told(await call(client, "memory_list", limit="1", offset=0.0))["count"] == 1
+        assert told(await call(client, "memory_list", limit="1"))["count"] == 1
         turn = {"user_text": "Hi", "assistant_text": "Hello", "message_id": 7.0}
         assert told(await call(client, "turn_save", **turn))["user"]["stored"]
         turn["message_id"] = "7"
@@ -377,17 +386,59 @@ def test_r38_a_list_comes_in_pages_and_each_text_once(world: World) -> None:
 
     async def scenario(client: Client) -> None:
         seen: list[str] = []
-        offset: int | None = 0
-        while offset is not None:
-            result = await call(client, "memory_list", offset=offset)
+        cursor: str | None = ""
+        while cursor is not None:
+            result = await call(client, "memory_list", cursor=cursor)
             page = told(result)
-            assert page["count"] <= 50 and page["total"] == 230
+            assert page["count"] <= 50 and page["total"] == 230 - len(seen)
             sent = result.model_dump_json()
             assert all(sent.count(memory["text"]) == 1 for memory in page["memories"]) and len(sent) < 20_000
             seen += [memory["text"] for memory in page["memories"]]
-            offset = page["next_offset"]
+            cursor = page["next_cursor"]
+            lifelong.add_facts_with_meta([f"one that comes between pages {len(seen)}"], **world.speaker().asking)
         assert sorted(seen) == texts
-        assert told(await call(client, "memory_list", offset=1000))["memories"] == []
+
+    world.run(scenario)
+
+
+def test_r41_a_search_goes_on_behind_its_cursor(world: World) -> None:
+    """An agent that needs more than ten hits got the same ten again."""
+    texts = {f"The plate number {number} is blue" for number in range(25)}
+    lifelong.add_facts_with_meta(sorted(texts), **world.speaker().asking)
+
+    async def scenario(client: Client) -> None:
+        seen: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = told(await call(client, "memory_search", query="blue plate", limit=10, cursor=cursor))
+            seen += [hit["text"] for hit in page["hits"]]
+            cursor = page["next_cursor"]
+        assert len(seen) == 25 and set(seen) == texts
+
+    world.run(scenario)
+
+
+def test_r41_a_memory_is_saved_with_tags_and_what_it_is_about(world: World) -> None:
+    async def scenario(client: Client) -> None:
+        saved = told(await call(client, "memory_save", text="She sleeps all day.", tags=["pets"], subject="Tofu"))
+        for tag in ("pets", "tofu"):
+            (hit,) = told(await call(client, "memory_search", tags=[tag]))["hits"]
+            assert hit["id"] == saved["id"] and {"pets", "tofu"} <= set(hit["tags"])
+
+    world.run(scenario)
+
+
+def test_r41_the_id_of_an_instruction_stays_when_it_is_edited(world: World) -> None:
+    """The next change by the id that the agent knows said that there is no such memory."""
+    asking = world.speaker().asking
+    (row,) = (add_saved_memory("Call me Jo.", kind="instruction", **asking).id,)
+
+    async def scenario(client: Client) -> None:
+        for text in ("Call me Joe.", "Call me Josephine.", "Always answer in German."):
+            assert told(await call(client, "memory_update", id=row, text=text))["id"] == str(row)
+            (listed,) = told(await call(client, "memory_list", kind="instruction"))["memories"]
+            assert (listed["id"], listed["text"]) == (str(row), text)
+            assert text in told(await call(client, "memory_context", message="Hello"))["context"]
 
     world.run(scenario)
 

@@ -74,8 +74,10 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     wrong = ["", "x", good[:-1], f"{good}x", good.upper(), revoked["token"], BOB, good.replace("pe_", "pe_1")]
     answers = [post(http, {"Authorization": f"Bearer {text}"} if text else {}) for text in wrong]
     assert {answer.status_code for answer in answers} == {401}
-    assert len({answer.text for answer in answers[1:]}) == 1 and "not valid here" in answers[1].json()["message"]
-    assert "token is needed" in answers[0].json()["message"]
+    assert (
+        len({answer.text for answer in answers[1:]}) == 1 and "not valid here" in answers[1].json()["error"]["message"]
+    )
+    assert "token is needed" in answers[0].json()["error"]["message"]
     for text, header in ((f"Basic {good}", 401), (f"bearer {good}", 200)):
         assert post(http, {"Authorization": text}).status_code == header
     for text in (host, admin):
@@ -89,6 +91,42 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     assert answer.status_code == 200 and read(answer)["count"] == 0
     mine = post(http, http.headers(BOB), search)
     assert read(mine)["count"] == 1
+
+
+def test_r41_a_wrong_token_is_told_by_the_official_client(http: HttpServer) -> None:
+    """It shows the message of a JSON-RPC error, and of anything else that the server returned an error."""
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def connect(token: str) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=120) as client,
+            Client(streamable_http_client(http.url, http_client=client)) as connected,
+        ):
+            await connected.list_tools()
+
+    with pytest.raises(BaseException) as caught:
+        asyncio.run(connect(http.tokens[ANN][:-1] + "x"))
+    error: BaseException = caught.value
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert "The token is not valid here" in str(error)
+
+
+def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Database, persona: str) -> None:
+    """Before anything was said, what was saved was of `me`."""
+    from core.web.mcp import Speaker, build_scope, schemas, tools
+
+    speaker = Speaker(build_scope(persona), "Ann", db)
+    tools.save(speaker, schemas.SaveArguments(text="Ann's cat is called Tofu"))
+    (hit,) = tools.search(speaker, schemas.SearchArguments(query="cat Tofu")).hits
+    (listed,) = tools.list_memories(speaker, schemas.ListArguments()).memories
+    assert (hit.speaker, listed.speaker) == ("Ann", "Ann")
+    turn = schemas.TurnArguments(user_text="Is there tea?", assistant_text="Green tea.")
+    tools.save_turn(speaker, turn)
+    hits = tools.search(speaker, schemas.SearchArguments(query="Is there tea?")).hits
+    assert {each.speaker for each in hits if "there tea" in each.text} == {"Ann"}
 
 
 def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:

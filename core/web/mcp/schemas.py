@@ -5,6 +5,7 @@ Every id is a text of digits, every time ISO 8601 in UTC, blank where there is n
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ PAGE = 50
 """Memories of one page of a list, unless told otherwise."""
 ID_FIELDS = ("id", "message_id")
 """Fields that are texts, and taken as whole numbers too: JavaScript rounds ids above 2^53 unless they are texts."""
-NUMBER_FIELDS = ("max_chars", "limit", "offset")
+NUMBER_FIELDS = ("max_chars", "limit")
 LIST_FIELDS = ("tags",)
 
 Kind = Literal[
@@ -39,6 +40,8 @@ assert {"all", INSTRUCTION, *KINDS} == set(Kind.__args__)  # type: ignore[attr-d
 
 Id = Annotated[str, Field(pattern=r"^[0-9]{1,19}$", description="Id of a memory, as memory_list gives it.")]
 Time = Annotated[str, Field(max_length=64, description="ISO 8601, such as 2026-03-10 or 2026-03-10T12:00:00Z.")]
+
+Cursor = Annotated[str, Field(max_length=100_000, description="next_cursor of the page before; blank begins.")]
 
 
 class Arguments(BaseModel):
@@ -66,12 +69,17 @@ class SearchArguments(Arguments):
     )
     until: Time = Field("", description="Only what is older than this: ISO 8601.")
     tags: list[str] = Field([], max_length=48, description="Also what has one of these tags.")
+    cursor: Cursor = ""
 
 
 class SaveArguments(Arguments):
     """Of memory_save."""
 
     text: str = Field(max_length=TEXT_CHARS, description="One fact in one sentence that makes sense by itself.")
+    tags: list[Annotated[str, Field(max_length=255)]] = Field(
+        [], max_length=20, description="Words it is found by, beside those of the text."
+    )
+    subject: str = Field("", max_length=255, description="What it is about, such as a person, a pet or a project.")
 
 
 class ListArguments(Arguments):
@@ -81,7 +89,7 @@ class ListArguments(Arguments):
         "all", description="saved: asked to be remembered. instruction: a standing instruction. all: everything."
     )
     limit: int = Field(PAGE, ge=1, le=MOST_HITS, description="Most memories of this page.")
-    offset: int = Field(0, ge=0, le=2**31 - 1, description="How many to pass over: next_offset of the page before.")
+    cursor: Cursor = ""
 
 
 class UpdateArguments(Arguments):
@@ -196,6 +204,7 @@ class SearchAnswer(Answer):
 
     count: int
     hits: list[FoundText] = Field(description="Newest first.")
+    next_cursor: str | None = Field(description="Gives the next best hits; null at the end.")
 
 
 class WriteAnswer(Answer):
@@ -215,7 +224,7 @@ class ListedMemory(Answer):
     id: str
     kind: str
     text: str
-    speaker: str = Field(description="Key of who said it; blank where it is not known.")
+    speaker: str = Field(description="Who said it; blank where it is not known.")
     timestamp: str
     tags: list[str]
 
@@ -224,8 +233,8 @@ class ListAnswer(Answer):
     """Of memory_list."""
 
     count: int
-    total: int = Field(description="How many there are in all.")
-    next_offset: int | None = Field(description="Where the next page begins; null at the end.")
+    total: int = Field(description="How many there are from this page on.")
+    next_cursor: str | None = Field(description="Gives the next page; null at the end.")
     memories: list[ListedMemory] = Field(description="Newest first.")
 
 
@@ -264,3 +273,29 @@ def write_answer(result: WriteResult) -> WriteAnswer:
 def saved_line(result: WriteResult) -> SavedLine:
     """Return what became of one line."""
     return SavedLine(stored=result.stored, id=id_text(result.id), reason=result.reason)
+
+
+def write_cursor(value: Any) -> str:
+    """Return where a page ended, as a client hands it back.
+
+    >>> read_cursor(write_cursor([["2026-03-10", 7]]))
+    [['2026-03-10', 7]]
+    """
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str) -> list[Any]:
+    """Return what a cursor holds: pairs of a text and an id; [] for a blank one.
+
+    Raises:
+        MessageError: it is none of ours.
+    """
+    if not text:
+        return []
+    try:
+        value = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        if all(isinstance(name, str) and type(row_id) is int for name, row_id in value):
+            return list(value)
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise MessageError("cursor cannot be used. It must be next_cursor of an answer, or blank.", fields=("cursor",))

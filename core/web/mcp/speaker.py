@@ -41,6 +41,11 @@ class Speaker:
         """Return what the person is called."""
         return self.name or (self.scope.participant or "").rpartition("/")[2]
 
+    def name_person(self, key: str) -> str:
+        """Return what a person is called, by their key or the last part of it; others keep what they are called."""
+        own = self.scope.participant or ""
+        return self.shown_name if own and key in (own, own.rpartition("/")[2]) else key
+
 
 def build_scope(
     persona: str,

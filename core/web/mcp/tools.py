@@ -12,7 +12,7 @@ from ...ai_diary import archive_diary_entry, edit_diary_entry
 from ...chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
-from ...lifelong import delete_items, edit_item, search_items
+from ...lifelong import delete_items, edit_item, retag_items, search_items
 from ...prompt.call import PromptRequest
 from ...prompt.pipeline import build_records
 from ...shapes import Hit, WriteResult
@@ -21,6 +21,10 @@ from ...transcripts.turns import finish_turn
 from . import schemas
 from .speaker import Speaker
 
+MAX_PAGED = 1000
+"""Hits that a search hands out by cursor, page after page."""
+PAGE_OVERLAP = 200
+"""Items of one moment that a page after the first may have to pass over."""
 ANSWER_ID = "/answer"
 """What the id of an answer has behind that of the message it schemas."""
 
@@ -90,24 +94,28 @@ def search(speaker: Speaker, asked: schemas.SearchArguments) -> schemas.SearchAn
     """Return what is found in memories, diary and chat."""
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
+    shown = [(source, row_id) for source, row_id in schemas.read_cursor(asked.cursor)]
     hits = search_memories(
         query=asked.query or None,
         tags=asked.tags or None,
         limit=asked.limit,
         since=asked.since or None,
         until=asked.until or None,
+        exclude=shown,
         **speaker.asking,
     )
-    return schemas.SearchAnswer(count=len(hits), hits=[_show_hit(hit) for hit in hits])
+    ended = len(hits) < asked.limit or len(shown) >= MAX_PAGED
+    following = None if ended else schemas.write_cursor([*shown, *((hit["source"], hit["id"]) for hit in hits)])
+    return schemas.SearchAnswer(count=len(hits), hits=[_show_hit(speaker, hit) for hit in hits], next_cursor=following)
 
 
-def _show_hit(hit: Hit) -> schemas.FoundText:
+def _show_hit(speaker: Speaker, hit: Hit) -> schemas.FoundText:
     said_by: Any = hit.get("speaker", "")
     return schemas.FoundText(
         id=str(hit["id"]),
         source=hit["source"],
         timestamp=hit["timestamp"],
-        speaker=said_by or "",
+        speaker=speaker.name_person(said_by or ""),
         text=hit["snippet"],
         tags=hit["tags"],
     )
@@ -115,27 +123,35 @@ def _show_hit(hit: Hit) -> schemas.FoundText:
 
 def save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
     """Save what was asked to be remembered."""
-    return schemas.write_answer(add_saved_memory(asked.text, **speaker.asking))
+    done = add_saved_memory(asked.text, **speaker.asking)
+    tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
+    if tags and done.id is not None:
+        retag_items([done.id], add=tags, **speaker.asking)
+    return schemas.write_answer(done)
 
 
 def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.ListAnswer:
-    """Return a page of the memories of a kind, newest first."""
+    """Return a page of the memories of a kind, newest first; rows that come meanwhile move none to the next page."""
     kinds = None if asked.kind == "all" else asked.kind
-    page = search_items(kinds=kinds, limit=asked.limit, offset=asked.offset, **speaker.asking)
+    after = schemas.read_cursor(asked.cursor)[:1]
+    until = after[0][0] if after else None
+    page = search_items(kinds=kinds, until=until, limit=asked.limit + len(after) * PAGE_OVERLAP, **speaker.asking)
+    rows = [item for item in page["items"] if not after or [item["timestamp"], item["id"]] < after[0]]
     listed = [
         schemas.ListedMemory(
             id=str(item["id"]),
             kind=item["kind"],
             text=item["text"],
-            speaker=item["participant"] or "",
+            speaker=speaker.name_person(item["participant"] or ""),
             timestamp=item["timestamp"],
             tags=item["tags"],
         )
-        for item in page["items"]
+        for item in rows[: asked.limit]
     ]
-    end = asked.offset + len(listed)
-    following = end if listed and end < page["total"] else None
-    return schemas.ListAnswer(count=len(listed), total=page["total"], next_offset=following, memories=listed)
+    total = page["total"] - (len(page["items"]) - len(rows))
+    last = rows[len(listed) - 1] if listed else None
+    following = schemas.write_cursor([(last["timestamp"], last["id"])]) if last and len(listed) < total else None
+    return schemas.ListAnswer(count=len(listed), total=total, next_cursor=following, memories=listed)
 
 
 def update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
@@ -227,7 +243,7 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "memory_list",
             "List memories",
-            "List memories with their ids, newest first, all or of one kind. next_offset begins the next page.",
+            "List memories with their ids, newest first, all or of one kind. next_cursor gives the next page.",
             schemas.ListArguments,
             list_memories,
             reads_only=True,
