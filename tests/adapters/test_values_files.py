@@ -141,17 +141,21 @@ def test_r31_more_values_than_one_transaction_takes(db: Database, ann: Scope) ->
         ('{"stored_values": null}', "None"),
     ],
 )
-def test_r31_a_file_of_values_without_a_list_is_refused_with_what_it_holds(text: str, value: str) -> None:
+def test_r31_a_file_of_values_without_a_list_is_refused_with_what_it_holds(tmp_path: Path, text: str, value: str) -> None:
+    path = tmp_path / "values.json"
+    path.write_text(text)
     with pytest.raises(TransferError, match=re.escape(f"stored_values is {value}")) as caught:
-        read_values(text.encode())
+        read_values(path)
     assert "must be a list of values" in str(caught.value) and "export --values" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "held", [b"[]", b"", b"PK\x03\x04\xff\xfe", gzip.compress(b"{}", mtime=0)[:-6], b'{"stored_ values":[]}']
 )
-def test_r31_what_is_no_file_of_values_is_left_to_others(held: bytes) -> None:
-    assert read_values(held) is None
+def test_r31_what_is_no_file_of_values_is_left_to_others(tmp_path: Path, held: bytes) -> None:
+    path = tmp_path / "values.json"
+    path.write_bytes(held)
+    assert read_values(path) is None
 
 
 def test_r31_values_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
