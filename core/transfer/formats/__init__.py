@@ -21,7 +21,7 @@ from ..files import MAX_BYTES, Export, Member
 from ..json_lines import BadJson, read_value
 from ..json_parts import Part
 from ..shapes import Fault, Left, Read, Reading
-from . import chatgpt, claude, declared, discord, openwebui, records, sillytavern, slack, telegram, texts, whatsapp
+from . import branches, declared, discord, records, sillytavern, slack, telegram, texts, whatsapp
 
 Reader = Callable[[Sequence[Member], Reading], Iterator[Read]]
 
@@ -36,10 +36,10 @@ def _read_signal(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
 
 
 READERS: dict[str, Reader] = {
-    "chatgpt": chatgpt.read,
-    "claude": claude.read,
+    "chatgpt": branches.read_chatgpt,
+    "claude": branches.read_claude,
     "discord": discord.read,
-    "openwebui": openwebui.read,
+    "openwebui": branches.read_openwebui,
     "slack": slack.read,
     "telegram": telegram.read,
     "whatsapp": whatsapp.read,

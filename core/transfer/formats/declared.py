@@ -23,7 +23,7 @@ from ...text.replies import strip_thoughts
 from ..fields import dict_at, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
-from .trees import NO_TIME
+from .branches import NO_TIME
 
 MAX_CHARS = 256 * 1024**2
 """Longest document that is read whole."""

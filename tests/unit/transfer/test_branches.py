@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from core.transfer.formats.trees import Branch, Node, choose_branch
+from core.transfer.formats.branches import Branch, Node, choose_branch
 
 BEGUN = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
