@@ -141,7 +141,7 @@ def test_r31_more_values_than_one_transaction_takes(db: Database, ann: Scope) ->
         ('{"stored_values": null}', "None"),
     ],
 )
-def test_r31_a_file_of_values_without_a_list_is_refused_with_what_it_holds(tmp_path: Path, text: str, value: str) -> None:
+def test_r31_values_that_are_no_list_are_refused_with_what_they_are(tmp_path: Path, text: str, value: str) -> None:
     path = tmp_path / "values.json"
     path.write_text(text)
     with pytest.raises(TransferError, match=re.escape(f"stored_values is {value}")) as caught:
