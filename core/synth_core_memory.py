@@ -22,8 +22,8 @@ from .database.engine import Database
 from .errors import StoreReadError
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
-from .search.candidates import MOST_COMPARED
-from .search.reading import plain as search_plain
+from .search import table_plain
+from .search.gather import MOST_COMPARED
 from .search.terms import list_unindexed
 from .shapes import Hit
 
@@ -149,7 +149,7 @@ def _raise_if_unread(result: searching.Result, db: Database) -> None:
     if not errors:
         return
     for number, told in result.reports.items():
-        if not told.error and search_plain.is_readable(db, sources.BY_NUMBER[number]):
+        if not told.error and table_plain.is_readable(db, sources.BY_NUMBER[number]):
             return
     raise StoreReadError(errors[0], source="search_memories")
 
@@ -157,6 +157,7 @@ def _raise_if_unread(result: searching.Result, db: Database) -> None:
 def report(result: searching.Result) -> dict[str, Any]:
     """Return the report of a search: plain JSON, without any text of a row."""
     query, texts = result.round.search.query, result.round.search.texts
+    left_aside = () if result.round.matches is None else result.round.matches.left_aside
     return {
         "ranking": query.ranking,
         "hits": [
@@ -186,12 +187,12 @@ def report(result: searching.Result) -> dict[str, Any]:
             *query.notes,
             *list_unindexed(result.round.search.viewer),
             *([str(error)] if (error := result.round.meaning_error) else []),
-            *([f"The search index: {why}"] if (why := result.round.gathered.index_error) else []),
+            *([f"The search index: {why}"] if (why := result.round.index_error) else []),
             *(
                 f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
-                for number in result.round.gathered.newest_only
+                for number in result.round.newest_only
             ),
-            *(f"left aside, too many rows hold it: {word}" for word in result.round.gathered.left_aside),
+            *(f"left aside, too many rows hold it: {word}" for word in left_aside),
         ],
     }
 

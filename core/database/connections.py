@@ -9,21 +9,21 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from ..errors import ConfigError
 from . import failures
 from .files import resolve_file
-from .stored_values import decode
+from .stored_values import READ_UTF8
 
 Family = Literal["mysql", "sqlite"]
 
@@ -384,6 +384,27 @@ def _file_url(target: Target) -> URL:
     return target.url.set(database=f"file:{quote(str(target.url.database))}", query=query)
 
 
+def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:
+    """Return all rows of a statement, run on the driver's own cursor."""
+    dialect, driver = connection.dialect, connection.connection
+    errors: Any = dialect.loaded_dbapi
+    cursor = driver.cursor()
+    try:
+        cursor.execute(sql, values)
+        return cursor.fetchall()
+    except errors.Error as error:
+        is_lost = dialect.is_disconnect(error, driver.dbapi_connection, cursor)
+        if is_lost:
+            connection.invalidate(error)
+        raise exc.DBAPIError.instance(sql, values, error, errors.Error, True, is_lost, dialect) from error
+    except BaseException:
+        if dialect.name != "sqlite":  # half of an answer may be left on the wire
+            connection.invalidate()
+        raise
+    finally:
+        cursor.close()  # else an error that is kept would keep the file open
+
+
 def make_private(target: Target) -> None:
     """Make the file of a new database so that its owner alone may read it, as SQLite's own files beside it then are."""
     if target.is_missing and target.url.query.get("mode", "rwc") == "rwc":
@@ -395,7 +416,8 @@ def _listen_sqlite(engine: Engine, timeout_seconds: float, *, read_only: bool = 
     """Have each connection of an engine set up as it is made."""
 
     def connected(connection: Any, _record: Any) -> None:
-        connection.text_factory = decode  # its own fails on bytes that are not UTF-8, and with them the whole statement
+        # Its own fails on bytes that are not UTF-8, and with them the whole statement.
+        connection.text_factory = READ_UTF8
         if read_only:
             return
         _start_wal(connection, timeout_seconds)

@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import Label
 from sqlalchemy.types import NullType
 
 from .statements import Part
-from .stored_values import read_number, read_object, read_text, read_texts, read_time
+from .stored_values import from_key, read_number, read_object, read_text, read_texts, read_time
 
 R = TypeVar("R")
 
@@ -87,6 +87,14 @@ class Shape(Generic[R]):
     def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:
         """Return the rows of this kind among those read, by number of their kind; none where there are none."""
         return rows.get(self.number, ())
+
+
+def readable(row: Any) -> Any:
+    """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
+    texts = row[TEXT_PLACES]
+    if bytes not in map(type, texts):
+        return row
+    return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
 
 
 @dataclass(frozen=True, slots=True)

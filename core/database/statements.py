@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, CursorResult, Dialect
 from sqlalchemy.dialects.mysql import pymysql
 from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.elements import UnaryExpression
+
+from .dialects import Key, as_key
+
+if TYPE_CHECKING:
+    from .engine import Database
 
 MOST_FILLED = 512
 """Longer lists are bound as they are: SQLite bounds how many values a statement has."""
@@ -52,31 +57,31 @@ class Part:
 
     def text(self, values: Values, into: list[Any]) -> str:
         """Return the text for these values, and append the values in its order to `into`."""
-        append = into.append
+        sizes: dict[str, int] = {}
         for name, process, is_list, constant in self._names:
             if name is None:
-                append(constant)
-            elif is_list:
-                items = self._filled(values[name])
-                into.extend(items if process is None else map(process, items))
-            elif process is None:
-                append(values[name])
+                into.append(constant)
+            elif not is_list:
+                into.append(values[name] if process is None else process(values[name]))
             else:
-                append(process(values[name]))
-        if not self._lists:
-            return self._pieces[0]
+                items = values[name]
+                sizes[name] = count = len(items)
+                into.extend(items if process is None else map(process, items))
+                if self._mark == "?" and 2 < count <= MOST_FILLED:
+                    # A list up to a power of two has the text of others: its last item again and again.
+                    sizes[name] = filled = 1 << (count - 1).bit_length()
+                    into.extend(into[-1:] * (filled - count))
         made = [self._pieces[0]]
         for name, after in zip(self._lists, self._pieces[1:], strict=True):
             between = ") UNION ALL SELECT (" if made[-1].endswith("SELECT (") else ", "
-            made += (between.join([self._mark] * len(self._filled(values[name]))) or "NULL", after)
+            made += (between.join([self._mark] * sizes[name]) or "NULL", after)
         return "".join(made)
 
-    def _filled(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return a list, on SQLite with its last item again and again up to a power of two."""
-        count = len(items)
-        if self._mark != "?" or not 2 < count <= MOST_FILLED:
-            return items
-        return [*items, *[items[-1]] * ((1 << (count - 1).bit_length()) - count)]
+    def read(self, db: Database, values: Values, source: str) -> Sequence[Any]:
+        """Return the rows of the statement as the driver brings them; `source` names what is read."""
+        bound: list[Any] = []
+        text = self.text(values, bound)
+        return db.read_driver(text, bound, source=source)
 
     def run(self, connection: Connection, values: Values) -> CursorResult[Any]:
         """Run the statement on a connection and return its result."""
@@ -88,9 +93,16 @@ class Part:
 _Name = tuple[str | None, Callable[[Any], Any] | None, bool, Any]
 
 
+def _as_bytes(key: str | None) -> Any:
+    return None if key is None else as_key(key, "mysql")
+
+
 def _name(compiled: Any, dialect: Dialect, name: str) -> _Name:
     bind = compiled.binds[name]
-    process = bind.type.dialect_impl(dialect).bind_processor(dialect)
+    if isinstance(bind.type, Key):
+        process: Any = None if dialect.name == "sqlite" else _as_bytes
+    else:
+        process = bind.type.dialect_impl(dialect).bind_processor(dialect)
     if bind.required or bind.expanding:
         return name, process, bind.expanding, None
     # A value the statement itself brings, such as a kind of audience or SQLite's OFFSET 0.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import threading
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from ..text.folding import clean
@@ -36,22 +39,31 @@ def _repaired(value: T) -> T:
     return value
 
 
-def decode(value: bytes) -> str:
-    """Return bytes as text; what is not UTF-8 becomes U+FFFD."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return _repaired(value.decode("utf-8", "replace"))
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    """Return the rest of a text at once, so that it counts as one repair."""
+    assert isinstance(error, UnicodeDecodeError)
+    return _repaired(error.object[error.start :].decode("utf-8", "replace")), len(error.object)
+
+
+codecs.register_error("prompt_engine.repaired", _replace)
+READ_UTF8 = partial(str, encoding="utf-8", errors="prompt_engine.repaired")
+"""Returns bytes as text; what is not UTF-8 becomes U+FFFD. Called for every text SQLite brings: no frame of Python."""
+
+
+def decode_row(row: Iterable[Any]) -> list[Any]:
+    """Return the values of a row of texts and numbers: servers bring keys as bytes, and SQLite bytes that somebody put
+    into a text by hand."""
+    return [READ_UTF8(value) if type(value) is bytes else value for value in row]
 
 
 def read_text(value: Any) -> Any:
     """Return a text column's value, bytes as text; None stays None."""
-    return decode(bytes(value)) if isinstance(value, (bytes, bytearray)) else value
+    return READ_UTF8(value) if isinstance(value, (bytes, bytearray)) else value
 
 
 def from_key(value: Any) -> str:
     """Return a key read without its column type as text."""
-    return decode(bytes(value)) if isinstance(value, (bytes, bytearray)) else str(value)
+    return READ_UTF8(value) if isinstance(value, (bytes, bytearray)) else str(value)
 
 
 def read_time(value: Any) -> datetime | None:

@@ -23,9 +23,9 @@ from ..index.lookups import HELD
 from ..memories import shown_texts
 from ..memories.rules import read_id
 from ..scope import KEY_BYTES, Scope, key_text
-from ..search import language
+from ..search import query
+from ..search import table_rows as search_rows
 from ..search.question import people
-from ..search.reading import found_rows
 from ..shapes import Source
 from ..tags import rules_index
 from ..text import stems
@@ -213,7 +213,7 @@ def _empty_caches(call: Call, done: Done) -> None:
     for key in [key for key in list(private) if key[0] == persona and key[1] in done.conversations]:
         private.pop(key, None)
     db.caches.pop(HELD, None)
-    for module in (rules_index, stems, people, found_rows, language):
+    for module in (rules_index, stems, people, search_rows, query):
         module.forget_kept()
 
 

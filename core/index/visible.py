@@ -41,15 +41,20 @@ class Postings(NamedTuple):
 
     def only(self, keep: Any) -> Postings:
         """Return those of some rows alone."""
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])
+        before = np.concatenate([np.zeros(1, np.int64), keep.cumsum()])
         return Postings(self.index[keep], self.times[keep], before[self.starts])
+
+    @property
+    def counts(self) -> list[int]:
+        """Return how many rows hold each word or tag."""
+        return (self.starts[1:] - self.starts[:-1]).tolist()  # type: ignore[no-any-return]
 
     def held_by(self, rows: Sequence[int], count: int) -> dict[int, dict[int, int]]:
         """Return for each of some rows the numbers of what it holds, with how often."""
         wanted = np.zeros(count, bool)
         wanted[rows] = True
-        mine = np.flatnonzero(wanted[self.index])
-        numbers = np.searchsorted(self.starts, mine, "right") - 1
+        mine = wanted[self.index].nonzero()[0]
+        numbers = self.starts.searchsorted(mine, "right") - 1
         made: dict[int, dict[int, int]] = {row: {} for row in rows}
         columns = self.index[mine].tolist(), numbers.tolist(), self.times[mine].tolist()
         for row, number, times in zip(*columns, strict=True):

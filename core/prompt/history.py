@@ -22,7 +22,7 @@ from ..context.section_base import Asked
 from ..context.shown import Replaced
 from ..database.engine import Database
 from ..scope import Scope
-from ..search.reading.last_statement import Brought
+from ..search.table_lines import Brought
 from ..shapes import Hit, IncomingMessage, LeftOut
 from ..text.times import zone as find_zone
 from . import reading, sight
@@ -108,7 +108,7 @@ def _read_and_compose(call: PromptCall, memories: Sequence[Hit]) -> dict[str, An
     if seen is not None and call.db is not None:
         wanted = reading.plan_lines(call, seeing)
         sections = Asked(call.settings, seen.viewer, call.message, call.db.clock())
-        brought = reading.read_stored(call, seen.viewer, None, wanted, plan_sections(call.guard, sections))
+        brought = reading.read_stored(call, seen.viewer, wanted, plan_sections(call.guard, sections))
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     lists = fill_lists(call, seeing, lines, build_history(call, seeing, lines))
     built = BuiltSections() if sections is None else build_sections(call.guard, sections, brought.sections, lists)

@@ -10,7 +10,7 @@ from ..database import sources
 from ..database.row_shapes import Branch
 from ..messages import table_own_words
 from ..messages.table_own_words import OwnRow
-from ..search.reading.found_rows import name_author
+from ..search.table_rows import name_author
 from ..shapes import Hit
 from ..text.folding import collapsed, fold
 from ..text.hits import content_digest, entry_digest, hit, known_name, snippet

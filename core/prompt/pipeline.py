@@ -33,7 +33,7 @@ from ..database.engine import Database
 from ..errors import PromptTooLargeError
 from ..memories import shown_texts
 from ..memories.rules_modes import MODES
-from ..search.reading.last_statement import Brought
+from ..search.table_lines import Brought
 from ..shapes import Hit
 from ..templates.render import Renderer
 from ..text import times
@@ -49,7 +49,7 @@ from .message_lines import MOST_MEMORIES, Material, Records, write_messages, wri
 from .messages import Messages, check_dialect
 from .reading import StoredLines
 from .report import Report
-from .search import Recalled, ShownElsewhere, ask_search_hook, finish_search, plan_rows, start_search
+from .search import Recalled, ShownElsewhere, ask_search_hook, finish_search, start_search
 from .sections import BuiltSections, build_sections, plan_sections
 from .structure import MESSAGES, Contents, assemble, choose_answer_format, shape_actions, write_line
 
@@ -223,16 +223,13 @@ def _build_context(call: PromptCall, seeing: Sight) -> Gathered:
     guard, report = call.guard, call.report
     # what is stored: the second and third round trip
     search = start_search(call, seeing)
-    lines, sections, brought, rows = StoredLines(), None, Brought(), None
+    lines, sections, brought = StoredLines(), None, Brought()
     words = (*seeing.keywords, *seeing.tags.expanded)
     if call.db is not None and seeing.viewer is not None and not call.is_down:
-        # Some of the best rows stand in the history lists: seldom half as many as these have lines.
-        rows = plan_rows(call, search, (call.caps.history + call.caps.recent) // 2 + 2)
-        search = search if rows is not None else None
         wanted = reading.plan_lines(call, seeing)
         sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
         parts = [*plan_sections(guard, sections), *own_words.plan(call, seeing)]
-        brought = reading.read_stored(call, seeing.viewer, rows, wanted, parts)
+        brought = reading.read_stored(call, seeing.viewer, wanted, parts)
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     lines = reading.find_replaced(call, reading.ask_history_hook(call, lines))
     # the lists, then the memories that are not in them
@@ -242,7 +239,7 @@ def _build_context(call: PromptCall, seeing: Sight) -> Gathered:
     if search is None:
         recalled = ask_search_hook(call, seeing, lists)
     else:
-        recalled = finish_search(call, search, rows, brought.rows, lists, _shown_elsewhere(call, lines, built))
+        recalled = finish_search(call, search, lists, _shown_elsewhere(call, lines, built))
     hits = guard("own_words", lambda: own_words.choose(call, seeing, brought.sections, lists, recalled), recalled.hits)
     asker = lists.names.asker(call.message)
     hits = _name_speakers(hits, recalled, lists)

@@ -14,13 +14,11 @@ from ..context.history import HistoryLists
 from ..context.live import read_message
 from ..context.plan import CURRENT, RECENT
 from ..context.shown import Replaced
-from ..database import sources
 from ..database.engine import Database
 from ..database.row_shapes import Branch
 from ..messages import table_reading
-from ..search.reading import last_statement
-from ..search.reading.by_id import RowsWanted
-from ..search.reading.last_statement import Brought, HistoryWanted
+from ..search import table_lines
+from ..search.table_lines import Brought, HistoryWanted
 from ..shapes import DiaryEntry, HistoryEntry
 from .call import PromptCall, Sight
 
@@ -75,34 +73,27 @@ def plan_lines(call: PromptCall, sight: Sight) -> HistoryWanted:
     )
 
 
-def read_stored(
-    call: PromptCall, viewer: Viewer, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[Branch] = ()
-) -> Brought:
-    """Read rows, lines and sections in one round trip; each on its own where all together fail."""
+def read_stored(call: PromptCall, viewer: Viewer, lines: HistoryWanted, parts: Sequence[Branch] = ()) -> Brought:
+    """Read lines and sections; each on its own where all together fail."""
     db, guard, nothing = call.db, call.guard, HistoryWanted()
     assert db is not None
 
-    def read(source: str, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[Branch]) -> Brought | None:
-        return guard(source, lambda: last_statement.read(db, viewer, rows, lines, parts), None)
+    def read(source: str, lines: HistoryWanted, parts: Sequence[Branch]) -> Brought | None:
+        return guard(source, lambda: table_lines.read(db, viewer, lines, parts), None)
 
-    whole = read("rows and lines", rows, lines, parts)
+    whole = read("lines and sections", lines, parts)
     if whole is not None:
         return whole
     if guard.down:
         guard.lose_stored()
         return Brought()
-    chat = read("chat_history_cache", None, replace(lines, diary_since=None), ()) or Brought()
-    diary = read("ai_diary", None, replace(nothing, diary_since=lines.diary_since), ()) or Brought()
-    found: dict[tuple[int, int], Any] = {}
-    for number in () if rows is None else rows.sources:
-        one = replace(rows, ids={number: rows.ids[number]})  # type: ignore[type-var,union-attr]
-        brought = read(sources.BY_NUMBER[number].table.name, one, nothing, ())
-        found |= brought.rows if brought is not None else {}
+    chat = read("chat_history_cache", replace(lines, diary_since=None), ()) or Brought()
+    diary = read("ai_diary", replace(nothing, diary_since=lines.diary_since), ()) or Brought()
     sections: dict[int, Any] = {}
     for part in parts:
-        brought = read(part.source, None, nothing, (part,))
+        brought = read(part.source, nothing, (part,))
         sections |= brought.sections if brought is not None else {}
-    return Brought(found, chat.current, chat.recent, diary.diary, sections)
+    return Brought(chat.current, chat.recent, diary.diary, sections)
 
 
 def read_further(
@@ -113,7 +104,7 @@ def read_further(
     viewer = sight.viewer
     if wanted is None or viewer is None:
         return None
-    more = call.guard("chat_history_cache", lambda: last_statement.read(db, viewer, None, wanted), None)
+    more = call.guard("chat_history_cache", lambda: table_lines.read(db, viewer, wanted), None)
     if more is None:
         return None
     asked = replace(

@@ -15,8 +15,7 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.rows import read_list
 from ..errors import StoreError
-from ..search.reading.by_id import RowsWanted
-from ..search.reading.found_rows import FoundRow
+from ..search.ranking.rows import FoundRow
 from ..search.terms import list_unindexed
 from ..shapes import HistoryEntry, Hit
 from ..text.folding import collapsed
@@ -46,13 +45,13 @@ class ShownElsewhere:
 
 
 def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
-    """Read the postings of the search, the second round trip; None where there is none to run, or it failed."""
+    """Return the first round of the search, its rows read; None where there is none to run, or it failed."""
     s, db, viewer = call.settings, call.db, sight.viewer
     tags, words = list(sight.tags.expanded), list(sight.keywords)
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None
 
-    def gather() -> searching.Round | None:
+    def start() -> searching.Round | None:
         limit = call.hits_wanted
         query = searching.prepare(
             tags=tags, keywords=words, query=call.asked_text, include_chat=True, limit=limit, settings=s
@@ -60,43 +59,30 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
         if query.is_empty:
             return None
         call.report.note(*query.notes, *list_unindexed(viewer))
-        return searching.gather(searching.resolve(query, viewer, s, db, index=sight.index), db)
+        # Some of the best rows stand in the history lists: seldom half as many as these have lines.
+        extra = (call.caps.history + call.caps.recent) // 2 + 2
+        return searching.start(searching.resolve(query, viewer, s, db, index=sight.index), db, extra=extra)
 
-    return call.guard("search_index", gather, None)
-
-
-def plan_rows(call: PromptCall, search: searching.Round | None, extra: int) -> RowsWanted | None:
-    """Return the rows to bring for the search; None without one, or when it fails."""
-    if search is None:
-        return None
-    return call.guard("memories", lambda: searching.rows_wanted(search, extra), None)
+    return call.guard("search_index", start, None)
 
 
-def finish_search(
-    call: PromptCall,
-    search: searching.Round,
-    wanted: RowsWanted | None,
-    rows: Mapping[tuple[int, int], FoundRow],
-    lists: HistoryLists,
-    shown: ShownElsewhere,
-) -> Recalled:
+def finish_search(call: PromptCall, search: searching.Round, lists: HistoryLists, shown: ShownElsewhere) -> Recalled:
     """Return the hits, without what is visible in the lists and without the message itself."""
     db, report, drop = call.db, call.report, _dropper(call, lists, shown)
     assert db is not None
 
     def work() -> searching.Result:
-        compared = search if call.is_down else searching.compare(search, db, rows)
-        result = searching.finish(compared, wanted, rows, drop)
+        result = searching.choose_hits(search, drop)
         if not (result.is_done or call.is_down):
             result = searching.run(search.search, db, drop, after=result)
         report.search |= synth_core_memory.report(result)
         return result
 
-    result = call.guard("memories", work, searching.failed(search))
+    result = call.guard("memories", work, searching.Result(search))
     if result.round.meaning_error is not None:
         report.fail("embedder", result.round.meaning_error)
-    if result.round.gathered.index_error is not None:
-        report.fail("search_index", result.round.gathered.index_error)
+    if result.round.index_error is not None:
+        report.fail("search_index", result.round.index_error)
     for number, told in result.reports.items():
         if told.error:
             table = sources.BY_NUMBER[number].table.name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import hooks
 from ..audience.view import Viewer
-from ..search.language import spoken_in
+from ..search.query import spoken_in
 from ..search.terms import count_rows
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules

@@ -1,39 +1,22 @@
-"""One search from its arguments to its hits, in steps that a prompt runs along with its other reading.
+"""One search from its arguments to its hits.
 
 | step | does | reads |
 |---|---|---|
 | `prepare` | checks the arguments: a `Query` | - |
-| (`audience.view_statement.look`) | works out what is seen, and which known words hold the texts | 1 round trip |
-| `resolve` | joins the two into a `Search`, which nothing changes | - |
-| `gather` | brings candidates from the search tables, or by the plain predicates: a `Round` | 1 round trip |
-| `rows_wanted` | names the rows to bring; the caller reads them, or `read_rows` | 1 round trip |
-| `compare` | with an embedder, compares older rows that stand around candidates | 1 statement, seldom |
-| `finish` | chooses the hits: a `Result`, and whether a deeper round can bring nothing more | - |
+| (`audience.view_statement.look`) | works out what is seen | 1 statement |
+| `resolve` | finds the words of the index that match its texts: a `Search` | 1 statement |
+| `start` | ranks the rows that match and reads the best: a `Round` | 2 statements, and one for each source |
+| `choose_hits` | chooses the hits: a `Result` that tells whether a deeper round can bring more | - |
 
-`run` does all of it from `gather` on, in as many rounds as it takes. Called by the search doors and by the prompt.
+`run` does the last two in as many rounds as it takes. Called by the search doors and by the prompt.
 """
 
 from __future__ import annotations
 
-from .choice import Chosen, Drop
+from .choice import Chosen, Drop, Result, choose_hits
+from .gather import Round
 from .query import Query, prepare
-from .rounds import Result, Round, compare, failed, finish, gather, read_rows, rows_wanted, run
+from .rounds import run, start
 from .terms import Search, resolve
 
-__all__ = [
-    "Chosen",
-    "Drop",
-    "Query",
-    "Result",
-    "Round",
-    "Search",
-    "compare",
-    "failed",
-    "finish",
-    "gather",
-    "prepare",
-    "read_rows",
-    "resolve",
-    "rows_wanted",
-    "run",
-]
+__all__ = ["Chosen", "Drop", "Query", "Result", "Round", "Search", "choose_hits", "prepare", "resolve", "run", "start"]

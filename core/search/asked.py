@@ -14,19 +14,14 @@ from ..text.question_words import is_question
 from ..text.stems import stem
 from .question.people import named
 from .question.question import Question, read_question
-from .ranking import ranking
 from .ranking.people import name_texts
-from .ranking.ranking import INSIDE
 from .ranking.rows import Asked, Probe
+from .ranking.weights import INSIDE, rarity_weight
 from .terms import Search
 
 
 def build_asked(
-    search: Search,
-    question: Question,
-    speakers: Iterable[str],
-    docs: Mapping[tuple[int, str], int],
-    by_meaning: float = 0.0,
+    search: Search, question: Question, speakers: Iterable[str], docs: Mapping[tuple[int, str], int]
 ) -> Asked:
     """Return what a search asks for."""
     question = with_people(question, search.query.text, speakers)
@@ -35,9 +30,9 @@ def build_asked(
     groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
     rows_of, whole = _count_groups(search, groups, len(forms), docs)
     rows, mean_words = visible_rows(search)
-    worth = [ranking.rarity_weight(n, rows) if n else 0.0 for n in rows_of]
+    worth = [rarity_weight(n, rows) if n else 0.0 for n in rows_of]
     _without_names(worth, question, search, groups)
-    tags = {tag: ranking.rarity_weight(n, rows) for tag, n in tag_docs(search, docs).items()}
+    tags = {tag: rarity_weight(n, rows) for tag in search.query.tags if (n := docs.get((TAG, tag)))}
     most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
     beside = {forms.get(stem(tag, languages), -1 - n): weight for n, (tag, weight) in enumerate(tags.items())}
     total = sum(max(weight, beside.pop(group, 0.0)) for group, weight in enumerate(most)) + sum(beside.values())
@@ -46,8 +41,7 @@ def build_asked(
         worth,
         max(total, 1e-9),
         mean_words,
-        mean_turn_words(search),
-        by_meaning,
+        _mean_turn_words(search),
         question,
         asker=search.viewer.scope.participant or "",
         has_answers=is_question(search.query.text, spoken),
@@ -80,11 +74,6 @@ def visible_rows(search: Search) -> tuple[int, float]:
     return rows, sum(n for _, n in totals) / rows if rows else 1.0
 
 
-def tag_docs(search: Search, docs: Mapping[tuple[int, str], int]) -> dict[str, int]:
-    """Return in how many visible rows each tag asked for stands, in the order asked, without those of no row."""
-    return {tag: docs[TAG, tag] for tag in search.query.tags if docs.get((TAG, tag))}
-
-
 def text_docs(search: Search, docs: Mapping[tuple[int, str], int]) -> list[int]:
     """Return in how many rows each text stands as a whole word, or, where it never does, inside others."""
     groups = list(range(len(search.words)))
@@ -94,7 +83,7 @@ def text_docs(search: Search, docs: Mapping[tuple[int, str], int]) -> list[int]:
 def with_people(question: Question, text: str, speakers: Iterable[str]) -> Question:
     """Return a question with whom of the speakers it names."""
     names = {name for name in speakers if name}
-    return replace(question, people=named(text, names, question.languages) if names else frozenset())
+    return replace(question, people=named(text, names, question.languages)) if names else question
 
 
 def _zone(name: str) -> tzinfo:
@@ -118,8 +107,10 @@ def _count_groups(
             held[WORD, term] = is_whole or held.get((WORD, term), False)
         if wanted.pieces:
             held[PHRASE, wanted.text] = True
-    whole = [sum(docs.get(key, 0) for key, is_whole in held.items() if is_whole) for held in words]
-    inner = [sum(docs.get(key, 0) for key, is_whole in held.items() if not is_whole) for held in words]
+    whole, inner = [0] * count, [0] * count
+    for group, held in enumerate(words):
+        for key, is_whole in held.items():
+            (whole if is_whole else inner)[group] += docs.get(key, 0)
     return [n or m for n, m in zip(whole, inner, strict=True)], [n > 0 for n in whole]
 
 
@@ -133,7 +124,7 @@ def _without_names(worth: list[float], question: Question, search: Search, group
             worth[group] = 0.0
 
 
-def mean_turn_words(search: Search) -> float:
+def _mean_turn_words(search: Search) -> float:
     """Return the mean length of the visible chat rows in words, 0 where there are none."""
     chat = [search.viewer.docs.get((a, sources.CHAT.number), (0, 0)) for a in search.viewer.audiences]
     turns = sum(n for n, _ in chat)

@@ -8,65 +8,73 @@ from typing import Any
 
 import numpy as np
 
+from ..database import sources
 from ..index.limits import AT_LEAST, AT_MOST
 from ..index.lookups import PHRASE, TAG, WORD
 from ..index.state import AudienceRows
-from ..index.visible import Postings, Visible
-from .ranking.all_rows import is_among
-from .ranking.matching_rows import Term
-from .ranking.ranking import INSIDE
-from .ranking.rows import Asked
+from ..index.visible import Postings
+from .ranking.all_rows import AudienceMatches, Term, is_among
+from .ranking.rows import Asked, Candidate
+from .ranking.weights import INSIDE
 from .terms import Search
 
 MOST_POSTINGS = 5_000_000
 """Postings of all words together that are read; beyond, the commonest words are left aside."""
+_CHAT = sources.CHAT.number
 
 
 class Terms:
     """The words, tags and phrases asked for, each with a number, and what they mean for the ranking."""
 
     def __init__(self, search: Search) -> None:
-        self.numbers: dict[tuple[int, str], int] = {}
         self.search: Search = search
-        for word in search.words:
-            for term in (*word.terms, *(term for piece in word.pieces for term in piece)):
-                self.numbers.setdefault((WORD, term), len(self.numbers))
-        for tag in search.query.tags:
-            self.numbers.setdefault((TAG, tag), len(self.numbers))
-        for word in search.words:
+        self.texts: list[list[tuple[int, bool, bool]]] = []
+        """Of each number the texts it stands for: index in `words`, whether it is whole, whether in the chat alone."""
+        keys: dict[tuple[int, str], list[tuple[int, bool, bool]]] = {}
+        phrases: dict[tuple[int, str], list[tuple[int, bool, bool]]] = {}
+        for i, word in enumerate(search.words):
+            chat_only = not (word.is_keyword or word.is_minor)
+            for term, is_whole in word.terms.items():
+                keys.setdefault((WORD, term), []).append((i, is_whole, chat_only))
+            for term in (term for piece in word.pieces for term in piece):
+                keys.setdefault((WORD, term), [])
             if word.pieces:
-                self.numbers.setdefault((PHRASE, word.text), len(self.numbers))
-        self.keys: list[tuple[int, str]] = list(self.numbers)
+                phrases.setdefault((PHRASE, word.text), []).append((i, True, chat_only))
+        made = keys | {(TAG, tag): [] for tag in search.query.tags} | phrases
+        self.keys: list[tuple[int, str]] = list(made)
+        self.numbers: dict[tuple[int, str], int] = {key: n for n, key in enumerate(made)}
+        self.texts = list(made.values())
 
     def describe(self, asked: Asked) -> list[list[Term]]:
         """Return what each number means: one meaning for each group of texts that the word belongs to."""
-        made: list[list[Term]] = [[] for _ in self.keys]
-        for i, word in enumerate(self.search.words):
-            chat_only = not (word.is_keyword or word.is_minor)
-            own = {(WORD, term): is_whole for term, is_whole in word.terms.items()}
-            if word.pieces:
-                own[PHRASE, word.text] = True
-            for key, is_whole in own.items():
-                each = Term(asked.groups[i], 1.0 if is_whole else INSIDE, chat_only=chat_only)
-                meanings = made[self.numbers[key]]
-                same = next((n for n, one in enumerate(meanings) if one.group == each.group), None)
-                if same is None:
-                    meanings.append(each)
-                elif each.factor > meanings[same].factor or meanings[same].chat_only > each.chat_only:
-                    meanings[same] = each
-        for tag, worth in asked.tags.items():
-            made[self.numbers[TAG, tag]].append(Term(-1, 1.0, worth))
+        made: list[list[Term]] = []
+        for (kind, name), texts in zip(self.keys, self.texts, strict=True):
+            of_group: dict[int, Term] = {}
+            for i, is_whole, chat_only in texts:
+                each = Term(asked.groups[i], 1.0 if is_whole else INSIDE, 0.0, chat_only)
+                same = of_group.get(each.group)
+                if same is None or each.factor > same.factor or same.chat_only > each.chat_only:
+                    of_group[each.group] = each
+            if kind == TAG and name in asked.tags:
+                of_group[-1] = Term(-1, 1.0, asked.tags[name])
+            made.append(list(of_group.values()))
         return made
 
-
-@dataclass(eq=False)
-class AudienceMatches:
-    """What the index holds of one audience."""
-
-    view: Visible
-    postings: Postings
-    """Of rows that may be read alone."""
-    bounds: Bounds
+    def note(self, row: Candidate, held: Mapping[int, int]) -> None:
+        """Note what a row holds: of each number how often. One that holds nothing was offered."""
+        is_chat, tags = row.source == _CHAT, []
+        row.is_offered = True
+        for number, times in held.items():
+            kind, name = self.keys[number]
+            if kind == TAG:
+                tags.append(name)
+            if kind == TAG or self.texts[number]:
+                row.is_offered = False
+            for i, is_whole, chat_only in self.texts[number]:
+                if (is_chat or not chat_only) and not (kind == PHRASE and self.search.words[i].is_exact):
+                    row.match(i, times, is_whole)
+        if tags:
+            row.tags = row.tags.union(tags)
 
 
 @dataclass(eq=False)
@@ -82,24 +90,30 @@ class Matches:
     """Words that too many rows hold to be ranked by."""
 
 
-def read_matches(search: Search, numbers: Sequence[int], *, every: bool = False) -> Matches:
+def read_matches(search: Search, left_out: Sequence[tuple[int, int]], *, every: bool = False) -> Matches:
     """Return what the index holds of what is asked.
 
     Args:
+        left_out: source and id of rows that may become no hits.
         every: audiences in which nothing matches come too.
     """
     assert search.index is not None
     terms, made = Terms(search), list[AudienceMatches]()
     words, left_aside = _choose_words(search, [term for kind, term in terms.keys if kind == WORD])
     for one in search.index.read(words, search.query.tags, every=every):
-        bounds = Bounds(search, one, numbers)
+        bounds = Bounds(search, one, search.query.numbers)
         postings = one.view.read_postings(one.postings, one.blocks, terms.numbers)
         if not bounds.is_open:
             postings = postings.only(bounds.readable(postings.index))
         postings = _with_phrases(search, terms, postings, len(one.view))
         if every or len(postings.index):
-            made.append(AudienceMatches(one.view, postings, bounds))
-    docs = {key: sum(len(one.postings.of(n)[0]) for one in made) for n, key in enumerate(terms.keys)}
+            without = one.view.find_rows(left_out) if left_out else None
+            readable = None if bounds.is_open else bounds.readable
+            made.append(AudienceMatches(one.view, postings, len(made), readable, without))
+    docs = dict.fromkeys(terms.keys, 0)
+    for one_audience in made:
+        for key, count in zip(terms.keys, one_audience.postings.counts, strict=True):
+            docs[key] += count
     return Matches(terms, made, docs, left_aside)
 
 
@@ -116,7 +130,7 @@ def _with_phrases(search: Search, terms: Terms, postings: Postings, rows: int) -
             for term in piece:
                 holds[postings.of(terms.numbers[WORD, term])[0]] = True
             held &= holds
-        found.append(np.flatnonzero(held) if pieces else np.empty(0, np.int64))
+        found.append(held.nonzero()[0] if pieces else np.empty(0, np.int64))
     sizes = np.cumsum([len(one) for one in found])
     first = len(terms.keys) - len(phrases)
     end = postings.starts[first]

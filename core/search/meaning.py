@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from ..index.held_vectors import Part, find_rows
 from ..index.limits import AT_LEAST, AT_MOST
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
-from . import best_rows
-from .gathered import Gathered
-from .ranking.meaning import BEFORE
-from .ranking.ranking import Candidate
+from . import gather
+from .gather import Round
+from .ranking import all_rows
+from .ranking.relevance import BEFORE
+from .ranking.rows import UNKNOWN, Candidate, Place
 from .terms import Search
 
 SEARCH_SECONDS = 5.0
@@ -45,9 +46,6 @@ LEAST_SPREAD = 0.25
 """And at least so far, of the spread of all."""
 MOST_HELD_BYTES = 64 * 2**20
 """Most vectors a process holds of a database: 160,000 of 384 numbers. Those beyond are read for each search."""
-
-Place = tuple[int, int]
-"""Source and id of a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,50 +121,64 @@ class Meanings:
         return np.maximum(0.0, (like - self.mean) * (1.0 / self.spread / STEPS))
 
 
-def compare_rows(
-    search: Search, db: Database, candidates: Sequence[Candidate], before: Meanings | None = None
-) -> tuple[Meanings | None, Sequence[Candidate]]:
-    """Return how near rows are to the message, None where it says nothing, and all candidates."""
-    embedder = search.embedder
+def compare_rows(current: Round, db: Database, before: Meanings | None = None) -> None:
+    """Find out how near rows are to the message, and add those that are near to the candidates, with what stands around
+    the best of all."""
+    search, embedder = current.search, current.search.embedder
     if not search.query.text or not search.viewer.audiences:
-        return None, candidates
+        return
     if before is None:
         db.let_go()  # an embedder may take its time
         asked = ask_vector(embedder, search.query.text, SEARCH_SECONDS)
     else:
         asked = before.asked
     if asked is None:
-        return None, candidates
+        return
     compared = [
         _compare(part, asked, is_held=is_held)
         for part, is_held in held_vectors.read_parts(db, embedder.name, _rows_of(search), len(asked), MOST_HELD_BYTES)
     ]
-    meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
-    added = _nearest(search, db, meanings, candidates)
-    meanings.know([(c.source, c.id) for c in (*candidates, *added)])
-    return meanings, [*candidates, *added]
+    current.meaning = meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
+    current.candidates = [*current.candidates, *_nearest(search, db, meanings, current.candidates)]
+    meanings.know([c.key for c in current.candidates])
+    _bring_neighbours(current, meanings)
 
 
-def bring_neighbours(gathered: Gathered, meanings: Meanings) -> Gathered:
-    """Return what was gathered with what stands around the candidates that are best by words and meaning together."""
-    if gathered.stand_around is None:
-        return gathered
-    candidates = gathered.candidates
+def _bring_neighbours(current: Round, meanings: Meanings) -> None:
+    """Add what stands around the candidates that are best by words and meaning together."""
+    if current.matches is None:
+        return
+    candidates, scope = current.candidates, current.search.viewer.scope
     most = max((c.score for c in candidates), default=0.0) or 1.0
-    best = sorted(candidates, key=lambda c: -c.score - most * meanings.of(c.source, c.id))[:NEAR_BEST]
-    wanted = [(c.source, c.id) for c in (*best, *(c for c in candidates if c.by_meaning))]
-    reach = min(BEFORE, best_rows.CONTEXT_REACH)
-    rows = {(row.source, row.row_id): row for row in gathered.stand_around(list(dict.fromkeys(wanted)), reach)}
-    sessions = {row.session_number: row.session for row in gathered.places.values()}
-    for row in rows.values():
-        row.session = sessions.get(row.session_number, 0.0)
-    around = dict.fromkeys([*gathered.around, *(row_id for source, row_id in rows if source == sources.CHAT.number)])
-    return replace(gathered, places={**rows, **gathered.places}, around=list(around))
+    best = sorted(candidates, key=lambda c: -c.score - most * meanings.of(*c.key))[:NEAR_BEST]
+    wanted = [c.key for c in (*best, *(c for c in candidates if c.by_meaning))]
+    rows = all_rows.stand_around(
+        current.matches.audiences,
+        scope.conversation or "",
+        scope.participant or "",
+        list(dict.fromkeys(wanted)),
+        min(BEFORE, gather.CONTEXT_REACH),
+    )
+    known = {c.key: c for c in (*current.around, *candidates)}
+    worth = {c.session: c.session_worth for c in known.values()}
+    more: list[Candidate] = []
+    for row in rows:
+        row.session_worth = worth.get(row.session, 0.0)
+        one = known.get(row.key)
+        if one is None:
+            if row.source == sources.CHAT.number:
+                more.append(row)
+        elif one.session == UNKNOWN:  # found by its meaning: where it stands is known only now
+            for name in ("words", "place", "session", "session_rows", "session_worth", "long", "near"):
+                setattr(one, name, getattr(row, name))
+    current.around = [*current.around, *more]
 
 
-def compare_neighbours(search: Search, db: Database, meanings: Meanings, rows: Iterable[Place]) -> None:
-    """Compare the rows that were brought, those too that came for their neighbours."""
-    unread = meanings.know(list(rows))
+def compare_neighbours(current: Round, db: Database) -> None:
+    """Compare the rows that were read, those too that came for their neighbours."""
+    search, meanings = current.search, current.meaning
+    assert meanings is not None
+    unread = meanings.know(list(current.rows))
     if not unread:
         return
     found = embeddings.of_rows(db, search.embedder.name, search.viewer.audiences, unread)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 from ..audience.view import Request
 from ..base import logs
@@ -13,6 +14,7 @@ from ..database import sources
 from ..database.dialects import microseconds
 from ..index.limits import AT_LEAST, AT_MOST, Limits
 from ..text.folding import clean, fold, fold_case
+from ..text.languages import languages_of
 from ..text.question_words import is_question
 from ..text.search_words import (
     KEYWORD_LIMIT,
@@ -28,7 +30,6 @@ from ..text.search_words import (
 from ..text.search_words import salient_words as salient
 from ..text.stems import stem
 from ..text.words import words as plain_words
-from .language import with_languages_of
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
 ENOUGH_WORDS = 5
@@ -235,3 +236,27 @@ def _of_text(text: str, settings: Settings) -> tuple[list[str], list[str]]:
         tags = list(dict.fromkeys(each for tag in tags for each in (tag, said.get(tag, tag))))
     found = salient(text, languages, KEYWORD_LIMIT) or common_words_asked(text, languages, TAGS_LIMIT)
     return tags, [search_form(word, languages) for word in found] or telling_symbols(text, TAGS_LIMIT)
+
+
+# The language of a message joins LANGUAGES for the search it starts: its stop words and its endings are known
+
+
+@lru_cache(maxsize=256)
+def _languages(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
+    return languages_of(text, given)
+
+
+def spoken_in(text: str, languages: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages a message is searched in: the one it is in, where that can be told, then LANGUAGES."""
+    return _languages(text[:2_000], tuple(languages))
+
+
+def with_languages_of(text: str, settings: Settings) -> Settings:
+    """Return the settings with the languages of a message; the same where nothing is added."""
+    languages = spoken_in(text, settings.languages) if text else settings.languages
+    return settings if languages == settings.languages else replace(settings, languages=languages)
+
+
+def forget_kept() -> None:
+    """Drop the texts that are kept, so that no forgotten one stays in memory."""
+    _languages.cache_clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,7 @@ from ..llm import embedder as semantic_embedder
 from ..text.search_words import choose_nearest, split_halves
 from ..text.stems import stem, with_prefixes
 from ..text.words import Fragment, fragments, is_short_word
-from .language import with_languages_of
-from .query import ENOUGH_WORDS, Minor, Near, Query
+from .query import ENOUGH_WORDS, Minor, Near, Query, with_languages_of
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
@@ -33,8 +32,6 @@ MINOR_SHARE = 0.1
 """A minor word in more of the visible rows than this tells nothing."""
 SHORTEST_BEGINNING = 3
 """Letters from which words that begin with a word match it."""
-FOLDED_CHARS = 4000
-"""Characters of a row in which words beyond the budget are looked for."""
 WHOLE = 2**24
 """More characters than any text has."""
 
@@ -56,6 +53,8 @@ class Search:
     limits: Limits
     embedder: Any = None
     """What makes a vector of the message; None for none."""
+    is_proved_by_text: bool = field(init=False)
+    """A row that the index leads to may match nothing."""
     texts: tuple[str, ...] = field(init=False)
     """Those of `words`."""
     keyword_numbers: frozenset[int] = field(init=False)
@@ -66,8 +65,6 @@ class Search:
     said_whole: Sequence[tuple[int, str, tuple[str, ...]]] = field(init=False)
     """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone is the whole of it.
     Of `said_whole`, which count as whole words alone: index, text, the languages whose endings count."""
-    stands: Mapping[str, Sequence[tuple[int, int, bool]]] = field(init=False)
-    """Word of the index to the texts that it matches: index in `words`, place among its words, whether it is whole."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", tuple(w.text for w in self.words))
@@ -77,18 +74,9 @@ class Search:
         languages = tuple(self.settings.languages)
         whole = [(i, w.text, languages) for i, w in enumerate(self.words) if w.whole_only]
         object.__setattr__(self, "said_whole", whole)
+        object.__setattr__(self, "is_proved_by_text", bool(whole) or any(w.is_exact for w in self.words))
         object.__setattr__(self, "said_in_chat", [(i, w.text, bool(w.pieces)) for i, w in said])
-        stands: dict[str, list[tuple[int, int, bool]]] = {}
-        for i, w in enumerate(self.words):
-            for n, (term, is_whole) in enumerate(w.terms.items()):
-                stands.setdefault(term, []).append((i, n, is_whole))
-        object.__setattr__(self, "stands", stands)
         object.__setattr__(self, "said_elsewhere", [(i, w.text, bool(w.pieces)) for i, w in said if w.is_keyword])
-
-    @property
-    def is_proved_by_text(self) -> bool:
-        """Return whether a row that the index leads to may match nothing."""
-        return bool(self.said_whole) or any(w.is_exact for w in self.words)
 
     @property
     def chars(self) -> int:

@@ -24,8 +24,7 @@ from core.errors import MessageError, ScopeError
 from core.index import state
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.search import best_rows, meaning
-from core.search.reading import plain as search_plain
+from core.search import gather, meaning, table_plain
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
 from tests.isolation.oracle import Asker, Origin, may_see
@@ -216,14 +215,14 @@ def test_f12_t26_rows_the_index_does_not_hold_yet_are_searched_as_narrowly(
     """Where the index cannot be read rows are found by the plain predicates: each of them is one the scope may see."""
     origins = origin_of_rows(world)
     looked_up: list[tuple[int, int]] = []
-    plainly = search_plain.search
+    plainly = table_plain.search
 
     def search(*asked: Any) -> Any:
         rows = plainly(*asked)
         looked_up.extend((row.source, row.id) for row in rows)
         return rows
 
-    monkeypatch.setattr(search_plain, "search", search)
+    monkeypatch.setattr(table_plain, "search", search)
     found: list[str] = []
     seen: Counter[str] = Counter()
     with monkeypatch.context() as broken:
@@ -465,7 +464,7 @@ def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World, monk
         embed_rows(embedder=Alike(), db=world.db, settings=SETTINGS, scope=Scope(persona))
     seen: Counter[str] = Counter()
     told = []
-    monkeypatch.setattr(best_rows, "CONTEXT_REACH", 0)
+    monkeypatch.setattr(gather, "CONTEXT_REACH", 0)
     settings = SETTINGS
     for cache_mb in (64, 0):
         monkeypatch.setattr(meaning, "MOST_HELD_BYTES", cache_mb * 2**20)

@@ -355,7 +355,7 @@ def test_g14_a_date_is_used_as_it_is_given(stage: Stage) -> None:
     assert old["input"]["payload"]["timestamp"].startswith("1970-01-01")
 
 
-@pytest.mark.parametrize("step", ["prepare", "resolve", "rows_wanted"])
+@pytest.mark.parametrize("step", ["prepare", "resolve", "start", "choose_hits"])
 def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
     stage: Stage, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,12 +372,12 @@ def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
 def test_p3_rows_that_cannot_be_understood_cost_their_own_section(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.search.reading import last_statement as reading
+    from core.search import table_lines
 
     fill(stage)
     undisturbed = stage.context("pizza")
-    monkeypatch.setattr(reading, "_diary_entry", _raise)
+    monkeypatch.setattr(table_lines, "_build_entry", _raise)
     prompt, report = stage.explain("pizza")
-    assert failed(report) == ["rows and lines", "ai_diary"]
+    assert failed(report) == ["lines and sections", "ai_diary"]
     kept = {k: v for k, v in undisturbed.items() if k != "ai_diary"} | {"thoughts": []}
     assert prompt["context"] == kept

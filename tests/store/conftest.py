@@ -8,7 +8,7 @@ import pytest
 
 from core.database.engine import Database
 from core.scope import Scope
-from core.search import best_rows
+from core.search import gather
 from tests.store.search_world import open_quick
 from tests.store.world import own_scope
 
@@ -39,4 +39,4 @@ MATCHING_ONLY = {
 def matching_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show no rows beside those that match."""
     if request.module.__name__.rpartition(".")[2] in MATCHING_ONLY:
-        monkeypatch.setattr(best_rows, "CONTEXT_REACH", 0)
+        monkeypatch.setattr(gather, "CONTEXT_REACH", 0)

@@ -20,14 +20,13 @@ from sqlalchemy import select
 from core.database.dialects import from_microseconds, microseconds
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
-from core.search.ranking.neighbours import FADE_BACK, FADE_ON, SHORT_ROW, gap_of
-from core.search.ranking.people import Speaker, person_of
-from core.search.ranking.ranking import INSIDE, rarity_weight, saturation
-from core.search.ranking.relevance import FULL_MATCH, LEAST_CONTEXT, length_of
-from core.search.ranking.rows import Asked
+from core.search.ranking.people import person_of
+from core.search.ranking.relevance import FADE_BACK, FADE_ON, FULL_MATCH, LEAST_CONTEXT, SHORT_ROW, length_of
+from core.search.ranking.rows import Asked, Speaker
 from core.search.ranking.times import on_days
-from core.search.ranking.weights import WEIGHTS, between, share_of_long
+from core.search.ranking.weights import INSIDE, WEIGHTS, between, rarity_weight, saturation, share_of_long
 from core.search.terms import Search
+from core.text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from core.text.words import index_terms
 
 LEADING, REACH, BEST = 600, 6, 120
@@ -56,6 +55,12 @@ class Line:
     context: float = 0.0
     beside: float = 0.0
     score: float = 0.0
+
+
+def gap_of(steps: Sequence[int]) -> int:
+    """Return the pause in microseconds that ends a session of a conversation whose messages follow in such steps."""
+    usual = sorted(steps)[len(steps) // 2] if steps else MOST_GAP
+    return min(MOST_GAP, max(LEAST_GAP, USUAL_STEPS * usual))
 
 
 def read_lines(db: Database, persona: str) -> list[Line]:

@@ -25,6 +25,8 @@ from core.forgetting import forget
 from core.index import held_vectors, vector_versions
 from core.scope import Scope
 from core.search import meaning
+from core.search.gather import Round
+from core.search.question.question import Question
 from core.semantic import drop_vectors, embed_rows
 from core.synth_core_memory import explain_search
 from tests.store.embedder import Grams
@@ -118,12 +120,15 @@ def _compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], 
     query = searching.prepare(query=text, include_chat=True, settings=settings)
     viewer = look_around(call, query.request).viewer
     search = searching.resolve(query, viewer, settings, db, Directions())
-    found, added = meaning.compare_rows(search, db, [])
+    current = Round(search, Question())
+    meaning.compare_rows(current, db)
+    found, added = current.meaning, current.candidates
     assert found is not None
     places = list(stored(db, scope))
     found.know(places)
     assert found.worth.keys() <= set(places)
-    meaning.compare_neighbours(search, db, found, places)
+    current.rows = dict.fromkeys(places)  # type: ignore[arg-type]
+    meaning.compare_neighbours(current, db)
     assert found.vectors(places).keys() == found.worth.keys()
     return dict(found.worth), [(c.source, c.id) for c in added]
 

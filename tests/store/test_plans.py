@@ -103,12 +103,17 @@ def catching(db: Database) -> Iterator[list[Caught]]:
         if re.match(r"\(?\s*(SELECT|WITH|UPDATE|DELETE)\b", statement):
             caught.append(Caught(statement, values[0] if many else values))
 
+    def watch(statement: str, values: Any) -> None:
+        note(None, None, statement, values, None, False)
+
     engines = set(db.engines())
     for engine in engines:
         event.listen(engine, "before_cursor_execute", note)
+    db.watchers.append(watch)
     try:
         yield caught
     finally:
+        db.watchers.remove(watch)
         for engine in engines:
             event.remove(engine, "before_cursor_execute", note)
 

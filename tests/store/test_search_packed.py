@@ -21,7 +21,7 @@ from core.index.fresh import PACK_FROM
 from core.index.table import MANY_WRITTEN
 from core.scope import Scope
 from core.search import matches
-from core.search.ranking import all_rows, ranking
+from core.search.ranking import all_rows, weights
 from core.text.words import index_terms
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, said
 from tests.store.search_world import all_rows as stored_rows
@@ -188,14 +188,14 @@ def test_t27_every_matching_row_is_ranked(db: Database, scope: Scope, rows: int)
             or sum(word in term for terms in held.values() for term in terms)
             for word in words
         ]
-        worth = [ranking.rarity_weight(n, len(held)) for n in docs]
+        worth = [weights.rarity_weight(n, len(held)) for n in docs]
         scored = []
         for row_id, terms in held.items():
             total = 0.0
             for word, weight in zip(words, worth, strict=True):
                 whole, inner = terms.get(word, 0), sum(n for term, n in terms.items() if word in term and term != word)
-                gained = weight * ranking.saturation(whole or inner, sum(terms.values()), mean)
-                total += gained if whole else ranking.INSIDE * gained
+                gained = weight * weights.saturation(whole or inner, sum(terms.values()), mean)
+                total += gained if whole else weights.INSIDE * gained
             if total:
                 scored.append((-round(total, 4), -at[row_id].timestamp(), -row_id))  # type: ignore[union-attr]
 

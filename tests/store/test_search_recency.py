@@ -15,7 +15,7 @@ from core.database.sources import MEMORIES
 from core.index import indexed
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
-from core.search import candidates
+from core.search import gather
 from tests.store.search_world import (
     RECENCY,
     ago,
@@ -191,7 +191,7 @@ def test_t21_of_very_many_rows_the_newest_are_compared_and_the_report_says_so(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rare word must not make the database compare millions of texts, and nobody may believe it did."""
-    monkeypatch.setattr(candidates, "MOST_COMPARED", 3)
+    monkeypatch.setattr(gather, "MOST_COMPARED", 3)
     remember(db, scope, *({"content": f"tea {n}", "timestamp": ago(minutes=n)} for n in range(5)))
     hits, report = explain(db, scope, ranking=RECENCY, keywords=["tea"], limit=5)
     assert [hit["snippet"] for hit in hits] == ["tea 0", "tea 1", "tea 2"]

@@ -15,7 +15,8 @@ from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.search import best_rows
+from core.search import gather, matches
+from core.search.asked import question_of
 from core.search.ranking import all_rows
 from tests.store import search_reference as reference
 from tests.store.search_world import ago, viewer_of
@@ -64,16 +65,15 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
         query = searching.prepare(query=text.format(*rng.choices(WORDS, k=3)), limit=10, settings=SETTINGS)
         search = searching.resolve(query, viewer_of(db, asker, query, SETTINGS), SETTINGS, db)
-        gathered = searching.gather(search, db).gathered
-        assert gathered.asked is not None and gathered.index_error is None
-        reach = best_rows.CONTEXT_REACH if gathered.asked.has_answers else 0
-        wanted = reference.rank(lines, search, gathered.asked, reach)
-        given = list(gathered.places.values())[: len(wanted)]
+        found = matches.read_matches(search, ())
+        asked, ranking = gather.rank_best(search, question_of(search, db.clock()), found)
+        wanted = reference.rank(lines, search, asked, gather.CONTEXT_REACH if asked.has_answers else 0)
+        given = all_rows.build_candidates(ranking.best, found.terms.note)
         assert len(given) == len(wanted) > 0, query.text
         scores = {line.id: line.score for line in wanted}
         for row, line in zip(given, wanted, strict=True):
             # Arrays count with 7 digits: rows of one score may change places, and the last one with its like.
             assert row.score == pytest.approx(line.score, abs=2e-4), query.text
-            assert scores.get(row.row_id, wanted[-1].score) == pytest.approx(row.score, abs=2e-4), query.text
-        matched = max(matched, sum(gathered.considered.values()))
+            assert scores.get(row.id, wanted[-1].score) == pytest.approx(row.score, abs=2e-4), query.text
+        matched = max(matched, sum(ranking.matching.values()))
     assert matched > reference.LEADING or rows < 1000

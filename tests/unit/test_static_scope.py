@@ -63,7 +63,7 @@ ALLOWED = {
 
 TESTS = {"world", "stage", "conftest"}
 PACKAGE = Path(core.__path__[0])
-SENDERS = ("database.engine", "database.readers", "database.bulk")
+SENDERS = ("database.engine", "database.readers", "database.bulk", "database.statements")
 """What only sends a statement that another module has made."""
 
 
@@ -119,6 +119,7 @@ def watched(db: Database, found: dict[tuple[str, str], str]) -> Callable[[], int
 
     for engine in set(db.engines()):
         event.listen(engine, "before_cursor_execute", note)
+    db.watchers.append(lambda statement, _values: note(None, None, statement))
     return lambda: len(seen)
 
 

@@ -13,7 +13,7 @@ import pytest
 import core
 
 PACKAGE = Path(str(core.__file__)).parent
-STORE_FOLDERS = ("database", "upkeep", "index", "audience", "search/reading")
+STORE_FOLDERS = ("database", "upkeep", "index", "audience")
 STORE = sorted(
     path
     for path in PACKAGE.rglob("*.py")
@@ -38,8 +38,8 @@ PUT_TOGETHER = {
     "transfer/table_original.py": "names of three tables of another program",
     "upkeep/check_rows.py": "names of our tables and columns",
     "database/engine.py": "PRAGMA with a whole number of ours",
-    "search/reading/last_statement.py": "texts of compiled parts, one in front of the other",
-    "search/reading/by_id.py": "the word for the persona's role, a constant of ours",
+    "search/table_lines.py": "texts of compiled parts, one in front of the other",
+    "search/table_rows.py": "how many characters of a text are compared, a constant of ours",
 }
 """Modules that join SQL from parts, and of what: names, never values."""
 

@@ -1,20 +1,22 @@
-"""Ranks every row that matches, over arrays: no row is read to be ranked."""
+"""Ranks every row that matches, over arrays: no row is read to be ranked.
+
+In each audience the rows are scored by their own words and by where they stand; the LEADING of them are looked at again
+together with the rows around them, and the best of all audiences come out.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .matching_rows import AudienceRows, Matches, RankedRow, Term
-from .neighbours import FADE_BACK, FADE_ON, SHORT_ROW
 from .places import Places, shares_of_long
-from .ranking import K1, B, rarity_weight
-from .relevance import LEAST_CONTEXT
-from .rows import Asked
+from .relevance import FADE_BACK, FADE_ON, LEAST_CONTEXT, SHORT_ROW
+from .rows import Asked, Candidate
+from .weights import K1, B, rarity_weight
 
 LEADING = 600
 """Best rows by their own words that are looked at with what stands around them, in each audience."""
@@ -24,14 +26,52 @@ BEST = 120
 """Rows that come out at most."""
 
 
+class Term(NamedTuple):
+    """What a known word or tag of what is asked counts."""
+
+    group: int
+    """Number of the group of texts it belongs to; -1 for a tag."""
+    factor: float
+    """What it counts: 1 for the whole word, less for letters inside it."""
+    worth: float = 0.0
+    """Of a tag."""
+    chat_only: bool = False
+
+
+@dataclass(eq=False)
+class AudienceMatches:
+    """What matches in one audience."""
+
+    view: Any
+    """Its rows (`index.visible.Visible`)."""
+    postings: Any
+    """Where the words and tags asked for stand (`index.visible.Postings`), of rows that may be read."""
+    number: int = 0
+    """Of the audience, among those of the search."""
+    readable: Callable[[Any], Any] | None = None
+    """Returns which of some rows may be read at all; None for all of them."""
+    left_out: Any = None
+    """Rows that may become no hits, in order; None for none."""
+
+
+class Ranked(NamedTuple):
+    """One of the best rows."""
+
+    score: float
+    at_us: int
+    source: int
+    is_match: bool
+    local: Local
+    i: int
+    """Its place there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """What came out."""
 
-    best: list[RankedRow] = field(default_factory=list)
+    best: Sequence[Ranked] = ()
     """Best first."""
-    beside: list[RankedRow] = field(default_factory=list)
-    """Rows right before and after the first of them, among long turns: what these are worth depends on their texts."""
     matching: Mapping[int, int] = field(default_factory=dict)
     """Source to how many rows match."""
     open: int = 0
@@ -39,60 +79,84 @@ class Ranking:
 
 
 def rank_all(
-    found: Sequence[Matches],
+    found: Sequence[AudienceMatches],
     terms: Sequence[Sequence[Term]],
     asked: Asked,
     *,
     here: str = "",
     reach: int = 4,
-    near_rows: int = 16,
     best: int = BEST,
     by_words: bool = False,
     offered: Sequence[Any] = (),
 ) -> Ranking:
-    """Return the best rows, those right beside the first of them, and how many rows match.
+    """Return the best rows, and how many match.
 
     Args:
+        terms: what each number of the postings means.
+        here: the conversation asked in.
+        reach: rows around one that matches among which an answer is looked for; 0 for none.
+        by_words: what the rows hold decides alone.
         offered: of each audience rows that are ranked though they match nothing, in order.
     """
-    audiences = [_read_audience(one, terms, asked, offered[n] if offered else None) for n, one in enumerate(found)]
+    audiences = [_match_rows(one, terms, asked, offered[n] if offered else None) for n, one in enumerate(found)]
     matching: Counter[int] = Counter()
     left_out = 0
     for one in audiences:
         counts = np.bincount(one.matches.view.take("source", one.rows)).tolist()
-        matching.update({source: count for source, count in enumerate(counts) if count})
+        for source, count in enumerate(counts):
+            matching[source] += count
         if one.matches.left_out is not None:
             left_out += int(np.count_nonzero(is_among(one.rows, one.matches.left_out)))
     if not by_words:
         _add_sessions(audiences, asked)
-    made: list[tuple[float, int, int, _Local]] = []
+    made: list[Ranked] = []
     for one in audiences:
         local = _look_around(one, asked, here, reach, max(best, LEADING), by_words) if len(one.rows) else None
-        if local is None:
-            continue
-        may = np.flatnonzero(local.may_be_hit)
-        kept = may[_first(local.score[may], local.at_us[may], best)]
-        made += [(float(local.score[i]), int(local.at_us[i]), int(i), local) for i in kept.tolist()]
-    made.sort(key=lambda each: (-each[0], -each[1]))
-    chosen = [(local, i) for _, _, i, local in made[:best]]
-    every = _rows_of(chosen)
-    _tell_terms(chosen, every, terms)
-    taken = {(id(local), i) for local, i in chosen}
-    beside: list[tuple[_Local, int]] = []
-    leads = [(i, local) for local, i in chosen if reach and local.is_chat[i] and local.is_match[i]]
-    for i, local in leads[:near_rows]:
-        for other in local.beside(i):
-            if (id(local), other) not in taken:
-                taken.add((id(local), other))
-                beside.append((local, other))
-    return Ranking(every, _rows_of(beside), matching, matching.total() - left_out)
+        if local is not None:
+            made += local.list_best(best)
+    made.sort(key=lambda each: (-each.score, -each.at_us))
+    return Ranking(made[:best], {source: n for source, n in matching.items() if n}, matching.total() - left_out)
+
+
+def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mapping[int, int]], None]) -> list[Candidate]:
+    """Return rows as candidates, in the order given.
+
+    Args:
+        note: called with each, and with how often it holds each number of the postings.
+    """
+    made: dict[int, Candidate] = {}
+    by_local: dict[int, list[int]] = {}
+    for n, each in enumerate(chosen):
+        by_local.setdefault(id(each.local), []).append(n)
+    for numbers in by_local.values():
+        local = chosen[numbers[0]].local
+        matches = local.audience.matches
+        candidates = local.build([chosen[n].i for n in numbers])
+        made |= zip(numbers, candidates, strict=True)
+        index = local.index[[chosen[n].i for n in numbers]].tolist()
+        held = matches.postings.held_by(index, len(matches.view))
+        for candidate, row in zip(candidates, index, strict=True):
+            note(candidate, held[row])
+    return [made[n] for n in range(len(chosen))]
+
+
+def find_beside(leads: Sequence[Ranked], without: Sequence[Ranked]) -> list[Ranked]:
+    """Return the rows right before and after some, among long turns: what these are worth depends on their texts."""
+    taken = {(id(each.local), each.i) for each in without}
+    made = []
+    for lead in leads:
+        for other in lead.local.beside(lead.i):
+            if (id(lead.local), other) not in taken:
+                taken.add((id(lead.local), other))
+                made.append(lead._replace(i=other, is_match=False))
+    return made
 
 
 def stand_around(
-    found: Sequence[Matches], here: str, asker: str, wanted: Sequence[tuple[int, int]], reach: int
-) -> list[RankedRow]:
+    found: Sequence[AudienceMatches], here: str, asker: str, wanted: Sequence[tuple[int, int]], reach: int
+) -> list[Candidate]:
     """Return rows found otherwise, and those within so many rows of them in their conversations: where each stands."""
-    made: list[RankedRow] = []
+    made: list[Candidate] = []
     for one in found:
         view = one.view
         index = view.find_rows(wanted)
@@ -108,29 +172,30 @@ def stand_around(
             every = every[one.readable(every)]
         thread, nothing = view.take("thread", every), np.zeros(len(every))
         long, near = shares_of_long(view.thread_means)[thread], view.nearness(here, asker)[thread]
-        made += _rows_at(one, every, nothing, nothing > 0, nothing, long, near, nothing)
+        made += _candidates_at(one, every, nothing, nothing == 0, nothing, long, near, nothing)
     return made
 
 
-def _rows_at(
-    one: Matches, index: Any, score: Any, is_match: Any, session: Any, long: Any, near: Any, context: Any
-) -> list[RankedRow]:
+def _candidates_at(
+    one: AudienceMatches, index: Any, score: Any, context: Any, session: Any, long: Any, near: Any, reached: Any
+) -> list[Candidate]:
     """Return rows of an audience, given what each is worth and where it stands."""
     view, first = one.view, one.number << 32
     number = view.take("session", index).astype(np.int64)
     columns = (
         view.take("source", index), view.take("row_id", index), view.take("at_us", index),
-        view.take("words", index).astype(np.int64), score, is_match, session, long, near, context,
-        view.rank(index).astype(np.int64) + first, number + first, view.session_rows[number],
+        view.take("words", index).astype(np.int64), score, context, np.zeros(len(index), bool),
+        view.rank(index).astype(np.int64) + first, number + first, view.session_rows[number], session, long, near,
+        reached,
     )  # fmt: skip
-    return [RankedRow(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+    return [Candidate(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _first(score: Any, at_us: Any, most: int) -> Any:
     """Return the places of the best, at most so many, best first, of equal ones the newest."""
     places = None
     if most < len(score):
-        places = np.flatnonzero(score >= np.partition(score, len(score) - most)[len(score) - most])
+        places = (score >= np.partition(score, len(score) - most)[len(score) - most]).nonzero()[0]
         score, at_us = score[places], at_us[places]
     order = np.lexsort((-at_us, -score))[:most]
     return order if places is None else places[order]
@@ -138,7 +203,8 @@ def _first(score: Any, at_us: Any, most: int) -> Any:
 
 def in_order(index: Any) -> Any:
     """Return the numbers of some rows in order, each once."""
-    ordered = np.sort(index.astype(np.int32))
+    ordered = index.astype(np.int32)
+    ordered.sort()
     is_new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
     return ordered[is_new].astype(np.int64)
@@ -148,15 +214,7 @@ def is_among(index: Any, rows: Any) -> Any:
     """Return which of some rows are among others, which are in order."""
     if not len(rows):
         return np.zeros(len(index), bool)
-    return rows[np.minimum(np.searchsorted(rows, index), len(rows) - 1)] == index
-
-
-def _rows_of(chosen: Sequence[tuple[_Local, int]]) -> list[RankedRow]:
-    of: dict[int, tuple[_Local, list[int]]] = {}
-    for local, i in chosen:
-        of.setdefault(id(local), (local, []))[1].append(i)
-    made = {key: iter(local.rows(places)) for key, (local, places) in of.items()}
-    return [next(made[id(local)]) for local, _ in chosen]
+    return rows[np.minimum(rows.searchsorted(index), len(rows) - 1)] == index
 
 
 def _saturated(times: Any, words: Any, mean: float) -> Any:
@@ -164,7 +222,35 @@ def _saturated(times: Any, words: Any, mean: float) -> Any:
     return times * (K1 + 1) / (times + held_back)
 
 
-def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked, offered: Any = None) -> AudienceRows:
+# What the rows match themselves
+
+
+@dataclass(eq=False)
+class AudienceRows:
+    """The matching rows of an audience, in order, with what they match."""
+
+    matches: AudienceMatches
+    rows: Any
+    groups: list[tuple[float, Any, Any] | None]
+    """Of each group its worth, which of `rows` hold it, and how often; None for one that nothing is worth or holds."""
+    own: Any
+    tags: Any
+    sessions: Any = None
+    """Those that rows stand in, in order."""
+    session_of: Any = None
+    """Of each row the place of its session in `sessions`."""
+    session_worth: Any = None
+    """What each of `sessions` is worth."""
+
+    def find(self, index: Any) -> tuple[Any, Any]:
+        """Return the places in `rows` of rows, and which of these are there."""
+        at = np.minimum(self.rows.searchsorted(index), len(self.rows) - 1)
+        return at, self.rows[at] == index
+
+
+def _match_rows(
+    one: AudienceMatches, terms: Sequence[Sequence[Term]], asked: Asked, offered: Any = None
+) -> AudienceRows:
     view = one.view
     parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.worth]
     tagged: list[tuple[Any, float]] = []
@@ -178,9 +264,11 @@ def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked, 
                 parts[term.group].append(
                     (rows, times, term.factor) if chat is None else (rows[chat], times[chat], term.factor)
                 )
-    listed = [*(rows for part in parts for rows, _, _ in part), *(rows for rows, _ in tagged)]
+    listed = [np.zeros(0, np.int64)]
+    for part in parts:
+        listed += [rows for rows, _, _ in part]
     listed += [] if offered is None else [offered]
-    every = in_order(np.concatenate([np.zeros(0, np.int64), *listed]))
+    every = in_order(np.concatenate([*listed, *(rows for rows, _ in tagged)]))
     place = np.empty(len(view), np.int32)
     place[every] = np.arange(len(every), dtype=np.int32)
     own, tags = np.zeros(len(every), np.float32), np.zeros(len(every), np.float32)
@@ -197,7 +285,7 @@ def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked, 
             together = np.zeros(len(every), np.float32)
             for at, times in held:
                 together[at] += times
-            at = np.flatnonzero(together)
+            at = together.nonzero()[0]
             times = together[at]
         groups.append((worth, at, times))
         own[at] += worth * _saturated(times, words[at], asked.mean_words)
@@ -215,13 +303,13 @@ def _add_sessions(audiences: Sequence[AudienceRows], asked: Asked) -> None:
     for one in audiences:
         # Rows lie by session, but for those that are not packed.
         session = one.matches.view.take("session", one.rows)
-        order = np.argsort(session, kind="stable")
-        in_order = session[order]
+        order = session.argsort(kind="stable")
+        ordered = session[order]
         is_new = np.ones(len(order), bool)
-        is_new[1:] = in_order[1:] != in_order[:-1]
-        one.sessions = in_order[is_new]
+        is_new[1:] = ordered[1:] != ordered[:-1]
+        one.sessions = ordered[is_new]
         one.session_of = np.empty(len(order), np.int64)
-        one.session_of[order] = np.cumsum(is_new) - 1
+        one.session_of[order] = is_new.cumsum() - 1
     times: list[list[Any]] = []
     worth: list[float] = []
     for number, of_word in enumerate(asked.worth):
@@ -241,13 +329,16 @@ def _add_sessions(audiences: Sequence[AudienceRows], asked: Asked) -> None:
         size = one.matches.view.session_words[one.sessions]
         for of_word, held in zip(worth, times, strict=True):
             if of_word and held[n] is not None:
-                there = np.flatnonzero(held[n])
+                there = held[n].nonzero()[0]
                 value[there] += of_word * _saturated(held[n][there], size[there], mean) / total
         one.session_worth = value
 
 
+# What stands around them
+
+
 @dataclass(eq=False)
-class _Local:
+class Local:
     """The rows of an audience that are looked at together with what stands around them."""
 
     audience: AudienceRows
@@ -255,6 +346,7 @@ class _Local:
     at_us: Any
     is_chat: Any
     run: Any
+    """Number of the stretch of rows that each is in, between which nothing else was said."""
     score: Any
     may_be_hit: Any
     is_match: Any
@@ -264,12 +356,21 @@ class _Local:
     visible: Any
     context: Any
 
-    def rows(self, places: Sequence[int]) -> list[RankedRow]:
+    def list_best(self, most: int) -> list[Ranked]:
+        """Return the best of the rows that may be hits."""
+        may = self.may_be_hit.nonzero()[0]
+        kept = may[_first(self.score[may], self.at_us[may], most)]
+        source = self.audience.matches.view.take("source", self.index[kept])
+        columns = (self.score[kept], self.at_us[kept], source, self.is_match[kept])
+        listed = zip(*(column.tolist() for column in columns), kept.tolist(), strict=True)
+        return [Ranked(score, at_us, source, is_match, self, i) for score, at_us, source, is_match, i in listed]
+
+    def build(self, places: Sequence[int]) -> list[Candidate]:
         """Return the rows at these places."""
         at = np.array(places, np.int64)
         score = np.round(self.score[at].astype(np.float64), 6)
-        return _rows_at(
-            self.audience.matches, self.index[at], score, self.is_match[at], self.session[at], self.long[at],
+        return _candidates_at(
+            self.audience.matches, self.index[at], score, ~self.is_match[at], self.session[at], self.long[at],
             self.near[at], self.context[at],
         )  # fmt: skip
 
@@ -281,10 +382,10 @@ class _Local:
         return [j for j in near if self.run[j] == self.run[i] and self.visible[j]]
 
 
-def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading: int, by_words: bool) -> _Local | None:
+def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading: int, by_words: bool) -> Local | None:
     view, left_out = one.matches.view, one.matches.left_out
     places = None if by_words else Places(one, asked, here)
-    at = np.arange(len(one.rows)) if left_out is None else np.flatnonzero(~is_among(one.rows, left_out))
+    at = np.arange(len(one.rows)) if left_out is None else (~is_among(one.rows, left_out)).nonzero()[0]
     if not len(at):
         return None
     if len(at) > leading:
@@ -293,14 +394,14 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
         at = at[_first(quick, view.take("at_us", rows), leading)]
     widest = max(REACH, reach) if reach and not by_words else 0
     ranks = in_order(np.add.outer(view.rank(one.rows[at]), np.arange(-widest, widest + 1)).ravel())
-    ranks = ranks[np.searchsorted(ranks, 0) : np.searchsorted(ranks, len(view))]
+    ranks = ranks[ranks.searchsorted(0) : ranks.searchsorted(len(view))]
     index = view.at_rank(ranks)
     words, at_us = view.take("words", index).astype(np.float32), view.take("at_us", index)
     is_chat = view.is_chat(index)
     session, thread = view.take("session", index), view.take("thread", index)
     touches = np.zeros(len(index), bool)
-    touches[1:] = (np.diff(ranks) == 1) & (thread[1:] == thread[:-1]) & is_chat[1:] & is_chat[:-1]
-    run = np.cumsum(~touches)
+    touches[1:] = (ranks[1:] - ranks[:-1] == 1) & (thread[1:] == thread[:-1]) & is_chat[1:] & is_chat[:-1]
+    run = (~touches).cumsum()
     near = touches.copy()
     near[1:] &= session[1:] == session[:-1]
     at, is_row = one.find(index)
@@ -312,8 +413,8 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
     words_alone = own + tags
     if places is None:
         nothing = np.zeros(len(index), np.float32)
-        return _Local(one, index, at_us, is_chat, run, words_alone, is_match & visible, is_match, nothing,
-                      nothing, nothing, visible, words_alone)  # fmt: skip
+        return Local(one, index, at_us, is_chat, run, words_alone, is_match & visible, is_match, nothing,
+                     nothing, nothing, visible, words_alone)  # fmt: skip
     context = _contexts(one, index, words, near, asked, max(REACH, reach)) + tags
     beside = _besides(own, words, near)
     of_session = places.session(session)
@@ -323,7 +424,7 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
         may |= visible & (context >= LEAST_CONTEXT) & _stands_near(is_match, run, reach)
         for since, until in asked.days:
             may |= visible & (at_us >= since) & (at_us < until)
-    return _Local(
+    return Local(
         one, index, at_us, is_chat, run, score, may & visible, is_match, of_session, places.long(index),
         places.near(index), visible, context,
     )  # fmt: skip
@@ -343,9 +444,9 @@ def _contexts(one: AudienceRows, index: Any, words: Any, near: Any, asked: Asked
     """Return what the words of each row are worth together with those that reach it from so many rows around it."""
     at, is_row = one.find(index)
     place = np.full(len(one.rows), -1, np.int64)
-    place[at[is_row]] = np.flatnonzero(is_row)
-    middle = np.cumsum(words) - words / 2
-    run = np.cumsum(~near)
+    place[at[is_row]] = is_row.nonzero()[0]
+    middle = words.cumsum() - words / 2
+    run = (~near).cumsum()
     groups = [group for group in one.groups if group is not None]
     held = np.zeros((len(groups), len(index)), np.float32)
     for line, (_, rows, times) in zip(held, groups, strict=True):
@@ -372,16 +473,3 @@ def _besides(own: Any, words: Any, near: Any) -> Any:
         other[1:] = own[:-1] * near[1:]
         other[:-1] = np.maximum(other[:-1], own[1:] * near[1:])
     return other * np.exp(-np.maximum(words, 1) / SHORT_ROW)
-
-
-def _tell_terms(
-    chosen: Sequence[tuple[_Local, int]], rows: Sequence[RankedRow], terms: Sequence[Sequence[Term]]
-) -> None:
-    """Tell the best rows which words and tags they hold."""
-    of: dict[int, tuple[AudienceRows, dict[int, RankedRow]]] = {}
-    for (local, i), row in zip(chosen, rows, strict=True):
-        of.setdefault(id(local.audience), (local.audience, {}))[1][int(local.index[i])] = row
-    for audience, by_index in of.values():
-        matches = audience.matches
-        for index, held in matches.postings.held_by(list(by_index), len(matches.view)).items():
-            by_index[index].terms = {number: times for number, times in held.items() if terms[number]}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..question.question import Question
-from .matching_rows import Matches
+from .all_rows import AudienceMatches
 from .places import persons_of
 from .times import A_DAY_OR_TWO
 
@@ -20,7 +20,7 @@ _DAY_US = 86_400_000_000
 _WEEK = 8
 
 
-def rows_of_days(found: Sequence[Matches], asked: Sequence[tuple[int, int]], *, is_all: bool) -> list[Any]:
+def rows_of_days(found: Sequence[AudienceMatches], asked: Sequence[tuple[int, int]], *, is_all: bool) -> list[Any]:
     """Return the rows said on the days asked for, in each audience, in order.
 
     Args:
@@ -32,17 +32,17 @@ def rows_of_days(found: Sequence[Matches], asked: Sequence[tuple[int, int]], *, 
     return [_longest(one.view, _rows_between(one, days)) for one in found]
 
 
-def _rows_between(one: Matches, days: Sequence[tuple[int, int]]) -> Any:
+def _rows_between(one: AudienceMatches, days: Sequence[tuple[int, int]]) -> Any:
     view = one.view
     every = np.arange(len(view) if days else 0)
     at_us = view.take("at_us", every)
     held = np.zeros(len(every), bool)
     for since, until in days:
         held |= (at_us >= since) & (at_us < until)
-    return _keep_readable(one, np.flatnonzero(held))
+    return _keep_readable(one, held.nonzero()[0])
 
 
-def _keep_readable(one: Matches, index: Any) -> Any:
+def _keep_readable(one: AudienceMatches, index: Any) -> Any:
     return index if one.readable is None or not len(index) else index[one.readable(index)]
 
 
@@ -52,7 +52,7 @@ def _longest(view: Any, index: Any) -> Any:
     return np.sort(index[np.argsort(-view.take("words", index).astype(np.int64), kind="stable")[:MOST_OF_DAYS]])
 
 
-def rows_of_person(found: Sequence[Matches], question: Question, asker: str) -> list[tuple[int, int]]:
+def rows_of_person(found: Sequence[AudienceMatches], question: Question, asker: str) -> list[tuple[int, int]]:
     """Return the newest messages of whom a question is about among rows that match, as id and time."""
     made: list[tuple[int, int]] = []
     for one in found:

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from ...text.folding import fold
 from ...text.question_words import asked_words, holds
 from ...text.stems import stem
 from ...text.words import words
 from ..question.question import Question
-
-PERSONA = "persona"
-"""Role of what the persona itself said."""
-
-
-class Speaker(NamedTuple):
-    """Who said a row of the chat."""
-
-    name: str
-    """As stored; blank when not known."""
-    key: str
-    """Participant key; blank for the persona."""
-    role: str
-    """PERSONA for what the persona said."""
-
-
-NOBODY = Speaker("", "", "")
+from .rows import PERSONA, Speaker
 
 
 def person_of(question: Question, asker: str, speaker: Speaker) -> float:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..question.question import Question
-from .people import PERSONA
 from .relevance import FULL_MATCH, length_of
-from .rows import Asked
+from .rows import PERSONA, Asked
 from .times import on_days
 from .weights import LONG_TURNS, SHORT_TURNS, WEIGHTS
 
 if TYPE_CHECKING:
-    from .matching_rows import AudienceRows
+    from .all_rows import AudienceRows
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LENGTHS = np.array([length_of(n) for n in range(61)], np.float32)
@@ -35,7 +34,7 @@ class Places:
     def session(self, session: Any) -> Any:
         """Return what sessions are worth; nothing where none of their rows matches."""
         one = self.one
-        at = np.minimum(np.searchsorted(one.sessions, session), len(one.sessions) - 1)
+        at = np.minimum(one.sessions.searchsorted(session), len(one.sessions) - 1)
         return np.where(one.sessions[at] == session, one.session_worth[at], np.float32(0))
 
     def session_of(self, at: Any) -> Any:

@@ -1,90 +1,34 @@
-"""A row and a question as the ranking sees them."""
+"""What is asked, and a row of the search while it is ranked; and the orders that rows come in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from ...shapes import SOURCES
+from ...text.hits import diary_snippet_text
 from ..question.question import Question
-from .people import NOBODY, Speaker
+from .weights import INSIDE, K1, hold_back
+
+_NONE: frozenset[str] = frozenset()
+_NO_PARTS: Mapping[str, float] = MappingProxyType({})
+_NOTHING: list[dict[int, float]] = [{}]
+CHAT = SOURCES.index("chat_history")
+"""Number of the source of messages."""
+FOLDED_CHARS = 4000
+"""Characters of a row in which what is looked for is looked for."""
+PERSONA = "persona"
+"""Role of what the persona itself said."""
+UNKNOWN = -1
+
+Place = tuple[int, int]
+"""Source and id of a row."""
 
 
-@dataclass(slots=True, eq=False)
-class PlainRow:
-    """A row as it is stored, as far as the ranking needs it."""
-
-    key: tuple[int, int]
-    """Source and id."""
-    thread: str
-    """Conversation it stands in; rows of a thread have neighbours and sessions. Unique where it stands alone."""
-    at_us: int
-    folded: str = ""
-    """Its text, folded; of a long one the beginning."""
-    chars: int = 0
-    """Length of the whole text; 0 where `folded` is all there is."""
-    words: int = 0
-    """Length of its text in words; 0 where that is not known, and is reckoned from the text."""
-    is_chat: bool = False
-    speaker: Speaker = NOBODY
-    windows: Sequence[int] = ()
-    """Numbers of the windows it was read in; two rows of one window have all rows between them at hand."""
-    matched: Mapping[int, tuple[int, bool]] | None = None
-    """Index of each text it is known to hold to (times found, as a whole word); None for a row that came along with its
-    neighbour."""
-    tags: frozenset[str] = frozenset()
-    """Tags asked for that it holds."""
-    said: datetime | None = None
-    """When, for questions that name days."""
-    meaning: float = 0.0
-    """How near it is to the question by its vector, where there is an embedder."""
-    vector: Any = None
-    """That vector, of length 1; None where it has none."""
-    is_left_out: bool = False
-    """It may become no hit."""
-    session: int | None = None
-    """Its session, where all of that was looked at; unique among all conversations."""
-    session_rows: int = 0
-    """Rows of that; 0 where it is not known."""
-    context: float = 0.0
-    """What its words are worth with those around it, as far as that was looked at with rows that are not at hand."""
-    session_worth: float | None = None
-    """What its session is worth, where all of that was looked at."""
-    long: float | None = None
-    """How far the turns of its conversation are long ones, where all of these were looked at."""
-    near: float = 0.0
-    """How near it stands to who asks: 1 in the conversation asked in, less in others of the person."""
-
-
-_ALONE = PlainRow((0, 0), "", 0)
-
-
-@dataclass(slots=True)
-class Row:
-    """A row while it is ranked."""
-
-    thread: str
-    at_us: int
-    words: int
-    passages: Sequence[dict[int, float]]
-    """Number of each text that stands in a passage, with how often (`text.passages.by_passage`)."""
-    tags: float = 0.0
-    """What the tags it holds are worth, beside those that are looked for as words too."""
-    meaning: float = 0.0
-    vector: Any = None
-    windows: Sequence[int] = ()
-    session: int = 0
-    """Number of its session in its thread."""
-    place: int = 0
-    """Where it stands in its thread, among the rows at hand."""
-    reasons: dict[str, float] = field(default_factory=dict)
-    """What speaks for it, by the names of WEIGHTS."""
-    score: float = 0.0
-    long: float = 0.0
-    """How far the turns of its own conversation are long ones (`weights.share_of_long`)."""
-    plain: PlainRow = _ALONE
-    """The row itself."""
+# What is asked
 
 
 @dataclass(slots=True)
@@ -113,15 +57,13 @@ class Asked:
     mean_words: float
     mean_turn_words: float = 0.0
     """Mean length of the visible chat rows."""
-    by_meaning: float = 0.0
-    """How far meaning stands beside the words, 0 to 1: 0 where nothing is known of it."""
     question: Question = field(default_factory=Question)
     asker: str = ""
     """Participant key of who asks."""
     has_answers: bool = True
     """Something is asked, so that a row that matches nothing may answer it."""
     texts: Sequence[str] = ()
-    """What is looked for, by the indexes of `PlainRow.matched`."""
+    """What is looked for, by the indexes of `Candidate.matched`."""
     groups: Sequence[int] = ()
     """For each of `texts` the number of its group."""
     probes: Sequence[Probe] = ()
@@ -134,12 +76,193 @@ class Asked:
     """The spans asked for, in microseconds."""
 
 
-def together(passages: Sequence[Mapping[int, float]]) -> Mapping[int, float]:
-    """Return how often each text stands in all passages together."""
-    if len(passages) == 1:
-        return passages[0]
-    found: dict[int, float] = {}
-    for held in passages:
-        for number, times in held.items():
-            found[number] = found.get(number, 0.0) + times
-    return found
+# Rows
+
+
+class Speaker(NamedTuple):
+    """Who said a row of the chat."""
+
+    name: str
+    """As stored; blank when not known."""
+    key: str
+    """Participant key; blank for the persona."""
+    role: str
+    """PERSONA for what the persona said."""
+
+
+NOBODY = Speaker("", "", "")
+
+
+@dataclass(slots=True)
+class FoundRow:
+    """A row that may become a hit, with its texts."""
+
+    source: int
+    id: int
+    at_us: int
+    texts: tuple[str, ...]
+    """The text columns; the diary has four, content first."""
+    folded: str
+    """Its first FOLDED_CHARS characters, folded."""
+    digest: bytes | None
+    tags: Any = None
+    """As stored: JSON text, or None for the chat."""
+    conversation: str = ""
+    """Conversation key; blank where the row has none."""
+    sender: str = ""
+    """Sender id of a chat row; blank elsewhere."""
+    message_id: str | None = None
+    speaker: Speaker = NOBODY
+    """Who said a chat row."""
+    said_by: str = ""
+    """Who said it, as a hit shows it; blank where nobody knows."""
+    said_by_key: str = ""
+    """Participant key of who said it, `self` for the persona; blank where nobody knows."""
+    messages: Any = None
+    """Messages a memory was made of, as stored: JSON text; None where nobody knows, and elsewhere."""
+
+    @property
+    def shown_text(self) -> str:
+        """Return the text that a hit shows."""
+        if len(self.texts) == 1:
+            return self.texts[0]
+        content, summary, message, thought = self.texts
+        return diary_snippet_text(content, summary, message, thought)
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """A row that may become a hit: what is known of it before its text is read, and what its text then tells."""
+
+    source: int
+    id: int
+    at_us: int
+    words: int = 0
+    """Length of its text in words; 0 when unknown."""
+    score: float = 0.0
+    context: bool = False
+    """It matches nothing itself and stands close to a row that does."""
+    is_offered: bool = False
+    """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
+    by_meaning: bool = False
+    """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
+    place: int = UNKNOWN
+    """Where it stands by conversation and time: rows next to each other have places that follow."""
+    session: int = UNKNOWN
+    """Its session; no two of a search have the same number."""
+    session_rows: int = 0
+    """Rows of that."""
+    session_worth: float = 0.0
+    """What its session is worth."""
+    long: float | None = None
+    """How far the turns of its conversation are long ones; None where these were not looked at."""
+    near: float = 0.0
+    """How near it stands to who asks: 1 in the conversation asked in, less in others of the person."""
+    reached: float = 0.0
+    """What its words are worth together with those that reach it from rows around it, at hand or not."""
+    matched: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    """Index of the text looked for to (times found, as a whole word)."""
+    tags: frozenset[str] = _NONE
+    """Tags asked for that it holds."""
+    tier: int = 2
+    row: FoundRow | None = None
+    """It as it is stored; None until it is read."""
+    passages: Sequence[Mapping[int, float]] = field(default_factory=lambda: _NOTHING)
+    """Number of each group of texts that stands in a passage, with how often (`text.passages.by_passage`)."""
+    tag_worth: float = 0.0
+    """What the tags it holds are worth, beside those that are looked for as words too."""
+    meaning: float = 0.0
+    """How near it is to the question by its vector, where there is an embedder."""
+    vector: Any = None
+    """That vector, of length 1; None where it has none."""
+    reasons: dict[str, float] = field(default_factory=dict)
+    """What speaks for it, by the names of WEIGHTS."""
+    parts: Mapping[str, float] = field(default_factory=lambda: _NO_PARTS)
+    """What the score is made of, by the same names."""
+
+    @property
+    def key(self) -> Place:
+        """Return its source and id."""
+        return self.source, self.id
+
+    def match(self, wanted: int, times: int, whole: bool) -> None:
+        """Note that the row holds a text; whole words add up, letters inside other words count where none is whole."""
+        matched = self.matched
+        before = matched.get(wanted)
+        if before is None or (whole and not before[1]):
+            matched[wanted] = (times, whole)
+        elif whole == before[1]:
+            matched[wanted] = (before[0] + times, whole)
+
+
+def score_words(
+    candidate: Candidate,
+    texts: Sequence[str],
+    worth: Sequence[float],
+    tag_worth: Mapping[str, float],
+    *,
+    mean_words: float,
+) -> float:
+    """Return the sum of what the row's matches are worth; always above 0 where a text is looked for."""
+    total = 0.0
+    held_back = hold_back(candidate.words, mean_words)
+    matched = candidate.matched
+    for wanted, (times, whole) in matched.items():
+        gained = worth[wanted] * (times * (K1 + 1) / (times + held_back))  # `saturation`
+        total += gained if whole else INSIDE * gained
+    if candidate.tags:
+        for tag in sorted(candidate.tags - {texts[wanted] for wanted in matched}):
+            total += tag_worth.get(tag, 0.0)
+    if not total and worth:
+        # It holds one of the texts, further in than was looked: worth no more than the commonest of them.
+        return INSIDE * min(worth)
+    return total
+
+
+def _order(candidates: Iterable[Candidate], *names: str) -> list[Candidate]:
+    """Return the candidates by these columns; a minus sign stands before those that go down."""
+    made = list(candidates)
+    for name in reversed(names):
+        made.sort(key=attrgetter(name.lstrip("-")), reverse=name.startswith("-"))
+    return made
+
+
+def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates by score, then tier, newest, source and id."""
+    return _order(candidates, "-score", "tier", "-at_us", "source", "-id")
+
+
+def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates in the order hits are handed out."""
+    return _order(candidates, "-at_us", "source", "-id")
+
+
+def tier_then_newest(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates in the order of recency mode."""
+    return _order(candidates, "tier", "-at_us", "source", "-id")
+
+
+def without_many_contexts(ordered: Iterable[Candidate], most: int) -> list[Candidate]:
+    """Return the candidates with at most the first `most` of those that match nothing themselves."""
+    kept = []
+    for candidate in ordered:
+        if candidate.context:
+            most -= 1
+        if most >= 0 or not candidate.context:
+            kept.append(candidate)
+    return kept
+
+
+def choose(ordered: Sequence[Candidate], limit: int, always: Candidate | None = None) -> list[Candidate]:
+    """Return at most `limit` of the candidates, best first: each source that has one keeps its best."""
+    first: dict[int, int] = {}
+    for place, candidate in enumerate(ordered):
+        first.setdefault(candidate.source, place)
+    kept = set(sorted(first.values())[:limit])
+    if always is not None and len(kept) < limit:
+        kept.update(place for place, candidate in enumerate(ordered) if candidate is always)
+    for place in range(len(ordered)):
+        if len(kept) >= limit:
+            break
+        kept.add(place)
+    return [ordered[place] for place in sorted(kept)]

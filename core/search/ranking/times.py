@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 A_DAY_OR_TWO = timedelta(days=3)
 """Shorter spans are days, longer ones months or years."""
@@ -14,6 +14,17 @@ EVE = timedelta(days=1)
 AFTER_MONTH = timedelta(days=10)
 """How long after a month people speak of it."""
 HALF = 0.5
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment_of(at_us: int) -> datetime | None:
+    """Return the time of microseconds since 1970, None for one that no calendar has: nobody can read it."""
+    try:
+        return _EPOCH + timedelta(microseconds=at_us)
+    except OverflowError:
+        return None
 
 
 def on_days(days: Iterable[tuple[datetime, datetime]], said: datetime | None) -> dict[str, float]:

@@ -1,8 +1,32 @@
-"""What each reason to show a row is worth: the one table of the ranking."""
+"""What each reason to show a row is worth: the one table of the ranking, and what finding a word is worth."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
+
+K1 = 1.2
+"""How soon repeating a word stops counting."""
+B = 0.75
+"""How much a long text is held back; 0 not at all, 1 in proportion."""
+INSIDE = 0.25
+"""Worth of the same letters inside another word, against the whole word."""
+
+
+def rarity_weight(docs: int, rows: int) -> float:
+    """Return what finding a word is worth when it stands in `docs` of `rows` visible rows; always above 0."""
+    rows = max(rows, docs)
+    return math.log(1 + (rows - docs + 0.5) / (docs + 0.5))
+
+
+def saturation(times: float, words: float, mean_words: float) -> float:
+    """Return how much `times` in a text of `words` counts: 1 for once in a text of mean length, at most K1 + 1."""
+    return times * (K1 + 1) / (times + hold_back(words, mean_words))
+
+
+def hold_back(words: float, mean_words: float) -> float:
+    """Return what `saturation` holds a text of so many words back by: one number for all that is found in it."""
+    return K1 * (1 - B + B * (words or mean_words) / (max(1.0, mean_words)))
 
 
 class Weight(NamedTuple):

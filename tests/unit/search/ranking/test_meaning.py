@@ -6,29 +6,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.search.ranking import relevance
-from core.search.ranking.rows import Asked, Row
+from core.search.ranking.rows import Asked, Candidate
 from core.search.ranking.weights import BY_MEANING, WEIGHTS, weights_for
 
-MINUTE = 60_000_000
 NOTHING_KNOWN = Asked([2.0], 2.0, 20.0)
 
 
-def row(at: int, meaning: float, *, thread: str = "a", window: int = 1, known: bool = True) -> Row:
-    """Return a row said in a minute; its vector is its own number, so that a group tells who is in it."""
-    return Row(thread, at * MINUTE, 20, [{}], meaning=meaning, vector=at if known else None, windows=[window])
+def row(place: int, meaning: float, *, session: int = 1, known: bool = True) -> Candidate:
+    """Return a row at a place of its conversation; its vector is that number, so that a group tells who is in it."""
+    vector = place if known else None
+    return Candidate(2, 1, 0, 20, place=place, session=session, meaning=meaning, vector=vector)
 
 
-def groups_of(rows: list[Row]) -> dict[int, list[int]]:
-    """Return the rows that are compared together, by the minute of the row they are compared for."""
+def groups_of(rows: list[Candidate]) -> dict[int, list[int]]:
+    """Return the rows that are compared together, by the place of the row they are compared for."""
     seen: list[list[int]] = []
 
     def as_one(groups: Sequence[Sequence[Any]]) -> list[float]:
         seen.extend(list(group) for group in groups)
         return [float(len(seen) - len(groups) + n + 1) for n in range(len(groups))]
 
-    relevance.matches(rows, NOTHING_KNOWN, as_one)
+    relevance.match_words(rows, NOTHING_KNOWN, as_one)
     by_value = {float(n + 1): group for n, group in enumerate(seen)}
-    return {one.at_us // MINUTE: by_value[one.reasons["meaning_near"]] for one in rows if "meaning_near" in one.reasons}
+    return {one.place: by_value[one.reasons["meaning_near"]] for one in rows if "meaning_near" in one.reasons}
 
 
 def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one_after() -> None:
@@ -44,13 +44,13 @@ def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one
 
 def test_t29_the_turn_after_tells_about_a_row() -> None:
     """Who asks an assistant says in a line what the assistant then says at length."""
-    rows = [row(1, 0.0), row(2, 0.7), row(3, 0.2, window=2)]
-    relevance.matches(rows, NOTHING_KNOWN, lambda groups: [0.0] * len(groups))
+    rows = [row(1, 0.0), row(2, 0.7), row(4, 0.2)]
+    relevance.match_words(rows, NOTHING_KNOWN, lambda groups: [0.0] * len(groups))
     assert [one.reasons["meaning"] for one in rows] == [0.0, 0.7, 0.2]
     assert [one.reasons.get("meaning_after") for one in rows] == [0.7, None, None]
     assert not any("meaning_near" in one.reasons for one in rows)
     # Without an embedder nothing is said of any of it.
-    relevance.matches(rows, NOTHING_KNOWN)
+    relevance.match_words(rows, NOTHING_KNOWN)
     assert not any(name.startswith("meaning") for one in rows for name in one.reasons)
 
 

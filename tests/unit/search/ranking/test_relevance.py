@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from core.search.question.question import Question
 from core.search.ranking import relevance, weights
-from core.search.ranking.people import PERSONA, Speaker, name_texts, person_of
-from core.search.ranking.ranking import Candidate, choose, without_many_contexts
-from core.search.ranking.rows import Asked, PlainRow, Probe, Row
-from core.search.ranking.scores import rank_rows
+from core.search.ranking.people import name_texts, person_of
+from core.search.ranking.relevance import rank_rows
+from core.search.ranking.rows import (
+    PERSONA,
+    Asked,
+    Candidate,
+    FoundRow,
+    Probe,
+    Speaker,
+    choose,
+    without_many_contexts,
+)
 from core.search.ranking.times import on_days
 from core.search.ranking.weights import weights_for
 from core.text.question_words import is_question
@@ -20,14 +29,19 @@ MINUTE = 60_000_000
 ONE = Asked([2.0], 2.0, 20.0)
 
 
-def row(at: int, held: dict[int, float] | None = None, words: int = 20, thread: str = "a", window: int = 1) -> Row:
-    """Return a row of one passage, said in a minute."""
-    return Row(thread, at * MINUTE, words, [held or {}], windows=[window])
+def row(place: int, held: dict[int, float] | None = None, words: int = 20, session: int = 1) -> Candidate:
+    """Return a row of one passage at a place of its conversation."""
+    return passages([held or {}], words, place=place, session=session)
 
 
-def scored(rows: list[Row], asked: Asked = ONE, **reasons: float) -> list[float]:
+def passages(held: list[dict[int, float]], words: int, **known: Any) -> Candidate:
+    """Return a row with these passages."""
+    return Candidate(2, 1, 0, words, passages=held, **known)
+
+
+def scored(rows: list[Candidate], asked: Asked = ONE, **reasons: float) -> list[float]:
     """Return the scores of rows among short turns, each with these further reasons."""
-    relevance.matches(rows, asked)
+    relevance.match_words(rows, asked)
     for one in rows:
         one.reasons.update(reasons)
         relevance.weigh(one, weights_for(0.0))
@@ -36,14 +50,14 @@ def scored(rows: list[Row], asked: Asked = ONE, **reasons: float) -> list[float]
 
 def test_t29_other_reasons_never_decide_alone() -> None:
     """A row around which nothing matches has no score, whoever said it and however long it is."""
-    rows = [row(0, {0: 1.0}), row(900)]
+    rows = [row(0, {0: 1.0}), row(9)]
     found = scored(rows, person=1.0, length=1.0, time=1.0, number=1.0)
     assert found[0] > 0 == found[1]
 
 
 def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
     """A question that names a day may share no other word with what was said then."""
-    rows = [row(0, {0: 1.0}), row(900)]
+    rows = [row(0, {0: 1.0}), row(9)]
     assert scored(rows, day=1.0, person=1.0)[1] > 0
 
 
@@ -77,56 +91,59 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
     """Far more so among long turns; a session where much of the answer stands still gives several rows."""
     scores = ((5.0, 0), (4.5, 0), (4.2, 0), (4.0, 1))
 
-    def rows(long: float) -> list[Row]:
-        told = enumerate(scores)
-        return [Row("a", n, 90, [{}], score=score, session=session, long=long) for n, (score, session) in told]
+    def rows(long: float) -> list[Candidate]:
+        return [
+            Candidate(2, n, 0, score=score, session=session, long=long) for n, (score, session) in enumerate(scores)
+        ]
 
-    assert relevance.spaced(rows(1.0)) == [0, 3, 1, 2]
-    assert relevance.spaced(rows(0.0)) == [0, 1, 3, 2]
+    assert spaced(rows(1.0)) == [0, 3, 1, 2]
+    assert spaced(rows(0.0)) == [0, 1, 3, 2]
     elsewhere = rows(1.0)
-    elsewhere[1].thread = "b"
-    assert relevance.spaced(elsewhere) == [0, 1, 3, 2]
-    many = [Row("a", n, 90, [{}], score=5.0, long=1.0) for n in range(10)]
-    last = Row("a", 10, 90, [{}], score=0.2, session=1, long=1.0)
-    assert relevance.spaced([*many, last]) == list(range(11))
-    many = [Row("a", n, 90, [{}], score=3.0, long=1.0) for n in range(relevance.SPACED)]
-    beyond = Row("a", 99, 90, [{}], score=2.9, session=1, long=1.0)
-    assert relevance.spaced([*many, beyond]) == list(range(relevance.SPACED + 1))
+    elsewhere[1].session = 2
+    assert spaced(elsewhere) == [0, 1, 3, 2]
+    many = [Candidate(2, n, 0, score=5.0, session=0, long=1.0) for n in range(10)]
+    last = Candidate(2, 10, 0, score=0.2, session=1, long=1.0)
+    assert spaced([*many, last]) == list(range(11))
+    many = [Candidate(2, n, 0, score=3.0, session=0, long=1.0) for n in range(relevance.SPACED)]
+    beyond = Candidate(2, relevance.SPACED, 0, score=2.9, session=1, long=1.0)
+    assert spaced([*many, beyond]) == list(range(relevance.SPACED + 1))
+
+
+def spaced(rows: list[Candidate]) -> list[int]:
+    """Return the ids of rows in the order they are chosen."""
+    return [row.id for row in relevance.spaced(rows)]
 
 
 def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None:
     """Who talks for hours talks of many things: the next row of such a session tells something else."""
 
-    def rows(session_rows: int) -> list[Row]:
-        plain = PlainRow((2, 1), "a", 0, session_rows=session_rows)
+    def rows(session_rows: int) -> list[Candidate]:
         told = enumerate(((5.0, 0), (4.5, 0), (3.9, 1)))
-        return [Row("a", n, 90, [{}], score=s, session=session, long=1.0, plain=plain) for n, (s, session) in told]
+        return [Candidate(2, n, 0, score=s, session=of, session_rows=session_rows, long=1.0) for n, (s, of) in told]
 
     few, many = weights.REPEAT_ROWS, 10 * weights.REPEAT_ROWS
-    assert relevance.spaced(rows(few)) == relevance.spaced(rows(0)) == [0, 2, 1]
-    assert relevance.spaced(rows(many)) == [0, 1, 2]
+    assert spaced(rows(few)) == spaced(rows(0)) == [0, 2, 1]
+    assert spaced(rows(many)) == [0, 1, 2]
+
+
+def turn(n: int, text: str, place: int, **known: Any) -> Candidate:
+    """Return a message that was read; it matches where it speaks of tea."""
+    matched = {0: (1, True)} if "tea" in text else {}
+    row = FoundRow(2, n, 0, (text,), text, None)
+    return Candidate(2, n, n * MINUTE, place=place, row=row, matched=matched, context=not matched, **known)
 
 
 def test_t27_what_a_row_is_worth_goes_by_the_turns_of_its_own_conversation() -> None:
     """Among ever more long talk of others, rows of a chat of short turns keep their scores."""
-
-    def turn(n: int, text: str) -> PlainRow:
-        return PlainRow((2, n), "chat", n * MINUTE, text, is_chat=True, windows=[1], matched={} if n == 3 else None)
-
     chat = ["did you see it", "not yet", "we had green tea", "with whom", "ann came along", "how nice"]
-    talk = PlainRow((2, 99), "talk", 0, "tea " + "and more of that " * 200, is_chat=True, matched={})
 
-    def score_chat(mean_turn_words: float, *others: PlainRow) -> dict[tuple[int, int], float]:
-        probes = [Probe(0, "tea", {"tea": True})]
-        asked = Asked([2.0], 2.0, 20.0, mean_turn_words, probes=probes)
-        plain = [turn(n, f"{text}, {'and so on ' * 4}") for n, text in enumerate(chat, 1)]
-        return {row.plain.key: row.score for row in rank_rows([*plain, *others], asked) if row.thread == "chat"}
+    def score_chat(mean_turn_words: float) -> list[float]:
+        asked = Asked([2.0], 2.0, 20.0, mean_turn_words, probes=[Probe(0, "tea", {"tea": True})], groups=[0])
+        rows = [turn(n, text, n, session=1, long=0.0) for n, text in enumerate(chat)]
+        rank_rows(rows, asked)
+        return [row.score for row in rows]
 
-    alone = score_chat(15.0)
-    assert len(alone) == len(chat)
-    assert score_chat(80.0, talk).keys() == alone.keys()
-    among, apart = score_chat(80.0), score_chat(15.0)
-    assert among == apart == alone
+    assert score_chat(15.0) == score_chat(80.0)
 
 
 def test_t24_few_hits_match_nothing_themselves() -> None:

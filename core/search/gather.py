@@ -1,0 +1,346 @@
+"""The rows of one round of a search: the best of all that match by the index, or the newest that match as written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..base import logs
+from ..database import sources
+from ..database.engine import Database
+from ..database.sources import SourceTable
+from ..errors import CoreError, StoreReadError
+from ..index.limits import Limits
+from ..index.lookups import TAG, Wanted
+from ..text.question_words import self_words
+from . import table_plain
+from .asked import build_asked, text_docs, visible_rows, with_people
+from .question.question import Question
+from .ranking.rows import Asked, Candidate, Place, best_first, score_words, tier_then_newest
+from .ranking.weights import rarity_weight
+from .table_rows import Rows, read_source
+from .terms import Search
+
+if TYPE_CHECKING:
+    from .matches import Matches
+    from .meaning import Meanings
+    from .ranking.all_rows import Ranking
+
+CONTEXT_REACH = 4
+"""Messages after one that fits, and half as many before it, that may hold an answer: a reply comes soon."""
+NEAR_BEST = 16
+"""Best rows beside which others are brought, and most rows that match nothing and stand beside one that does."""
+LEAST_READ, LEAST_READ_OF_MESSAGE = 24, 40
+"""Best candidates by their own words that are read, in relevance mode: without a message, and with one."""
+MOST_COMPARED = 100_000
+"""Newest visible rows of a source that recency mode compares."""
+MOST_FALLBACK = 20_000
+"""Newest visible rows of a source that are compared where the index leads to fewer rows than are wanted."""
+PLAIN_POOL = 200
+"""Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
+_CHAT = sources.CHAT.number
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class Round:
+    """One round of a search, filled step by step."""
+
+    search: Search
+    question: Question
+    """What the message asks, but for whom it names."""
+    depth: int = 0
+    """How many rounds came before."""
+    extra: int = 0
+    """Rows to read beyond those that can become hits: some of these are left out."""
+    copies: Sequence[Place] = ()
+    """Messages that others read before stand for: no candidates any more."""
+    candidates: Sequence[Candidate] = ()
+    around: Sequence[Candidate] = ()
+    """Messages that stand around the best of them."""
+    is_complete: bool = True
+    """Every matching row is among the candidates; in recency mode, every one of the newest of each source."""
+    cut: frozenset[int] = frozenset()
+    """In recency mode, sources that may hold more matching rows than are among the candidates."""
+    considered: Mapping[int, int] = field(default_factory=dict)
+    """Source to the rows found."""
+    errors: dict[int, StoreReadError] = field(default_factory=dict)
+    """Sources that could not be read."""
+    index_error: StoreReadError | ValueError | None = None
+    """Why the search tables could not be read: the plain predicates were asked alone."""
+    asked: Asked | None = None
+    """What is asked, as the ranking sees it; None where no rows were ranked."""
+    matches: Matches | None = None
+    """What the index holds; None where it was not read."""
+    newest_only: tuple[int, ...] = ()
+    """Sources of which only the newest rows were compared (recency mode)."""
+    meaning: Meanings | None = None
+    """How near rows are to the message; None without an embedder, or where it failed."""
+    meaning_error: CoreError | None = None
+    """Why nothing is known about that: the words alone decide, in this round and those after it."""
+    rows: Rows = field(default_factory=dict)
+    """The rows themselves."""
+
+    @property
+    def most_read(self) -> int:
+        """Return how many of the candidates are read at most."""
+        query = self.search.query
+        least = LEAST_READ_OF_MESSAGE if query.text else LEAST_READ
+        return int((max(least, 3 * query.limit) + self.extra) * 4**self.depth)
+
+    def count_matching(self) -> int:
+        """Return how many candidates match by the index."""
+        return sum(1 for c in self.candidates if c.matched or c.tags)
+
+
+def gather(current: Round, db: Database) -> None:
+    """Fill a round with its candidates: in relevance mode from the index, or by the plain predicates."""
+    search = current.search
+    if not search.viewer.audiences:
+        return
+    if search.query.ranking == "recency":
+        _gather_newest(current, db)
+        return
+    error = search.index_error
+    if error is None:
+        from . import matches  # noqa: PLC0415 - loads numpy, which only a search needs
+
+        left_out = [*_list_excluded(search), *current.copies]
+        try:
+            current.matches = matches.read_matches(search, left_out, every=bool(current.question.days))
+            _gather_best(current, current.matches)
+            if not (current.candidates or current.depth):
+                _offer_person(current)
+            return
+        except (StoreReadError, ValueError) as unread:
+            error = unread
+    logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))
+    current.index_error = error
+    _gather_plainly(current, db)
+
+
+def _list_excluded(search: Search) -> list[Place]:
+    return [(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows]
+
+
+# From the index
+
+
+def _gather_best(current: Round, found: Matches) -> None:
+    """Fill a round with the best of all rows that match, and with what stands around them."""
+    from .ranking import all_rows  # noqa: PLC0415 - as in `gather`
+
+    search = current.search
+    current.asked, ranking = rank_best(search, current.question, found, current.depth)
+    best = [each for each in ranking.best if each.is_match]
+    others = [each for each in ranking.best if not each.is_match and each.source == _CHAT][:NEAR_BEST]
+    chosen = best
+    if search.query.text and search.embedder is None:
+        chosen = _choose_read(best, lambda each: each.source, current)
+    candidates = all_rows.build_candidates(chosen, found.terms.note)
+    by_day = bool(current.question.days)
+    for c in candidates:
+        c.is_offered = c.is_offered and by_day
+    current.candidates = [c for c in candidates if c.matched or c.tags or c.is_offered or search.is_proved_by_text]
+    current.is_complete = ranking.open <= len(best) and len(chosen) == len(best)
+    if not search.query.text:
+        score_by_words(current, current.candidates)
+        _leave_read(current)
+    leads = [each for each in ranking.best if each.is_match and each.source == _CHAT][:NEAR_BEST]
+    if not (current.asked.has_answers and search.query.text):
+        leads = []
+    around = [*others, *all_rows.find_beside(leads, ranking.best)]
+    current.around = all_rows.build_candidates(around, found.terms.note)
+    current.considered = ranking.matching
+
+
+def rank_best(search: Search, question: Question, found: Matches, depth: int = 0) -> tuple[Asked, Ranking]:
+    """Return what is asked, and the best of all rows that match."""
+    from .ranking import all_rows, offered  # noqa: PLC0415 - as in `gather`
+
+    names = set[str]().union(*(one.view.names_in(search.query.text) for one in found.audiences))
+    asked = build_asked(search, question, names, found.docs)
+    meanings, by_words = found.terms.describe(asked), not search.query.text
+    meant = [n for n, means in enumerate(meanings) if means]
+    seen = [one for one in found.audiences if any(one.postings.counts[n] for n in meant)]
+    of_days: Sequence[Any] = ()
+    if question.days:
+        of_days = offered.rows_of_days(found.audiences, asked.days, is_all=not seen)
+        seen = found.audiences
+    ranking = all_rows.rank_all(
+        seen,
+        meanings,
+        asked,
+        here=search.viewer.scope.conversation or "",
+        reach=CONTEXT_REACH if asked.has_answers and not by_words else 0,
+        best=all_rows.BEST * 8**depth,
+        by_words=by_words,
+        offered=of_days,
+    )
+    return asked, ranking
+
+
+def _offer_person(current: Round) -> None:
+    """Let a round whose words lead nowhere have what whom it is about last said of themselves."""
+    search = current.search
+    if search.index is None or not search.query.is_question or current.asked is None:
+        return
+    from . import matches  # noqa: PLC0415 - as in `gather`
+    from .ranking import offered  # noqa: PLC0415 - as in `gather`
+
+    words = tuple(Wanted(word, True, False, terms={word: True}) for word in self_words(current.question.languages))
+    found = matches.read_matches(replace(search, words=words), _list_excluded(search))
+    names = set[str]().union(*(one.view.names_in(search.query.text) for one in found.audiences))
+    question = with_people(current.question, search.query.text, names)
+    if not (question.people or question.self_person):
+        return
+    rows = offered.rows_of_person(found.audiences, question, current.asked.asker)
+    current.candidates = [Candidate(_CHAT, *row, is_offered=True) for row in rows]
+    current.asked = replace(current.asked, question=question)
+    current.considered = {_CHAT: len(rows)}
+
+
+def _choose_read(ordered: Sequence[T], source_of: Callable[[T], int], current: Round) -> list[T]:
+    """Return the rows to read of those found, best first: the best, and some of each source."""
+    most, of_each = current.most_read, 2 + current.extra // 4
+    kept, counts = [], Counter[int]()
+    for n, each in enumerate(ordered):
+        source = source_of(each)
+        counts[source] += 1
+        if n < most or counts[source] <= of_each:
+            kept.append(each)
+    return kept
+
+
+def _leave_read(current: Round) -> None:
+    """Leave of the candidates those that are read."""
+    before = len(current.candidates)
+    current.candidates = _choose_read(best_first(current.candidates), lambda c: c.source, current)
+    current.is_complete = current.is_complete and len(current.candidates) == before
+
+
+def leave_read_by_meaning(current: Round) -> None:
+    """Leave of the candidates, once their meaning is known, those that are read."""
+    if (meaning := current.meaning) is not None:
+        most = max((c.score for c in current.candidates), default=0.0) or 1.0
+        for c in current.candidates:
+            c.score += most * meaning.of(c.source, c.id)
+    _leave_read(current)
+
+
+def score_by_words(current: Round, candidates: Sequence[Candidate]) -> None:
+    """Score candidates by what they match themselves: all there is where no message tells more."""
+    search, docs = current.search, {} if current.matches is None else current.matches.docs
+    rows, mean = visible_rows(search)
+    worth = [rarity_weight(n, rows) for n in text_docs(search, docs)]
+    tag_worth = {tag: rarity_weight(docs.get((TAG, tag), 0), rows) for tag in search.query.tags}
+    for c in candidates:
+        c.score = score_words(c, search.texts, worth, tag_worth, mean_words=mean)
+
+
+# By the plain predicates
+
+
+def _gather_plainly(current: Round, db: Database, most: int = MOST_COMPARED) -> None:
+    """Add the newest rows that match by the plain predicates to the candidates."""
+    search = current.search
+    pool = max(search.query.pool, PLAIN_POOL) * 8**current.depth
+    found, considered = list(current.candidates), dict(current.considered)
+    known = {(c.source, c.id) for c in found}
+    for source in search.query.sources:
+        asked = _ask_plainly(search, source, _newest_limits(search, db, source, most), pool)
+        try:
+            rows = table_plain.search(db, asked)
+        except StoreReadError as error:
+            note_unread(current, source.number, error)
+        else:
+            found += [c for c in rows if (c.source, c.id) not in known]
+            considered[source.number] = len(rows)
+            current.is_complete = current.is_complete and len(rows) < pool
+    _raise_if_none_read(current)
+    current.candidates, current.considered = found, considered
+    if current.asked is None or not search.query.text:
+        score_by_words(current, found)
+    _leave_read(current)
+
+
+def add_plain_matches(current: Round, db: Database) -> None:
+    """Add the newest rows that hold a keyword by the plain predicate alone."""
+    _gather_plainly(current, db, MOST_FALLBACK)
+
+
+def note_unread(current: Round, source: int, error: StoreReadError) -> None:
+    """Note that a source could not be read; the others' hits come back."""
+    logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
+    current.errors[source] = error
+
+
+def _raise_if_none_read(current: Round) -> None:
+    if current.errors and len(current.errors) == len(current.search.query.sources):
+        raise next(iter(current.errors.values()))
+
+
+def _gather_newest(current: Round, db: Database) -> None:
+    """Fill a round with the newest matching rows of each source, and with the rows themselves."""
+    search = current.search
+    pool = search.query.pool * 4**current.depth
+    found: list[Candidate] = []
+    for source in search.query.sources:
+        limits = _newest_limits(search, db, source, MOST_COMPARED)
+        if limits != search.limits:
+            current.newest_only += (source.number,)
+        asked = _ask_plainly(search, source, limits, pool)
+        try:
+            candidates = table_plain.read_newest(db, asked, search.chars, current.rows)
+        except StoreReadError as error:
+            note_unread(current, source.number, error)
+        else:
+            found += candidates
+    _raise_if_none_read(current)
+    current.candidates = tier_then_newest(found)
+    current.considered = considered = Counter(c.source for c in found)
+    current.cut = frozenset(number for number, count in considered.items() if count >= pool)
+
+
+def _newest_limits(search: Search, db: Database, source: SourceTable, most: int) -> Limits:
+    """Return the limits of a search of one source: of very many visible rows only the newest are compared."""
+    if search.viewer.visible_rows(source.number) <= most:
+        return search.limits
+    oldest = table_plain.find_nth_newest(db, source, search.limits.persona, search.viewer.audiences, most)
+    if oldest is None or oldest <= search.limits.since_us:
+        return search.limits
+    return replace(search.limits, since_us=oldest)
+
+
+def _ask_plainly(search: Search, source: SourceTable, limits: Limits, pool: int) -> table_plain.Question:
+    """Return what a search asks of one source by the plain predicates."""
+    without = sorted(row_id for name, row_id in search.query.exclude.rows if name == source.name)
+    asked = table_plain.question(source, search.query.tags, search.words, limits)
+    return replace(asked, audiences=search.viewer.audiences, pool=pool, without_rows=tuple(without))
+
+
+# The rows
+
+
+def read_rows(current: Round, db: Database) -> None:
+    """Read the candidates and what stands around them, but where they came along."""
+    search = current.search
+    if search.query.ranking == "recency":
+        return
+    values = {
+        "persona": search.viewer.scope.persona,
+        "audiences": search.viewer.audiences,
+        "here": search.viewer.scope.conversation or "",
+        "now": db.clock(),
+        "chars": search.chars,
+    }
+    ids: dict[int, dict[int, None]] = {}
+    for c in (*current.candidates, *current.around):
+        ids.setdefault(c.source, {})[c.id] = None
+    for number in sorted(ids):
+        try:
+            current.rows |= read_source(db, number, list(ids[number]), values, search.viewer.scope.persona)
+        except StoreReadError as error:
+            note_unread(current, number, error)

@@ -1,1 +1,0 @@
-"""The statements that read the rows of a search."""

@@ -1,0 +1,221 @@
+"""What a prompt reads beside the rows of its search: lines of the history, the diary, and the rows of its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Integer, bindparam, column, select, table
+
+from ..audience.view import Recent, Viewer
+from ..context.live import read_message
+from ..database import sources, statements
+from ..database.dialects import ID, Key, Time
+from ..database.engine import Database
+from ..database.row_shapes import Branch, readable
+from ..database.schema import ai_diary, chat_history_cache
+from ..database.statements import Part, aside
+from ..database.stored_values import decode_row, read_object, read_texts, read_time
+from ..shapes import DiaryEntry, HistoryEntry, ReplyNote
+
+_C, _D = chat_history_cache.c, ai_diary.c
+_LINE = (
+    _C.id, _C.message_text, _C.sender_name, _C.hidden, _C.excluded, _C.metadata, _C.role, _C.interface_path,
+    _C.sender_id, _C.message_id, _C.timestamp,
+)  # fmt: skip
+_ENTRY = (
+    _D.id, _D.content, _D.personal_thought, _D.interaction_summary, _D.user_message, _D.local_only, _D.context_tags,
+    _D.involved_users, _D.interface, _D.chat_id, _D.thread_id, _D.timestamp,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryWanted:
+    """Which lines to bring beside the rows of a search."""
+
+    conversation: str | None = None
+    current: int = 0
+    """Newest rows of the conversation."""
+    recent: tuple[Recent, ...] = ()
+    recent_rows: int = 0
+    """Newest rows of each other conversation."""
+    recent_most: int = 1000
+    """Newest rows of them all together."""
+    diary_since: datetime | None = None
+    """Diary entries from here on; None for none."""
+    diary_rows: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What `read` brought."""
+
+    current: list[HistoryEntry] = field(default_factory=list)
+    """Newest first, as read."""
+    recent: list[HistoryEntry] = field(default_factory=list)
+    diary: list[DiaryEntry] = field(default_factory=list)
+    sections: dict[int, list[Any]] = field(default_factory=dict)
+    """Number of a section's kind of rows to these rows (`Shape.rows_in`)."""
+
+
+def read(db: Database, viewer: Viewer, history: HistoryWanted, sections: Sequence[Branch] = ()) -> Brought:
+    """Return lines, diary entries and the rows of sections: one statement for each that is wanted."""
+    if not viewer.audiences:  # what stands in none may still be there
+        history, sections = HistoryWanted(), [part for part in sections if part.of_persona]
+    shared: dict[str, Any] = {
+        "persona": viewer.scope.persona,
+        "audiences": viewer.audiences,
+        "local_only": int(viewer.sees_local_only),
+        "now": db.clock(),
+        "here": viewer.scope.conversation or "",
+    }
+    chats = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
+    return Brought(
+        current=_read_current(db, history, shared),
+        recent=_read_recent(db, chats, history, shared) if chats else [],
+        diary=_read_diary(db, history, shared) if history.diary_since is not None else [],
+        sections=_read_sections(db, sections, shared) if sections else {},
+    )
+
+
+def _read_sections(db: Database, sections: Sequence[Branch], shared: Mapping[str, Any]) -> dict[int, list[Any]]:
+    """Return the rows of all sections, which are few, in one statement."""
+    values: list[Any] = []
+    texts = [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
+    found: dict[int, list[Any]] = {part.shape.number: [] for part in sections}
+    read = {part.shape.number: part.shape.read for part in sections}
+    for row in db.read_driver(statements.union(texts, db.family), values, source="sections"):
+        found[row[0]].append(read[row[0]](readable(row) if db.family == "sqlite" else row))
+    return found
+
+
+# Lines of conversations
+
+
+def _read_current(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
+    if history.conversation is None or history.current <= 0:
+        return []
+    values = {**shared, "conversation": history.conversation, "rows": history.current}
+    return [_build_line(row, {}) for row in _lines(db.family).read(db, values, chat_history_cache.name)]
+
+
+def _read_recent(
+    db: Database, chats: Sequence[Recent], history: HistoryWanted, shared: Mapping[str, Any]
+) -> list[HistoryEntry]:
+    """Return the newest lines of all these conversations; most of the newest of each are older than they."""
+    values: list[Any] = []
+    each = {**shared, "rows": history.recent_rows}
+    ids = [_ids(db.family).text({**each, "conversation": chat.key}, values) for chat in chats]
+    newest = _newest(db.family).text({"most": history.recent_most}, values)
+    lines = _newest_lines(db.family).text(shared, values)
+    text = f"WITH of_each AS ({statements.union(ids, db.family)}), newest AS ({newest}) {lines}"
+    titles = {chat.key: chat.title for chat in chats}
+    found = [_build_line(row, titles) for row in db.read_driver(text, values, source=chat_history_cache.name)]
+    return sorted(found, key=lambda one: (one.time is not None, one.time, one.row_id), reverse=True)
+
+
+_OF_EACH, _NEWEST = table("of_each", column("id"), column("at")), table("newest", column("id"))
+
+
+@lru_cache(maxsize=2)
+def _ids(family: str) -> Part:
+    return _newest_of([_C.id, _C.timestamp.label("at")], family)
+
+
+@lru_cache(maxsize=2)
+def _newest(family: str) -> Part:
+    newest = select(_OF_EACH.c.id).order_by(_OF_EACH.c.at.desc(), _OF_EACH.c.id.desc())
+    return Part(newest.limit(bindparam("most", type_=Integer())), family)
+
+
+@lru_cache(maxsize=2)
+def _newest_lines(family: str) -> Part:
+    lines = select(*_LINE).select_from(_NEWEST.join(chat_history_cache, _C.id == _NEWEST.c.id))
+    lines = lines.where(aside(_C.persona_id, family) == bindparam("persona", type_=Key(64)))
+    return Part(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+
+
+@lru_cache(maxsize=2)
+def _lines(family: str) -> Part:
+    return _newest_of(_LINE, family)
+
+
+def _newest_of(columns: Sequence[Any], family: str) -> Part:
+    """Return the statement that brings the newest lines of one conversation."""
+    where = [
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        _C.interface_path == bindparam("conversation", type_=Key(512)),
+        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        sources.open_to(sources.CHAT),
+    ]
+    newest = select(*columns).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
+    return Part(newest.limit(bindparam("rows", type_=Integer())), family)
+
+
+def _build_line(row: Sequence[Any], titles: Mapping[str, str]) -> HistoryEntry:
+    row_id, text, name, hidden, excluded, metadata, role, conversation, sender, message_id, at = decode_row(row)
+    return HistoryEntry(
+        conversation=conversation,
+        text=text or "",
+        sender_id=sender or "",
+        sender_name=name or "",
+        message_id=message_id,
+        time=read_time(at),
+        row_id=row_id,
+        role=role,
+        reply=_read_reply(metadata) if metadata and "reply_to" in metadata else None,
+        title=titles.get(conversation, ""),
+        hidden=bool(hidden),
+        excluded=bool(excluded),
+    )
+
+
+def _read_reply(stored: str) -> ReplyNote | None:
+    """Return whom a stored message replies to: hosts keep it in its metadata as they hand it over live."""
+    metadata = read_object(stored)
+    if not metadata or not ("reply_to" in metadata or "reply_to_message" in metadata):
+        return None
+    told = read_message({**metadata, "text": ""}, "", 0)
+    return told.reply if told is not None else None
+
+
+# The diary
+
+
+def _read_diary(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[DiaryEntry]:
+    values = {**shared, "since": history.diary_since, "rows": history.diary_rows}
+    return [_build_entry(row) for row in _diary_entries(db.family).read(db, values, ai_diary.name)]
+
+
+@lru_cache(maxsize=2)
+def _diary_entries(family: str) -> Part:
+    where = [
+        _D.persona_id == bindparam("persona", type_=Key(64)),
+        _D.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        sources.AI_DIARY.findable,
+        sources.open_to(sources.AI_DIARY),
+        _D.timestamp >= bindparam("since", type_=Time()),
+    ]
+    newest = select(*_ENTRY).where(*where).order_by(_D.timestamp.desc(), _D.id.desc())
+    return Part(newest.limit(bindparam("rows", type_=Integer())), family)
+
+
+def _build_entry(row: Sequence[Any]) -> DiaryEntry:
+    row_id, content, thought, summary, message, local_only, tags, users, interface, chat, thread, at = decode_row(row)
+    return DiaryEntry(
+        id=row_id,
+        timestamp=read_time(at),
+        content=content or "",
+        personal_thought=thought or "",
+        interaction_summary=summary or "",
+        user_message=message or "",
+        context_tags=tuple(read_texts(tags)),
+        involved_users=tuple(read_texts(users)),
+        interface=interface or "",
+        chat_id=chat or "",
+        thread_id=thread or "",
+        local_only=bool(local_only),
+    )

@@ -1,0 +1,213 @@
+"""The rows of a search as they are stored: read by id, one statement a source, each with its texts and who said it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Integer, bindparam, func, literal, literal_column, or_, select
+
+from ..database import sources
+from ..database.dialects import ID, Key, Time, microseconds
+from ..database.engine import Database
+from ..database.schema import chat_history_cache, participants
+from ..database.statements import Part, aside
+from ..database.stored_values import decode_row, read_time
+from ..shapes import PERSONA_SENDER
+from ..text.hits import known_name, name_persona
+from .ranking.rows import FOLDED_CHARS, PERSONA, FoundRow, Place, Speaker
+
+OFTEN = 8
+"""Rows of one text that a round has to read before the others are asked for."""
+NO_NAMES = frozenset(
+    {"synth", "self", "persona", "assistant", "user", "host", "system", "bot", "ai", "model", "import", "unknown"}
+)
+"""What stands as the author of a memory and names nobody."""
+_MEMORIES, _DIARY, _CHAT = sources.MEMORIES.number, sources.AI_DIARY.number, sources.CHAT.number
+
+Rows = dict[Place, FoundRow]
+
+
+# Reading
+
+
+def read_source(db: Database, number: int, ids: Sequence[int], values: Mapping[str, Any], persona: str) -> Rows:
+    """Return the rows of a source with these ids that may be read.
+
+    Args:
+        values: persona, audiences, `here`, `now`, and `chars`, the most characters of each text.
+    """
+    asked = {**values, "ids": ids}
+    found = _by_id(number, db.family).read(db, asked, sources.BY_NUMBER[number].table.name)
+    return {(number, row[0]): read_row(number, row, persona) for row in found}
+
+
+@lru_cache(maxsize=8)
+def _by_id(number: int, family: str) -> Part:
+    source = sources.BY_NUMBER[number]
+    row = source.table.c
+    where = [
+        aside(row.persona_id, family) == bindparam("persona", type_=Key(64)),
+        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
+        aside(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
+        source.findable,
+        *stays(row),
+    ]
+    return Part(select(*list_columns(number)).where(*where), family)
+
+
+def stays(row: Any) -> list[Any]:
+    """Return the condition of rows that have not expired; in their own conversation they do not."""
+    if "expires_at" not in row:
+        return []
+    kept = or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()))
+    return [or_(kept, row.conversation_key == bindparam("here", type_=Key(512)))]
+
+
+def list_columns(number: int) -> list[Any]:
+    """Return the columns of a row, texts cut at `chars`, as `read_row` takes them."""
+    row = sources.BY_NUMBER[number].table.c
+    first = (row.id, row.timestamp, row.content_hash, _cut(row.text_folded, literal_column(str(FOLDED_CHARS))))
+    texts = [_cut(row[name], bindparam("chars", type_=Integer())) for name in _TEXTS[number]]
+    if number == _CHAT:
+        others: Sequence[Any] = (
+            row.interface_path, row.sender_id, row.message_id, row.sender_name, row.participant_key, row.role
+        )  # fmt: skip
+    elif number == _MEMORIES:
+        person = _person(row)
+        others = row.tags, row.conversation_key, row.author, person, row.participant_key, row.source_message_ids
+    else:
+        others = (row.context_tags,)
+    return [*first, *texts, *others]
+
+
+_TEXTS = {
+    _MEMORIES: ("content",),
+    _DIARY: ("content", "interaction_summary", "user_message", "personal_thought"),
+    _CHAT: ("message_text",),
+}
+
+
+def _cut(column: Any, size: Any) -> Any:
+    return func.substr(column, literal_column("1", Integer()), size)
+
+
+def _person(row: Any) -> Any:
+    """Return the name of the person whose statement a memory is: one look-up by key for each row."""
+    p = participants.c
+    shown = select(p.display_name).where(
+        p.persona_id == row.persona_id, p.participant_key == func.coalesce(row.participant_key, literal("", Key(255)))
+    )
+    return shown.scalar_subquery()
+
+
+def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
+    """Return a row with the columns of `list_columns`."""
+    row_id, at, digest, *rest = row
+    folded, *values = decode_row(rest)
+    # A hash that is none was put there by hand.
+    found = FoundRow(
+        number, row_id, _stored_us(at), (), folded or "", bytes(digest) if isinstance(digest, bytes) else None
+    )
+    if number == _CHAT:
+        text, conversation, sender, found.message_id, name, participant, role = values
+        found.texts, found.conversation, found.sender = (text or "",), conversation or "", sender or ""
+        who = _tell_sender(name or "", participant or "", role, found.sender, persona)
+        found.speaker, found.said_by, found.said_by_key = who
+    elif number == _MEMORIES:
+        text, found.tags, conversation, author, person, participant, found.messages = values
+        found.texts, found.conversation = (text or "",), conversation or ""
+        found.said_by = name_author(author or "", person or "", participant or "")
+        if found.said_by == name_author("", person or "", participant or ""):
+            found.said_by_key = participant or ""
+    else:
+        *texts, found.tags = values
+        found.texts = tuple(text or "" for text in texts)
+        content, summary, _, thought = texts
+        if any(part and not part.isspace() for part in (content, summary, thought)):
+            # The persona speaks, unless all there is of an entry is what somebody said to it.
+            found.said_by, found.said_by_key = name_persona(persona), PERSONA_SENDER
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _stored_us(at: Any) -> int:
+    """Return a stored time in microseconds; the same rows come again and again."""
+    return microseconds(read_time(at))
+
+
+@lru_cache(maxsize=4096)
+def _tell_sender(name: str, participant: str, role: str | None, sender: str, persona: str) -> tuple[Speaker, str, str]:
+    """Return who said a message, the name its line of the history shows, and the key."""
+    speaker = Speaker(name, participant, PERSONA if role == PERSONA else "")
+    if speaker.role or (sender == PERSONA_SENDER and not participant):
+        own = name if name != PERSONA_SENDER else ""
+        return speaker, known_name(own, name_persona(persona)), PERSONA_SENDER
+    return speaker, known_name(name, sender), participant
+
+
+@lru_cache(maxsize=4096)
+def name_author(author: str, person: str, participant: str) -> str:
+    """Return who made the statement of a memory, blank where nobody knows."""
+    own = "" if author.strip().lower() in NO_NAMES else author
+    return known_name(own, person, participant.partition("/")[2])
+
+
+def forget_kept() -> None:
+    """Forget the names and keys of those whose rows were read."""
+    _tell_sender.cache_clear()
+    name_author.cache_clear()
+
+
+# What was said over and over: a command of a bot, a greeting of every morning
+
+_C = chat_history_cache.c
+_COPIES = (
+    select(_C.id)
+    .where(
+        _C.persona_id == bindparam("persona"),
+        _C.interface_path == bindparam("conversation"),
+        _C.content_hash == bindparam("digest"),
+    )
+    .order_by(_C.timestamp.desc(), _C.id.desc())
+)
+_STAYS = frozenset(("", "limit"))
+"""What became of a row that others are compared with."""
+_AS_ITS_COPIES = _STAYS | {"duplicate", "visible"}
+"""What became of a row because of its text, which its copies share."""
+
+
+class Repeated(NamedTuple):
+    """A text that a round found in many messages of a conversation."""
+
+    conversation: str
+    digest: bytes
+    stay: frozenset[int]
+    """Ids of the messages that stand for it: those that are no copies, and the one that is worth most."""
+
+
+def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]:
+    """Return the texts that stand in many of the messages read, each given with its score and what became of it."""
+    found: defaultdict[tuple[str, bytes], list[tuple[float, int, str]]] = defaultdict(list)
+    for row, score, reason in read:
+        if row.source == _CHAT and row.digest is not None and row.folded.strip():
+            found[row.conversation, row.digest].append((score, row.id, reason))
+    made = []
+    for (conversation, digest), rows in found.items():
+        if len(rows) >= OFTEN and any(reason in _AS_ITS_COPIES for _, _, reason in rows):
+            best = max(rows, key=lambda each: each[0])[1]
+            stay = {row_id for _, row_id, reason in rows if reason in _STAYS}
+            made.append(Repeated(conversation, digest, frozenset(stay | {best})))
+    return made
+
+
+def find_copies(db: Database, persona: str, repeated: Sequence[Repeated]) -> list[Place]:
+    """Return source and id of the messages that others stand for; the newest of a text stays as well."""
+    made: list[Place] = []
+    for one in repeated:
+        asked = {"persona": persona, "conversation": one.conversation, "digest": one.digest}
+        newest_first = [row.id for row in db.read(_COPIES, asked, source="chat_history_cache")]
+        made += [(_CHAT, row_id) for row_id in newest_first[1:] if row_id not in one.stay]
+    return made
