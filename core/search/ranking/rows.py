@@ -142,8 +142,6 @@ class Candidate:
     score: float = 0.0
     context: bool = False
     """It matches nothing itself and stands close to a row that does."""
-    is_offered: bool = False
-    """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
     by_meaning: bool = False
     """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
     place: int = UNKNOWN
@@ -165,6 +163,8 @@ class Candidate:
     tags: frozenset[str] = _NONE
     """Tags asked for that it holds."""
     tier: int = 2
+    is_offered: bool = False
+    """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
     row: FoundRow | None = None
     """It as it is stored; None until it is read."""
     passages: Sequence[Mapping[int, float]] = field(default_factory=lambda: _NOTHING)
