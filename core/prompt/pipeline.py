@@ -2,8 +2,8 @@
 
 open_call       the message, settings, scope, database                                       call.py
 look            who sees what; the words and tags of the message                             sight.py
-start_search    the index: which rows fit best                                               search.py
-read_stored     those rows, lines of the history, diary, rows of the sections                reading.py
+start_search    the index: which rows fit best, and these rows                               search.py
+read_stored     lines of the history, diary, rows of the sections                            reading.py
 build_history   the lines that are shown                                                     history.py
 build_sections  what each noun shows                                                         sections.py
 finish_search   the best rows that are shown nowhere else                                    search.py
