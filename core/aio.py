@@ -154,7 +154,6 @@ embed_rows = _awaitable(semantic.embed_rows)
 adjust = _awaitable(relationships.adjust)
 ensure_and_touch = _awaitable(relationships.ensure_and_touch)
 get = _awaitable(relationships.get)
-history = _awaitable(relationships.history)
 list_recent = _awaitable(relationships.list_recent)
 relationship_text = _awaitable(relationships.relationship_text)
 

@@ -149,7 +149,6 @@ REGISTRY: tuple[Registered, ...] = (
         texts=("username", "realname"),
         participant=("user_id",),
     ),
-    Registered("relationship_log", "persona", participant=("user_id",)),
     Registered("consolidation_runs", "persona", texts=("reason", "error"), conversation=("conversation_key",)),
     Registered("search_vector", "audience", row_of=("row_id",), row_table="*", derived=True),
     Registered("search_vector_version", "audience", derived=True),

@@ -26,19 +26,6 @@ user_relationships: Table = table(
     clustered=True,
 )
 
-relationship_log: Table = table(
-    "relationship_log",
-    Column("id", ID, nullable=False, autoincrement=False),
-    persona(),
-    key("user_id", 255),
-    Column("affinity", SMALL, nullable=False, server_default=text("0")),
-    Column("trust", SMALL, nullable=False, server_default=text("0")),
-    Column("at", Time(), nullable=True),
-    PrimaryKeyConstraint("id"),
-    # how it went with one person
-    Index("ix_relationship_log_user", "persona_id", "user_id", "id"),
-)
-
 consolidation_runs: Table = table(
     "consolidation_runs",
     Column("id", ID, nullable=False, autoincrement=False),

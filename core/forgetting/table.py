@@ -29,7 +29,7 @@ from ..database.schema import (
 from ..database.schema import conversations as conversation_table
 from ..database.schema_base import metadata
 from ..database.schema_faces import access_tokens
-from ..database.schema_lifelong import relationship_log, user_relationships
+from ..database.schema_lifelong import user_relationships
 from ..database.schema_recent import conversation_summaries, short_term_memories
 from ..database.schema_semantic import search_vector_gone, search_vector_version
 from ..database.schema_stories import memory_jobs
@@ -189,7 +189,6 @@ def _forget_participant(removal: Removal, participant: str) -> tuple[frozenset[s
     for key in sorted(direct):
         _delete_whole(removal, key)
     removal.delete_in(stored_values, _V.participant_key, keys)
-    removal.delete_in(relationship_log, relationship_log.c.user_id, keys)
     removal.delete_in(user_relationships, user_relationships.c.user_id, keys)
     removal.delete_in(access_tokens, access_tokens.c.participant_key, keys)
     removal.delete_in(participants, participants.c.participant_key, keys)

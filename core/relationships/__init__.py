@@ -16,10 +16,10 @@ from ..scope import Scope
 from ..templates.render import Renderer
 from ..text.times import iso_text
 from . import rules, table, table_reading
-from .rules import Relationship, RelationshipPoint, RelationshipResult
+from .rules import Relationship, RelationshipResult
 
-__all__ = ["Relationship", "RelationshipPoint", "RelationshipResult", "adjust", "ensure_and_touch", "get",
-           "history", "list_recent", "relationship_text"]  # fmt: skip
+__all__ = ["Relationship", "RelationshipResult", "adjust", "ensure_and_touch", "get", "list_recent",
+           "relationship_text"]  # fmt: skip
 
 TEMPLATE = "relationship.txt.j2"
 
@@ -74,8 +74,8 @@ def ensure_and_touch(
         username, realname: what the person is called, at most 255 characters of it; blank and None keep the old one.
 
     Returns:
-        `(True, None, "")` with the relationship as it is now; the id is that of a new row of the history where absence
-        had changed the affinity. Reason `privacy` where the person's level is not none: nothing is stored.
+        `(True, None, "")` with the relationship as it is now. Reason `privacy` where the person's level is not none:
+        nothing is stored.
 
     Raises:
         MessageError: an id that cannot be one, a name that is no text.
@@ -115,13 +115,11 @@ def adjust(
         touch: it is an interaction: counted, and absence begins anew. False for what an operator changes.
 
     Returns:
-        `(True, id of the new row of the history, "")` with the relationship as it is now; the id is None where affinity
-        and trust are what they were. Else reason `unchanged`, or `privacy`.
+        `(True, None, "")` with the relationship as it is now; else reason `unchanged`, or `privacy`.
 
     Raises:
         MessageError: a delta that is NaN, infinite, a fraction, a text or a bool; an id that cannot be one; a name that
             is no text.
-        TypeError: `touch` is no bool.
         StoreWriteError: nothing was stored.
 
     >>> from prompt_engine import open_database, relationships
@@ -131,8 +129,6 @@ def adjust(
     (100, 0)
     """
     # 1. what is wanted
-    if not isinstance(touch, bool):
-        raise TypeError(f"touch is of type {type(touch).__name__}. It must be True or False.")
     change = table.Change(
         rules.read_delta(affinity_delta, "affinity_delta"),
         rules.read_delta(trust_delta, "trust_delta"),
@@ -149,9 +145,7 @@ def adjust(
     )
     # 3. what became of it
     now = done.now or call.db.clock()
-    return RelationshipResult(
-        done.stored, done.logged, done.reason, relationship=_relationship(done.row, key, now, known)
-    )
+    return RelationshipResult(done.stored, None, done.reason, relationship=_relationship(done.row, key, now, known))
 
 
 def list_recent(
@@ -180,40 +174,6 @@ def list_recent(
     now = call.db.clock()
     rows = table_reading.read_recent(call.db, call.persona, most)
     return [_relationship(row, row.user_id, now, call.settings) for row in rows]
-
-
-def history(
-    user_id: str | int | None = None,
-    limit: int = 500,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[RelationshipPoint]:
-    """Return what a relationship was changed to and when, oldest first: one row for each change of affinity or trust.
-
-    Args:
-        user_id: as for `get`.
-        limit: most rows, the newest, 1 to 10,000.
-
-    Returns:
-        One point for each change; empty for an unknown person.
-
-    Raises:
-        ValueError: another limit.
-        MessageError: an id that cannot be one.
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database, relationships
-    >>> db = open_database("sqlite://")
-    >>> done = [relationships.adjust("discord/u1", delta, db=db) for delta in (5, -2)]
-    >>> [point["affinity"] for point in relationships.history("discord/u1", db=db)]
-    [5, 3]
-    """
-    most = rules.read_most(limit, rules.MOST_POINTS)
-    call = open_call(db, settings, scope)
-    points = table_reading.read_history(call.db, call.persona, rules.key_of(user_id, call.scope), most)
-    return [{"id": p.id, "affinity": p.affinity, "trust": p.trust, "at": iso_text(p.at)} for p in points]
 
 
 def relationship_text(

@@ -19,7 +19,6 @@ MOST_MOVED = 1000
 """A change beyond this is taken as this: it reaches the bound from everywhere, and fits every column."""
 NAME_CHARS = 255
 MOST_LISTED = 500
-MOST_POINTS = 10_000
 _DAY = timedelta(days=1)
 
 
@@ -40,16 +39,6 @@ class Relationship(TypedDict):
     """ISO 8601, UTC; None before the first interaction."""
 
 
-class RelationshipPoint(TypedDict):
-    """What a relationship was changed to. Keys stand in this order."""
-
-    id: int
-    affinity: int
-    trust: int
-    at: str
-    """ISO 8601, UTC; blank when it cannot be read."""
-
-
 class RelationshipInPrompt(TypedDict):
     """The section `relationship` of a prompt. Keys stand in this order."""
 
@@ -59,10 +48,7 @@ class RelationshipInPrompt(TypedDict):
 
 
 class RelationshipResult(WriteResult):
-    """What a write did: `(stored, id, reason)`, and the relationship as it is after it.
-
-    `id` is that of the new row of the relationship's history, None where affinity and trust are what they were.
-    """
+    """What a write did: `(stored, None, reason)`, and the relationship as it is after it."""
 
     relationship: Relationship
 

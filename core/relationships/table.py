@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, exists, func, insert, select, update
+from sqlalchemy import Connection, Integer, bindparam, case, exists, func, update
 
 from ..audience import forgotten_late as forgetting_late
 from ..audience import table_participants as people
 from ..database.dialects import Time, upsert, whole_days
 from ..database.engine import Database
 from ..database.schema import participants, privacy_levels
-from ..database.schema_lifelong import relationship_log, user_relationships
+from ..database.schema_lifelong import user_relationships
 from ..database.statements import Part
 from ..shapes import WriteReason
 from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
 from .table_reading import HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
 
 _U = user_relationships.c
-_L = relationship_log.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +46,6 @@ class Changed:
     row: Row | None
     """As it is now; None where there is none."""
     stored: bool = True
-    logged: int | None = None
-    """Id of the new row of the history."""
     reason: WriteReason = ""
     now: datetime | None = None
     """Time it was written."""
@@ -110,11 +106,11 @@ def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: 
     """Change the relationship of a person by one UPDATE, and make it where there is none."""
     done: list[Changed] = []
     """What the last try came to, before its answer was lost."""
-    log_id = db.ids.one()
+    begun = db.ids.one()  # before the transaction: by its id a change is told to be older than a call of `forget`
 
     def work(connection: Connection) -> Changed:
         done.clear()
-        made = _change(connection, db, persona, key, wanted, decay_days, privacy_default, log_id)
+        made = _change(connection, db, persona, key, wanted, decay_days, privacy_default, begun)
         done.append(made)
         return made
 
@@ -174,9 +170,6 @@ def _count(family: str) -> Part:
 
 def _is_there(connection: Connection, persona: str, made: Changed) -> bool:
     """Return whether what a transaction wrote is stored, though the answer to its commit was lost."""
-    if made.logged is not None:
-        there = select(_L.id).where(_L.persona_id == persona, _L.id == made.logged)
-        return connection.execute(there).first() is not None
     if not made.stored or made.row is None:
         return True
     row = connection.execute(ROWS, {"persona": persona, "keys": [made.row.user_id]}).first()
@@ -191,13 +184,13 @@ def _change(
     wanted: Change,
     decay_days: int,
     privacy_default: str,
-    log_id: int,
+    begun: int,
 ) -> Changed:
     person, keys = identities(connection.execute(IDENTITIES, {"persona": persona, "user": key}).all(), key)
     held = {"persona": persona, "keys": keys}
     before = connection.execute(HELD, held).first()
     level = people.known(connection, persona, [key], privacy_default)[key].level
-    if level != "none" or forgetting_late.is_late(db, persona, log_id, people=keys):
+    if level != "none" or forgetting_late.is_late(db, persona, begun, people=keys):
         return Changed(Row(*before) if before else None, False, reason="privacy")
     if not wanted:
         return Changed(Row(*before) if before else None, False, reason="unchanged")
@@ -211,19 +204,6 @@ def _change(
     statement, values = _statement(wanted, now, decay_days)
     connection.execute(statement, {"persona": persona, "user": old.user_id, **values})
     new = Row(*connection.execute(ROWS, {"persona": persona, "keys": [old.user_id]}).one())
-    moved = new.affinity_at(now, decay_days), new.trust
-    logged = None
-    if new.affinity != old.affinity or moved != (old.affinity_at(now, decay_days), old.trust):
-        _log(connection, persona, [(log_id, new.user_id, *moved)], now)
-        logged = log_id
-    if logged is None and not made and new == old:
+    if not made and new == old:
         return Changed(new, False, reason="unchanged", now=now)
-    return Changed(new, True, logged, now=now)
-
-
-def _log(connection: Connection, persona: str, points: Sequence[tuple[int, str, int, int]], now: datetime) -> None:
-    rows = [
-        {"id": i, "persona_id": persona, "user_id": user, "affinity": affinity, "trust": trust, "at": now}
-        for i, user, affinity, trust in points
-    ]
-    connection.execute(insert(relationship_log), rows)
+    return Changed(new, True, now=now)

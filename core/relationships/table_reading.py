@@ -1,4 +1,4 @@
-"""Relationships as they are read: of one person, a list, the history, for a prompt."""
+"""Relationships as they are read: of one person, a list, for a prompt."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, NUMBER, TIME, Branch, Shape
 from ..database.schema import participants
-from ..database.schema_lifelong import relationship_log, user_relationships
+from ..database.schema_lifelong import user_relationships
 from ..database.statements import Part
 from .rules import decay, inactive_days
 
 SOURCE = "user_relationships"
 
 _U = user_relationships.c
-_L = relationship_log.c
 PERSONA, USER = bindparam("persona", type_=Key(64)), bindparam("user", type_=Key(255))
 _NEWEST = (_U.last_interaction.desc(), _U.user_id.desc())
 """The order of the list, and which of several rows of a person counts: the first. Never met comes last."""
@@ -43,15 +42,6 @@ class Row(NamedTuple):
     def affinity_at(self, now: datetime, decay_days: int) -> int:
         """Return the affinity as it has faded up to now."""
         return decay(self.affinity_base, inactive_days(self.last_interaction, now, self.base_days), decay_days)
-
-
-class Point(NamedTuple):
-    """One row of the history."""
-
-    id: int
-    affinity: int
-    trust: int
-    at: datetime | None
 
 
 # Finding
@@ -110,18 +100,6 @@ def read_recent(db: Database, persona: str, most: int) -> list[Row]:
                 break
             skipped += at_once
     return list(made.values())[:most]
-
-
-def read_history(db: Database, persona: str, key: str, most: int) -> list[Point]:
-    """Return the newest changes of a person's relationship, oldest first."""
-    with db.one_call():
-        row = find(db, persona, key)
-        if row is None:
-            return []
-        chosen = select(_L.id, _L.affinity, _L.trust, _L.at).where(_L.persona_id == PERSONA, _L.user_id == USER)
-        newest = chosen.order_by(_L.id.desc()).limit(most)
-        found = db.read(newest, {"persona": persona, "user": row.user_id}, source=relationship_log.name)
-    return [Point(*each) for each in reversed(found)]
 
 
 # For a prompt

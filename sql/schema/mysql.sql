@@ -469,19 +469,6 @@ CREATE TABLE IF NOT EXISTS user_relationships (
     KEY ix_relationships_recent (persona_id, last_interaction, user_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS relationship_log (
-    id BIGINT NOT NULL,
-    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
-    user_id VARBINARY(255) NOT NULL DEFAULT '',
-    affinity TINYINT NOT NULL DEFAULT 0,
-    trust TINYINT NOT NULL DEFAULT 0,
-    at DATETIME(6),
-    -- the row (8 bytes)
-    PRIMARY KEY (id),
-    -- how it went with one person (327 bytes)
-    KEY ix_relationship_log_user (persona_id, user_id, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS consolidation_runs (
     id BIGINT NOT NULL,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',

@@ -485,19 +485,6 @@ CREATE TABLE IF NOT EXISTS user_relationships (
 -- recent list, decay (327 bytes)
 CREATE INDEX IF NOT EXISTS ix_relationships_recent ON user_relationships (persona_id, last_interaction, user_id);
 
-CREATE TABLE IF NOT EXISTS relationship_log (
-    id INTEGER NOT NULL,
-    persona_id TEXT DEFAULT 'default' NOT NULL,
-    user_id TEXT DEFAULT '' NOT NULL,
-    affinity INTEGER DEFAULT 0 NOT NULL,
-    trust INTEGER DEFAULT 0 NOT NULL,
-    at TEXT,
-    -- the row (8 bytes)
-    PRIMARY KEY (id)
-);
--- how it went with one person (327 bytes)
-CREATE INDEX IF NOT EXISTS ix_relationship_log_user ON relationship_log (persona_id, user_id, id);
-
 CREATE TABLE IF NOT EXISTS consolidation_runs (
     id INTEGER NOT NULL,
     persona_id TEXT DEFAULT 'default' NOT NULL,

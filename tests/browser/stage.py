@@ -98,10 +98,10 @@ def fill(db: Database, items: int = 320) -> dict[str, Any]:
     synth_tagging.add_alias("kitty", "cat", **asking)
     synth_tagging.link_tags("cat", "tofu", 3, **asking)
     # 3. relationships, of two months; jobs
-    points = _know(clock, dice, asking)
+    _know(clock, dice, asking)
     _work(db, asking)
     clock.now = NOW
-    return {**special, "points": points, "items": len(entries) + 2 + 3 - 12, "ids": added.ids}
+    return {**special, "items": len(entries) + 2 + 3 - 12, "ids": added.ids}
 
 
 def _entry(dice: random.Random, number: int, of: int) -> dict[str, Any]:
@@ -149,15 +149,14 @@ def _talk(db: Database, scope: Scope, settings: Settings) -> None:
     )
 
 
-def _know(clock: Clock, dice: random.Random, asking: dict[str, Any]) -> int:
-    """Return how many changes the first person's history has."""
+def _know(clock: Clock, dice: random.Random, asking: dict[str, Any]) -> None:
+    """Let the persona know some people, one better than the other."""
     for key, name in zip(PEOPLE, NAMES, strict=True):
         mood = dice.choice((2, 3, -1))
         for day in range(60, 0, -dice.randrange(3, 7)):
             clock.now = NOW - timedelta(days=day, hours=dice.randrange(9))
             relationships.adjust(key, dice.randrange(-4, 9) * mood, dice.randrange(0, 6), username=name, **asking)
     clock.now = NOW
-    return len(relationships.history(PEOPLE[0], **asking))
 
 
 def _work(db: Database, asking: dict[str, Any]) -> None:

@@ -217,7 +217,6 @@ _reads("core.values.list_values", lambda p, **by: [values.list_values((), kind, 
 _reads("core.values.search_values", lambda p, **by: values.search_values(f"the {COMMON} sleeps", **by))
 _reads("core.values.list_value_namespaces", lambda p, **by: values.list_value_namespaces(**by))
 _reads("core.relationships.get", lambda p, **by: relationships.get(p.participant, **by), "persona", about=True)
-_reads("core.relationships.history", lambda p, **by: relationships.history(p.participant, **by), "persona", about=True)
 _reads("core.relationships.list_recent", lambda p, **by: relationships.list_recent(500, **by), "persona")
 _reads("core.relationships.relationship_text", lambda p, **by: relationships.relationship_text(p.participant, **by),
        "persona", about=True)  # fmt: skip

@@ -43,7 +43,6 @@ FIGURES = {
     "core.conversations.run_tool_call",
     "core.jobs.count_operations",
     "core.jobs.list_operations",
-    "core.relationships.history",
     "core.short_term.get_stats",
     "core.stories.auto_hide_plan",
     "core.stories.check_message_exclusion",

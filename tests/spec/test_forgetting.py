@@ -22,7 +22,7 @@ from core.database import registry
 from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories, participants
-from core.database.schema_lifelong import relationship_log, user_relationships
+from core.database.schema_lifelong import user_relationships
 from core.database.schema_recent import conversation_summaries, item_history, short_term_memories
 from core.database.schema_stories import memory_jobs, running_recaps, scene_recaps, scenes
 from core.db import forget
@@ -162,13 +162,12 @@ def test_f41_a_participant(stage: Stage) -> None:
     done = checked(stage, participant=ANN)
     told = {"chat_history_cache": 50, "memories": 3, "short_term_memories": 2, "participants": 1, "audiences": 1}
     assert {name: done[name] for name in told} == told
-    assert done["user_relationships"] == 1 and done["relationship_log"] >= 1
+    assert done["user_relationships"] == 1
     assert [row.id for row in rows_of(stage.db, chat_history_cache, stage.persona)] == [bob]
     assert texts(stage, conversations, "conversation_key") == [GROUP, OTHER]
     assert texts(stage, participants, "participant_key") == ["tg/bob"]
     assert not [row for row in rows_of(stage.db, audiences, stage.persona) if row.kind == "direct"]
     assert [row.user_id for row in rows_of(stage.db, user_relationships, stage.persona)] == ["tg/bob"]
-    assert count(stage.db, relationship_log, stage.persona) == 0
 
 
 def test_f41_all_linked_identities_and_answers_elsewhere(stage: Stage) -> None:

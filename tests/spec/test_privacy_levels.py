@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from core import jobs, lifelong, relationships, short_term, stories
+from core import jobs, lifelong, short_term, stories
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
@@ -125,7 +125,6 @@ WRITERS: dict[str, tuple[str, Callable[[Cell], Any], tuple[int, int, int]]] = {
     "message recap": ("message_recaps", lambda c: c.run("RECAP", metadata={"message_id": c.hers}), (1, 1, 0)),
     "scene recap": ("scene_recaps", _scene, (1, 1, 1)),
     "running recap": ("running_recaps", _scene, (1, 1, 1)),
-    "relationship": ("relationship_log", lambda c: relationships.adjust(ANN, 1, **c.given), (1, 0, 0)),
     "consolidated items": ("memories", lambda c: c.run("CONSOLIDATION"), (1, 1, 1)),
 }
 """Writer to its table, what it does, and the rows it adds at none, partial and full."""

@@ -127,7 +127,6 @@ PARTS: Mapping[str, str] = {
     "conversations": "Conversations",
     "participants": "People",
     "user_relationships": "Relationships",
-    "relationship_log": "Changes of relationships",
     "message_recaps": "Recaps of messages",
     "message_alternatives": "Other answers to a message",
     "scenes": "Scenes",
