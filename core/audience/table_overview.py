@@ -123,15 +123,27 @@ def find_conversation(db: Database, persona: str, key: str) -> ConversationCount
     return next(iter(_read_conversations(db, persona, chosen)), None)
 
 
-def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return conversation key to its title and the key of the person it is held with alone, each maybe blank."""
-    found: dict[str, tuple[str, str]] = {}
+class ConversationTitle(NamedTuple):
+    """What a conversation is called; each part may be blank."""
+
+    title: str = ""
+    person: str = ""
+    """Key of the person it is held with alone."""
+    server: str = ""
+
+
+def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationTitle]:
+    """Return conversation key to what it is called."""
+    found: dict[str, ConversationTitle] = {}
     for part in chunks(sorted(set(keys)), AT_ONCE):
-        chosen = select(_K.conversation_key, _K.title, _K.direct_person_key).where(
+        chosen = select(_K.conversation_key, _K.title, _K.direct_person_key, _K.server_name).where(
             _K.persona_id == persona, _K.conversation_key.in_(part)
         )
         rows = db.read(chosen, source="conversations")
-        found |= {row.conversation_key: (row.title or "", row.direct_person_key or "") for row in rows}
+        found |= {
+            row.conversation_key: ConversationTitle(row.title or "", row.direct_person_key or "", row.server_name or "")
+            for row in rows
+        }
     return found
 
 

@@ -290,18 +290,21 @@ class Names(NamedTuple):
     """Names of people and titles of conversations; what has none is called by its key."""
 
     people: Mapping[str, str] = {}
-    places: Mapping[str, tuple[str, str]] = {}
+    places: Mapping[str, table_overview.ConversationTitle] = {}
 
     def person(self, key: str) -> str:
         """Return what a person is called: their name, else their key as people write it."""
         return self.people.get(key) or show_key(key)
 
     def place(self, key: str) -> str:
-        """Return what a conversation is called: its title, else by who it is held with alone, else its key."""
-        title, person = self.places.get(key, ("", ""))
-        if title or not person:
-            return title or show_key(key)
-        return f"Chat with {self.person(person)}"
+        """Return what a conversation is called: its title, else by who it is held with alone, else its key.
+
+        Its server stands behind it, since each may have a channel of this name.
+        """
+        known = self.places.get(key, table_overview.ConversationTitle())
+        if not known.title and known.person:
+            return f"Chat with {self.person(known.person)}"
+        return f"{known.title or show_key(key)}{f' · {known.server}' if known.server else ''}"
 
 
 def read_names(
@@ -309,7 +312,7 @@ def read_names(
 ) -> Names:
     """Return what these keys are called, those of whom the conversations are held with among them."""
     titles = table_overview.read_titles(db, persona, filter(None, places))
-    keys = {*filter(None, people), *(person for _, person in titles.values() if person)}
+    keys = {*filter(None, people), *(each.person for each in titles.values() if each.person)}
     return Names(table_overview.read_names(db, persona, keys), titles)
 
 

@@ -31,6 +31,7 @@ def list_people(page: Page) -> Response:
         screen="people",
         q=words,
         people=shown,
+        names=read_names(page.db, page.persona, (each.person for each in shown)),
         total=total,
         offset=offset,
         size=SIZE,

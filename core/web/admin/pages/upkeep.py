@@ -13,18 +13,20 @@ from ....forgetting import delete_quarantined
 from ....jobs.rules import OPEN, STATES
 from ....lifelong import CycleResult, Pruned, table_runs
 from ....lifelong.pruning import PROTECTED_IMPORTANCE
+from ....llm.usage import read_usage
 from ....memories import table_figures
 from ....memories.table_figures import Growth
 from ....shapes import Source
 from . import plots
 from .formats import TIER_NAMES, plural
-from .page import Page, PageError, choose_word, name_items, parse_ids
+from .page import Page, PageError, choose_word, parse_ids, read_names
 from .plots import Plot
 
 MOST_LISTED = 100
 MOST_RUNS = 20
 REASON = "by hand, admin page"
 GROWTH_DAYS = 90
+USAGE_DAYS = 7
 MOST_SHOWN = 50
 """Pruned items that are shown with their texts."""
 
@@ -42,6 +44,8 @@ def listing(page: Page) -> Response:
     counted = jobs.count_operations(**page.asking())
     counts = [Count(each, sum(states.get(each, 0) for states in counted.values())) for each in STATES]
     listed = jobs.list_operations(state or STATES, limit=MOST_LISTED, **page.asking())
+    runs = table_runs.read_newest(page.db, page.persona, MOST_RUNS)
+    people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
     return page.render(
         "upkeep.html.j2",
         title="Upkeep",
@@ -51,12 +55,14 @@ def listing(page: Page) -> Response:
         counts=counts,
         total=sum(each.items for each in counts),
         operations=listed,
-        names=name_items(page.db, page.persona, listed),
+        names=read_names(page.db, page.persona, people, [*places, *(run.conversation_key for run in runs)]),
         most=MOST_LISTED,
         open_states=OPEN,
         growth=draw_growth(table_figures.growth(page.db, page.persona, GROWTH_DAYS), page.db.clock()),
         days=GROWTH_DAYS,
-        runs=table_runs.read_newest(page.db, page.persona, MOST_RUNS),
+        runs=runs,
+        usage=read_usage(page.db, USAGE_DAYS),
+        today=f"{page.db.clock():%Y-%m-%d}",
         settings=page.settings,
         flagged=privacy.list_quarantined(MOST_LISTED, **page.asking()),
         asked_row=page.query("ask"),
