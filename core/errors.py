@@ -105,9 +105,9 @@ class ModelError(CoreError):
         facts += [f"status {status}"] if status is not None else []
         super().__init__(f"{said} [{', '.join(facts)}]" if facts else said)
         self.reason = reason
-        """auth: the key was refused. timeout: no answer in time. empty: a blank text. no_text: something that is no
-        text. error: it failed in another way. Callers that judge an answer add words of their own, such as those of
-        `text.replies`."""
+        """auth: the key was refused. budget: LLM_DAILY_CALLS is used up. timeout: no answer in time. empty: a blank
+        text. no_text: something that is no text. error: it failed in another way. Callers that judge an answer add
+        words of their own, such as those of `text.replies`."""
         self.error = error
         """Name of the class of what was raised; blank where nothing was."""
         self.status = status
@@ -118,6 +118,7 @@ class ModelError(CoreError):
 
 _MODEL_REASONS = {
     "auth": "The model server refused the key. Set LLM_API_KEY, or what the host's own model uses.",
+    "budget": "LLM_DAILY_CALLS calls were made today. The rest is done tomorrow (UTC); raise it to do it now.",
     "timeout": "The model gave no answer in time. Make it faster, or raise LLM_TIMEOUT_SECONDS.",
     "empty": "The model answered with a blank text.",
     "no_text": "The model answered with something that is no text. It must return a str.",

@@ -17,6 +17,7 @@ from . import output
 from .run import ForceOption, Run, add_command
 
 if TYPE_CHECKING:
+    from ..database.engine import Database
     from ..db import Finding
     from ..upkeep.maintenance import Ran, Script, Value
 
@@ -69,6 +70,7 @@ def check(run: Run) -> None:
     db = run.open_bare()
     try:
         findings = door.check_server(db)
+        findings += _find_model_usage(run, db, findings)
     except StoreError as error:
         if LOOK not in str(error):
             raise
@@ -76,6 +78,25 @@ def check(run: Run) -> None:
     run.answer([asdict(one) for one in findings], lambda: _print_findings(findings))
     if any(one.severity == "error" for one in findings):
         raise typer.Exit(1)
+
+
+def _find_model_usage(run: Run, db: Database, findings: list[Finding]) -> list[Finding]:
+    """Return what was asked of models today, where anything was."""
+    from ..db import Finding
+    from ..llm.usage import read_usage
+    from ..upkeep.check import EMPTY
+
+    if any(one.severity == "error" or one.what == EMPTY for one in findings):
+        return []
+    today = read_usage(db, days=1)
+    if not today:
+        return []
+    calls, characters = sum(each.calls for each in today), sum(each.characters for each in today)
+    most = run.settings.llm_daily_calls
+    said = f"{calls:,} model calls today{f' of {most:,}' if most else ''}, {characters:,} characters"
+    if most and calls >= most:
+        return [Finding("warning", said, "model_usage", "Wait until tomorrow (UTC), or raise LLM_DAILY_CALLS")]
+    return [Finding("note", said, "model_usage", "")]
 
 
 def _print_findings(findings: list[Finding]) -> None:

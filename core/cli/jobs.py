@@ -60,10 +60,12 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
         ending = "until nothing is left" if once else "until Ctrl-C"
-        asked = llm.resolve(None, run.settings)
+        asked = llm.resolve(None, run.settings, run.db)
         output.note(f"Working for {whose} on {run.db.target.shown}, {ending}.")
         output.note(
-            f"The model asked is {asked!r}." if asked else "LLM_BASE_URL is not set: texts are made of what was said."
+            f"The model asked is {asked!r}."
+            if asked
+            else "No model is asked without LLM_BASE_URL and LLM_MODEL: texts are extracts."
         )
     try:
         with worker.on_signals(), _scheduled(run, personas or (), schedule=schedule, once=once):

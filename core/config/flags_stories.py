@@ -115,7 +115,7 @@ class StoryFlags(FlagValues):
         "",
         "Name of the model to ask.",
         kind=Text("a name"),
-        default_means="what the server takes",
+        default_means="the model of the last chat through the proxy; without one no model is asked",
         group="Jobs and model",
     )
     llm_api_key: str = flag(
@@ -124,6 +124,14 @@ class StoryFlags(FlagValues):
         kind=Text("a key"),
         default_means="none",
         secret=True,
+        group="Jobs and model",
+    )
+    llm_daily_calls: int = flag(
+        1000,
+        "Most calls of the model a day (UTC) for recaps, summaries and facts; the rest waits. 0 is no limit.",
+        unit="calls",
+        low=0,
+        high=1_000_000_000,
         group="Jobs and model",
     )
     llm_timeout_seconds: float = flag(

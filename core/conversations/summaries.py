@@ -123,7 +123,7 @@ def gather_lines(call: Call, end: End) -> list[Line]:
 
 def choose_model(call: Call, model: Any) -> Any:
     """Return the model to ask, None for an extract: there is none, or what was said may not leave the machine."""
-    asked = llm.resolve(model, call.settings)
+    asked = llm.resolve(model, call.settings, call.db)
     if asked is None or call.destination == "local" or not call.scope.conversation:
         return asked
     with call.db.connection(source="conversations") as connection:

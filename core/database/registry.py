@@ -169,6 +169,7 @@ REGISTRY: tuple[Registered, ...] = (
         row_of=("memory_id",),
         row_table="memories",
     ),
+    Registered("model_usage", "none"),
     Registered("schema_version", "none"),
 )
 

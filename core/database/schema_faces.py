@@ -1,4 +1,4 @@
-"""The table of tokens: by which programs that reach the engine over a network say who they are (docs/http-api.md)."""
+"""The tables beside memory: tokens of programs (docs/http-api.md), and what was asked of models."""
 
 from __future__ import annotations
 
@@ -24,4 +24,18 @@ access_tokens: Table = table(
     Column("created_at", Time(), nullable=True),
     Column("revoked_at", Time(), nullable=True),
     PrimaryKeyConstraint("id"),
+)
+
+model_usage: Table = table(
+    "model_usage",
+    # in UTC, such as 2026-03-10
+    key("day", 10),
+    # worker, or front_end of the proxy
+    key("asker", 16),
+    key("model", 191),
+    Column("calls", ID, nullable=False, server_default=text("0")),
+    Column("characters", ID, nullable=False, server_default=text("0")),
+    Column("last_at", Time(), nullable=True),
+    PrimaryKeyConstraint("day", "asker", "model"),
+    clustered=True,
 )

@@ -221,9 +221,10 @@ def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] 
     return db.transaction(work, source=operation.type, confirm=lambda c: _is_now(c, claimed, "completed"))
 
 
-def put_off(db: Database, claimed: Claim, error: str, until: datetime) -> bool:
+def put_off(db: Database, claimed: Claim, error: str, until: datetime, *, is_try: bool = True) -> bool:
     """Let the operation be tried again from `until` on; False where it is not this worker's any more."""
-    return _settle(db, claimed, "retrying", error=error, available_at=until, lease_until=None)
+    tries = _J.tries if is_try else _J.tries - 1
+    return _settle(db, claimed, "retrying", error=error, available_at=until, lease_until=None, tries=tries)
 
 
 def give_up(db: Database, claimed: Claim, error: str) -> bool:

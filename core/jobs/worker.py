@@ -40,6 +40,8 @@ TROUBLE_SECONDS = 5.0
 """Pause of a worker whose database did not answer."""
 LEASE_SECONDS = 600
 """A worker that says nothing for this long is taken for dead: longer than a slow model takes for an answer."""
+BUDGET_SECONDS = 3600.0
+"""Longest wait before LLM_DAILY_CALLS is looked at again: it may have been raised."""
 MAX_TRIES = 8
 """Tries of an operation before it has failed: with growing pauses, a model may be away for some minutes."""
 PRUNE_SECONDS = 600.0
@@ -110,7 +112,7 @@ class Worker:
 
     def _round(self) -> int:
         """Do operations of each persona in turn for a second or so, and return how many."""
-        llm.resolve(self._model, settings_for(self._settings))  # told at once, not when something is queued
+        llm.resolve(self._model, settings_for(self._settings), self._db)  # told at once, not when something is queued
         waiting = list(self._only) or table_claiming.read_personas(self._db)
         until = time.monotonic() + POLL_SECONDS
         begun = 0
@@ -169,7 +171,7 @@ def run_next(
 ) -> OperationRun | None:
     """Do the next operation of a persona and return what became of it; None when none may begin now."""
     known = settings_for(settings)
-    known_model = llm.resolve(model, known)
+    known_model = llm.resolve(model, known, db)
     claimed = claimer.next(persona, handlers.list_types(known), lease_seconds=LEASE_SECONDS, max_tries=MAX_TRIES)
     if claimed is None:
         return None
@@ -246,6 +248,9 @@ def _note_failure(db: Database, claimed: Claim, failure: Exception, max_tries: i
         reason, number = failure.source, failure.number
     error = rules.error_text(kinds[0], reason, number, cause)
     logs.logger.debug("operation_failed id=%r", operation.id, exc_info=failure)
+    if reason == "budget":  # no try was made
+        until = db.clock() + timedelta(seconds=min(asked, BUDGET_SECONDS))
+        return ("retrying" if table_claiming.put_off(db, claimed, error, until, is_try=False) else "dropped"), error
     if rules.verdict(kinds, reason) == "fail" or rules.is_last(operation.tries, max_tries):
         return ("failed" if table_claiming.give_up(db, claimed, error) else "dropped"), error
     until = db.clock() + timedelta(seconds=rules.wait_seconds(operation.tries, asked))

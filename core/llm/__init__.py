@@ -6,6 +6,7 @@
 | `resolve` | the model of one call: that passed, else that of the process, else the server of LLM_BASE_URL, else None |
 | `ask` | its answer, a text; or ModelError |
 | `ChatClient` | a server in the OpenAI dialect |
+| `usage` | what was asked by day and model, and LLM_DAILY_CALLS |
 | `close` | ends the connections to such servers |
 
 Importing this loads no HTTP package; a client does, when it is asked.
@@ -23,10 +24,13 @@ from typing import Any, Protocol, TypeAlias
 from ..base import logs
 from ..calls import defaults
 from ..config import Settings
+from ..database.engine import Database
 from ..errors import ModelError
 from ..text.folding import clean
+from . import usage
 from .client import AUTH_STATUSES, ChatClient, close
 from .timed import AbortedError, call_timed
+from .usage import MeteredModel
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]
 
@@ -39,7 +43,7 @@ class Completes(Protocol):
         """Gets the list of `{role, content}`, and those of the options that its signature names."""
 
 
-Model: TypeAlias = Completes | Callable[..., Any]
+Model: TypeAlias = Completes | Callable[..., Any] | MeteredModel
 """An object that completes, or a function taking the list of `{role, content}`; sync or async. Where an object is
 both, `complete` is asked."""
 
@@ -51,31 +55,49 @@ def function_of(model: Model) -> Callable[..., Any]:
     return found
 
 
-def resolve(model: Model | None, settings: Settings) -> Model | None:
-    """Return the model to ask: the one passed, else that of the process, else the server of LLM_BASE_URL."""
+def resolve(model: Model | None, settings: Settings, db: Database | None = None) -> Model | None:
+    """Return the model to ask: the one passed, else that of the process, else the server of LLM_BASE_URL.
+
+    With a database its calls are counted. A server is asked for LLM_MODEL, else for the model of the last request of a
+    front end; without either no server is asked.
+    """
     given = model if model is not None else defaults.default_model()
+    if isinstance(given, MeteredModel):
+        return given
     if given is not None:
         defaults.check_model(given)
-        known: Model = given
-        return known
+        return _meter(given, "the application's own", db)
     if not settings.llm_base_url.strip():
         return None
-    return ChatClient(
+    name = settings.llm_model.strip()
+    client = ChatClient(
         settings.llm_base_url,
-        model=settings.llm_model,
+        model=name or (usage.find_last_model(db) if db is not None else ""),
         api_key=settings.llm_api_key,
         timeout_seconds=settings.llm_timeout_seconds,
     )
+    return _meter(client, client.model, db) if client.model else None
+
+
+def _meter(model: Model, name: str, db: Database | None) -> Model:
+    return model if db is None else MeteredModel(model, name, db)
 
 
 def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:
     """Return the model's answer: a text that is not blank."""
     failed: ModelError
+    metered = model if isinstance(model, MeteredModel) else None
+    if metered is not None:
+        usage.count_call(metered, settings.llm_daily_calls)
+        usage.count_characters(metered, sum(len(str(message.get("content", ""))) for message in messages))
+        model = metered.model
     try:
         arguments = {"messages": [dict(message) for message in messages], **options}
         answer = call_timed(function_of(model), "messages", arguments, settings.llm_timeout_seconds)
         if isinstance(answer, str):
             text = clean(str(answer))
+            if metered is not None:
+                usage.count_characters(metered, len(text))
             if text.strip():
                 return text
             failed = ModelError("empty")

@@ -45,16 +45,16 @@ class ChatClient:
                 "Run `pip install 'prompt-engine[llm]'`, pass a model of your own, or remove LLM_BASE_URL.",
                 flag="LLM_BASE_URL",
             )
-        self._model = model.strip()
+        self.model: str = model.strip()
         self._key = api_key.strip()
         self._timeout_seconds = timeout_seconds
 
     def __repr__(self) -> str:
-        return f"ChatClient({self._url!r}, model={self._model!r})"
+        return f"ChatClient({self._url!r}, model={self.model!r})"
 
     def complete(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
         """Return the answer's text."""
-        body = {"model": self._model or None, "messages": [dict(message) for message in messages], **options}
+        body = {"model": self.model or None, "messages": [dict(message) for message in messages], **options}
         sent = clean(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False)).encode()
         status, headers, content = post_json(self._url, sent, self._key, self._timeout_seconds)
         if not 200 <= status < 300:

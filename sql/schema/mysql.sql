@@ -536,6 +536,17 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
+CREATE TABLE IF NOT EXISTS model_usage (
+    day VARBINARY(10) NOT NULL DEFAULT '',
+    asker VARBINARY(16) NOT NULL DEFAULT '',
+    model VARBINARY(191) NOT NULL DEFAULT '',
+    calls BIGINT NOT NULL DEFAULT 0,
+    characters BIGINT NOT NULL DEFAULT 0,
+    last_at DATETIME(6),
+    -- the row (217 bytes)
+    PRIMARY KEY (day, asker, model)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
 CREATE TABLE IF NOT EXISTS stored_values (
     id BIGINT NOT NULL,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',

@@ -552,6 +552,17 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     PRIMARY KEY (id)
 );
 
+CREATE TABLE IF NOT EXISTS model_usage (
+    day TEXT DEFAULT '' NOT NULL,
+    asker TEXT DEFAULT '' NOT NULL,
+    model TEXT DEFAULT '' NOT NULL,
+    calls INTEGER DEFAULT 0 NOT NULL,
+    characters INTEGER DEFAULT 0 NOT NULL,
+    last_at TEXT,
+    -- the row (217 bytes)
+    PRIMARY KEY (day, asker, model)
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS stored_values (
     id INTEGER NOT NULL,
     persona_id TEXT DEFAULT 'default' NOT NULL,

@@ -18,7 +18,7 @@ ASKED = [{"role": "user", "content": "hi"}]
 def _asked(**flags: Any) -> Asked:
     """Return the one request that a server gets with these flags."""
     with running() as server:
-        settings = Settings(llm_base_url=server.base("ok"), **flags)
+        settings = Settings(llm_base_url=server.base("ok"), **{"llm_model": "m", **flags})
         model = llm.resolve(None, settings)
         assert model is not None
         llm.ask(model, ASKED, settings)
@@ -28,10 +28,10 @@ def _asked(**flags: Any) -> Asked:
 
 @probe("", "http://127.0.0.1:1/v1")
 def _llm_base_url(stage: Stage, value: Any) -> object:
-    return llm.resolve(None, Settings(llm_base_url=value)) is None
+    return llm.resolve(None, Settings(llm_base_url=value, llm_model="m")) is None
 
 
-@probe("", "small")
+@probe("large", "small")
 def _llm_model(stage: Stage, value: Any) -> object:
     return _asked(llm_model=value).body.get("model")
 
@@ -39,6 +39,16 @@ def _llm_model(stage: Stage, value: Any) -> object:
 @probe("", "sk-1")
 def _llm_api_key(stage: Stage, value: Any) -> object:
     return _asked(llm_api_key=value).headers.get("authorization")
+
+
+@probe(1, 0)
+def _llm_daily_calls(stage: Stage, value: Any) -> object:
+    settings = Settings(llm_daily_calls=value)
+    model: Any = llm.resolve(lambda messages: "ok", settings, stage.db)
+    try:
+        return [llm.ask(model, ASKED, settings) for _ in "ab"]
+    except ModelError as error:
+        return error.reason
 
 
 @probe(60, 0.1)

@@ -23,7 +23,7 @@ from tests import schema_files
 PACKAGE = Path(str(core.__file__)).parent
 TABLES = ddl.list_tables()
 
-EXEMPT = {"schema_version", "privacy_levels"}
+EXEMPT = {"schema_version", "privacy_levels", "model_usage"}
 """About the database, not about anybody (D1); what may be kept of somebody holds for all personas (F20)."""
 BY_AUDIENCE = {
     "search_fresh", "search_segment", "search_block", "search_gone", "search_stats",

@@ -16,6 +16,7 @@ from ...base import logs
 from ...chat_history_cache import load_chat_history
 from ...config import Settings
 from ...errors import StoreError
+from ...llm import usage
 from ...prompt.call import PromptRequest
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
@@ -40,6 +41,8 @@ class Turn:
     lines: list[dict[str, Any]]
     scope: Scope
     name: str | None
+    model: str = ""
+    """Asked by workers that have no LLM_MODEL."""
 
 
 class TurnMemory:
@@ -96,9 +99,9 @@ class TurnMemory:
 
     async def _save(self, turn: Turn, answer: str, settings: Settings) -> None:
         def attempt() -> None:
-            save_transcript(
-                turn.lines, answer, name=turn.name, db=self._context.database(), settings=settings, scope=turn.scope
-            )
+            db = self._context.database()
+            save_transcript(turn.lines, answer, name=turn.name, db=db, settings=settings, scope=turn.scope)
+            usage.note_request(db, turn.model)
 
         for delay in (*SAVE_DELAYS, None):
             work = asyncio.get_running_loop().run_in_executor(self._saving, attempt)

@@ -144,7 +144,7 @@ class Proxy:
         last = messages.find_last_user(body["messages"], scope.persona)
         assert last is not None
         lines = messages.read_lines(body["messages"], scope.persona)
-        turn = Turn(lines, scope, who.name)
+        turn = Turn(lines, scope, who.name, model or settings.llm_model)
         try:
             said = [messages.read_text(each.get("content")) for each in body["messages"] if isinstance(each, dict)]
             question = messages.read_question(body["messages"][last].get("content"))

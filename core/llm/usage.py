@@ -1,0 +1,117 @@
+"""What was asked of models by day (table model_usage): the daily limit, and the model of the last request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Connection, bindparam, delete, select, update
+
+from ..base import logs
+from ..database.dialects import insert_ignore, upsert
+from ..database.engine import Database
+from ..database.schema_faces import model_usage
+from ..errors import ModelError, StoreError
+
+KEPT_DAYS = 90
+MODEL_BYTES = 191
+
+Asker = Literal["worker", "front_end"]
+"""worker: summaries, recaps, facts. front_end: chats that the proxy passed on, of which only the model is noted."""
+
+_U = model_usage.c
+_SOURCE = "model_usage"
+_LAST = select(_U.model).where(_U.asker == "front_end").order_by(_U.last_at.desc(), _U.day.desc()).limit(1)
+_BY_DAY = (
+    select(_U.day, _U.model, _U.calls, _U.characters)
+    .where(_U.asker == "worker", _U.day >= bindparam("since"))
+    .order_by(_U.day.desc(), _U.model)
+)
+
+
+class ModelUsage(NamedTuple):
+    """What was asked of one model on one day, in UTC."""
+
+    day: str
+    model: str
+    calls: int
+    characters: int
+    """Of questions and answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredModel:
+    """A model whose calls are counted, up to LLM_DAILY_CALLS a day."""
+
+    model: Any
+    name: str
+    db: Database
+
+    def __repr__(self) -> str:
+        return repr(self.model)
+
+
+def count_call(metered: MeteredModel, daily_calls: int) -> None:
+    """Count a call that begins.
+
+    Raises:
+        ModelError: `budget`: there were `daily_calls` today already, of all models and processes.
+    """
+    db, now = metered.db, metered.db.clock()
+    today = f"{now:%Y-%m-%d}"
+    row = {"day": today, "asker": "worker", "model": _cut(metered.name), "last_at": now}
+    mine = (_U.day == today, _U.asker == "worker", _U.model == row["model"])
+
+    def work(connection: Connection) -> bool:
+        connection.execute(insert_ignore(model_usage, db.family), row)
+        calls = connection.execute(select(_U.calls).where(_U.day == today, _U.asker == "worker")).scalars()
+        if daily_calls and sum(calls) >= daily_calls:
+            return False
+        connection.execute(update(model_usage).where(*mine).values(calls=_U.calls + 1, last_at=now))
+        connection.execute(delete(model_usage).where(_U.day < f"{now - timedelta(days=KEPT_DAYS):%Y-%m-%d}"))
+        return True
+
+    if not db.transaction(work, source=_SOURCE, confirm=lambda _: True):
+        tomorrow = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time(), UTC)
+        raise ModelError("budget", retry_after_seconds=(tomorrow - now).total_seconds())
+
+
+def count_characters(metered: MeteredModel, characters: int) -> None:
+    """Count what was sent and answered; a count that is lost fails nothing."""
+    db, now = metered.db, metered.db.clock()
+    mine = (_U.day == f"{now:%Y-%m-%d}", _U.asker == "worker", _U.model == _cut(metered.name))
+    change = update(model_usage).where(*mine).values(characters=_U.characters + characters)
+    try:
+        db.transaction(lambda connection: connection.execute(change), source=_SOURCE, confirm=lambda _: None)
+    except StoreError as error:
+        logs.warning("model_usage_not_counted", error=type(error).__name__)
+
+
+def note_request(db: Database, model: str) -> None:
+    """Keep the model of a front end's request, for workers without LLM_MODEL; the same one is written once an hour."""
+    now = db.clock()
+    known: dict[str, datetime] = db.caches.setdefault(__name__, {})
+    if not model or now - known.get(model, now - timedelta(days=1)) < timedelta(hours=1):
+        return
+    row = {"day": f"{now:%Y-%m-%d}", "asker": "front_end", "model": _cut(model), "last_at": now}
+    statement = upsert(model_usage, db.family, update=["last_at"])
+    db.transaction(lambda connection: connection.execute(statement, row), source=_SOURCE, confirm=lambda _: None)
+    known.clear()
+    known[model] = now
+
+
+def find_last_model(db: Database) -> str:
+    """Return the model of the last request of a front end, blank where there was none."""
+    return next((str(row[0]) for row in db.read(_LAST, {}, source=_SOURCE)), "")
+
+
+def read_usage(db: Database, days: int = 14) -> list[ModelUsage]:
+    """Return what workers asked on each of the last days, the newest first."""
+    since = f"{db.clock() - timedelta(days=days - 1):%Y-%m-%d}"
+    rows = db.read(_BY_DAY, {"since": since}, source=_SOURCE)
+    return [ModelUsage(row.day, row.model, int(row.calls), int(row.characters)) for row in rows]
+
+
+def _cut(model: str) -> str:
+    return model.encode("utf-8", "replace")[:MODEL_BYTES].decode("utf-8", "ignore")
