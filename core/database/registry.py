@@ -156,7 +156,7 @@ REGISTRY: tuple[Registered, ...] = (
     Registered(
         "access_tokens",
         "persona",
-        texts=("label",),
+        texts=("label", "personas"),
         participant=("participant_key",),
         conversation=("conversation_key",),
     ),

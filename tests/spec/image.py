@@ -180,3 +180,15 @@ def list_files(folder: Path) -> dict[str, tuple[int, int]]:
 def find_program(program: str) -> str | None:
     """Return where a program is, None for nowhere."""
     return shutil.which(program, path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
+
+
+async def ask_mcp(port: int, token: str, tool: str, **arguments: Any) -> str:
+    """Return what a tool answers to a stock client of MCP."""
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    head = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=head, timeout=GENEROUS_SECONDS) as http:
+        link = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
+        async with Client(link) as client:
+            return json.dumps((await client.call_tool(tool, arguments)).model_dump(mode="json"), ensure_ascii=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import socket
 import threading
 import time
@@ -98,13 +97,6 @@ def test_l34_a_wrong_token_is_401_and_soon_waits_and_the_right_one_never_does(
     assert TOKEN[:-1] not in caplog.text
 
 
-def test_l34_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(access.hmac, "compare_digest", lambda a, b: asked.append((a, b)) or a == b)
-    assert access.is_token("x" * 20, TOKEN) is False and access.is_token(TOKEN, TOKEN)
-    assert asked == [(b"x" * 20, TOKEN.encode()), (TOKEN.encode(), TOKEN.encode())]
-
-
 def logged_in(client: TestClient) -> str:
     answer = client.post("/admin/login", data={"token": TOKEN}, headers={"Origin": HOST})
     assert (answer.status_code, answer.headers["location"]) == (303, "/admin/")
@@ -189,26 +181,6 @@ def test_l34_the_cookie_alone_changes_nothing_unless_the_request_says_where_it_i
     assert client.post(CHANGING, headers=BEARER).status_code == 200
 
 
-def test_l34_a_foreign_host_name_is_refused_before_the_token(client: TestClient) -> None:
-    """A page of a foreign name that was pointed at this machine has that name in the Host header."""
-    for host in (
-        "evil.example",
-        "evil.example:8765",
-        "10.1.2.3",
-        "127.0.0.1.evil.example",
-        "",
-        "[::1",
-        "localhost@evil",
-        "evil@localhost",
-        "localhost/evil",
-        "localhost?evil",
-    ):
-        answer = client.get(LISTED, headers={**BEARER, "Host": host})
-        assert (answer.status_code, answer.json()["error"]) == (421, "foreign_host"), host
-    for host in ("127.0.0.1:8765", "localhost", "[::1]:8765", "LOCALHOST.", "127.9.9.9"):
-        assert client.get(LISTED, headers={**BEARER, "Host": host}).status_code == 200, host
-
-
 def test_l34_an_operator_may_allow_names(db: Database, clock: Clock) -> None:
     asked = {**BEARER, "Host": "box.lan:80"}
     for app, status in (
@@ -220,41 +192,6 @@ def test_l34_an_operator_may_allow_names(db: Database, clock: Clock) -> None:
         with client_of(app) as client:
             assert client.get(LISTED, headers=asked).status_code == status
             assert client.get(LISTED, headers={**BEARER, "Host": "192.168.1.7"}).status_code in (200, 421)
-
-
-def test_l33_a_body_is_cut_off_while_it_is_read(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With and without a length announced; without token nothing of it is read."""
-    monkeypatch.setattr(guard, "BODY_BYTES", 1000)
-    read = 0
-
-    def parts() -> Iterator[bytes]:
-        nonlocal read
-        for _ in range(100):
-            read += 100
-            yield b" " * 100
-
-    path = "/admin/memory/edit"
-    assert client.post(path, content=b" " * 2000, headers=BEARER).status_code == 413
-    answer = client.post(path, content=parts(), headers={**BEARER, "content-type": "application/json"})
-    assert (answer.status_code, answer.json()["error"]) == (413, "too_large") and "1000 bytes" in answer.json()[
-        "message"
-    ]
-    assert client.post(path, content=b" " * 2000).status_code in (401, 413)
-
-
-def test_l33_nothing_of_a_failure_is_told(
-    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise RuntimeError("canary-5150 in a text")
-
-    monkeypatch.setattr("core.relationships.list_recent", fail)
-    answer = client.get(LISTED, headers=BEARER)
-    assert answer.status_code == 500 and answer.json()["error"] == "failed"
-    assert "canary" not in answer.text and "Traceback" not in answer.text and "RuntimeError" not in answer.text
-    assert "canary" not in caplog.text and "RuntimeError" in caplog.text
 
 
 def test_l34_every_answer_is_kept_from_frames_caches_and_guesses(client: TestClient) -> None:

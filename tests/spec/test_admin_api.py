@@ -345,32 +345,3 @@ def test_the_metrics_count_and_name_nobody(operator: Operator, life: Life) -> No
 
 
 # Ids
-
-
-def test_g28_three_hundred_items_listed_as_json_are_each_deleted_by_the_id_read(operator: Operator, life: Life) -> None:
-    """A client in JavaScript reads every number as a double: with numbers most ids named another item."""
-    kept = life.item("this one stays")
-    ids = [life.item(f"item {number}") for number in range(300)]
-    listed: list[Any] = []
-    for offset in (0, 200):
-        answer = operator.ask("GET", "/memory/search", params={"q": "item", "limit": 200, "offset": offset})
-        listed += json.loads(answer.text, parse_int=float)["items"]  # as JSON.parse reads
-    read = [item["id"] for item in listed]
-    assert all(isinstance(one, str) for one in read) and sorted(map(int, read)) == sorted(ids)
-    for one in read[:150]:
-        assert operator.delete(f"/memory/delete/{one}") == {"deleted": 1}
-    assert operator.post("/memory/delete", {"ids": read[150:]})["count"] == 150
-    assert texts(operator.get("/memory/search")) == ["this one stays"]
-    assert operator.post("/memory/delete", {"ids": [kept]})["count"] == 1, "a whole number is taken too"
-
-
-def test_g28_every_answer_of_the_api_describes_its_ids_as_texts(app: FastAPI) -> None:
-    """Row ids of answers are strings in the OpenAPI document, which clients are made from."""
-    shapes = app.openapi()["components"]["schemas"]
-    found = {}
-    for name, shape in shapes.items():
-        is_asked = name.endswith("Body") or name in ("HostMessage", "Person", "Reply")
-        for field, kind in shape.get("properties", {}).items():
-            if not is_asked and (field in ("id", "superseded_by") or field.endswith("_id")):
-                found[name, field] = [each.get("type") for each in kind.get("anyOf", [kind])]
-    assert found and all("integer" not in kinds for kinds in found.values()), found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -82,29 +81,6 @@ def test_l34_a_port_that_is_taken_is_named(
         number = taken.getsockname()[1]
         assert serve("--port", str(number)) == 1 and not listened
     assert f"port {number}" in " ".join(capsys.readouterr().err.split())
-
-
-def test_l34_a_missing_extra_is_named(
-    serve: Serve, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = builtins.__import__
-
-    def imported(name: str, *more: Any, **given: Any) -> Any:
-        if name == "uvicorn":
-            raise ModuleNotFoundError("No module named 'uvicorn'", name="uvicorn")
-        return known(name, *more, **given)
-
-    monkeypatch.setattr(builtins, "__import__", imported)
-    assert serve() == 2
-    assert "prompt-engine[admin]" in " ".join(capsys.readouterr().err.split())
-
-
-def test_r14_a_proxy_without_an_upstream_does_not_start(
-    serve: Serve, listened: list[Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("LLM_BASE_URL", raising=False)
-    assert serve("--proxy") == 2 and not listened
-    assert "LLM_BASE_URL is unset" in " ".join(capsys.readouterr().err.split())
 
 
 def test_r14_a_proxy_needs_no_admin_token(

@@ -27,6 +27,7 @@ from tests.spec.image import (
     INSTALLED,
     ROOT,
     Container,
+    ask_mcp,
     build_environment,
     find_program,
     image_command,
@@ -35,7 +36,6 @@ from tests.spec.image import (
     read_stage,
 )
 from tests.spec.proxy_world import ModelServer, serving, wait_until
-from tests.spec.test_faces_together import ask_mcp
 
 pytestmark = pytest.mark.checkout
 KEY = "key-of-the-model-server-7321"

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, conversations
-from core.calls import screening
 from core.config import Settings
 from core.errors import MessageError, StoreWriteError
 from core.memories import section_instructions, table_instructions
@@ -157,17 +156,6 @@ def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, k
     assert conversations.add_saved_memory("I am vegan", kind="instruction", **call(stage)).reason == (
         "" if kept else "privacy"
     )
-
-
-def test_f36_a_wish_that_the_hosts_screen_flags_is_not_shown(stage: Stage) -> None:
-    """Standing instructions are what an attacker would leave behind."""
-    stage.say("Call me Jo", minutes=90)
-    screening.set_screen(lambda text, kind: "Boss" in text)
-    try:
-        stage.say("Call me Boss", minutes=80)
-    finally:
-        screening.set_screen(None)
-    assert shown(stage) == ["Call me Jo"]
 
 
 def test_record_wishes_off_keeps_none(stage: Stage) -> None:

@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 
-from core import privacy
-from core.config import Settings
-from core.database import schema, schema_recent
+from core.database import schema
 from core.errors import ItemNotFoundError, MessageError, StoreWriteError
 from core.index import indexed
-from core.scope import Scope
 from core.text.folding import fold
-from tests.spec.lifelong_world import ANN, BOB, Life
+from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE, NOW, Stage
-from tests.store.world import count, index_differences, rows_of
+from tests.store.world import index_differences, rows_of
 
 
 @pytest.fixture
@@ -103,26 +100,6 @@ def test_l3_many_who_store_the_same_store_it_once(life: Life) -> None:
     assert index_differences(life.db, life.persona) == []
 
 
-def test_f11_items_are_seen_where_they_were_said(life: Life) -> None:
-    life.item("everywhere")
-    life.item("in public", path="tg/room", server="s1")
-    life.item("between us", path=ANN, participant=ANN, privacy="direct")
-    assert found(life, path="tg/room", server="s1") == ["in public", "everywhere"]
-    assert found(life, path="tg/other", server="s2") == ["everywhere"]
-    assert set(found(life, path=ANN, participant=ANN)) == {"everywhere", "between us"}
-    assert len(found(life, operator=True)) == 3
-    ours = next(row.id for row in life.rows() if row.content == "between us")
-    for call in (life.get_item, life.get_item_history):
-        with pytest.raises(ItemNotFoundError):
-            call(ours, path="tg/room", server="s1")
-    with pytest.raises(ItemNotFoundError):
-        life.edit_item(ours, "mine", path="tg/room", server="s1")
-    for change in (life.delete_items, life.restore_items, life.purge_items, life.pin_items):
-        assert change([ours], path="tg/room", server="s1").unknown == (ours,)
-    assert life.retag_items([ours], add=["x"], path="tg/room", server="s1").unknown == (ours,)
-    assert life.delete_items([ours], operator=True).count == 1
-
-
 def test_l35_another_persona_s_items_never_appear(life: Life, stage: Stage) -> None:
     other = Life(Stage(stage.db))
     theirs = other.item("theirs")
@@ -132,20 +109,6 @@ def test_l35_another_persona_s_items_never_appear(life: Life, stage: Stage) -> N
         assert texts == (["theirs"] if who == other.persona else ["mine"])
     assert life.delete_items([theirs], operator=True).unknown == (theirs,)
     assert found(life, conf_uid="%") == []
-
-
-def test_f20_what_may_not_be_kept_is_not_stored(life: Life, stage: Stage) -> None:
-    entries = ["for good", {"text": "for a while", "tier": "session"}]
-    for level, kept in (("none", 2), ("partial", 1), ("full", 0)):
-        privacy.set_privacy(f"tg/{level}", level, db=stage.db, settings=Settings(), scope=stage.scope())
-        done = life.add_facts_with_meta(entries, participant=f"tg/{level}")
-        assert (done, done.reason) == (kept, "" if level == "none" else "privacy")
-    assert [row.tier for row in life.rows()] == ["long_term", "session", "session"]
-
-
-def test_f36_a_flagged_item_is_kept_apart(life: Life) -> None:
-    done = life.add_facts_with_meta(["a trap", "a fact"], screen=lambda text, kind: "trap" in text)
-    assert done == 2 and found(life) == ["a fact"]
 
 
 # Looking
@@ -271,15 +234,6 @@ def test_l7_pinned_items(life: Life) -> None:
         life.pin_items([one], "yes")
 
 
-def test_l7_purged_is_gone_for_good(life: Life) -> None:
-    one, two = life.item("a canary", tags=["t"]), life.item("two")
-    life.edit_item(one, "a canary bird")
-    assert life.purge_items([one, 999]).unknown == (999,)
-    assert life.texts() == ["two"] and count(life.db, schema_recent.item_history, life.persona) == 0
-    assert index_differences(life.db, life.persona) == [] and life.restore_items([one]).count == 0
-    assert life.purge_items([one, two]).count == 1
-
-
 def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     one = life.item("one", tags=["a"])
 
@@ -303,9 +257,3 @@ def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeyp
     (row,) = life.rows()
     assert (row.content, row.archived_at, life.get_item_history(one)[0]["text"]) == ("one", None, "one")
     assert index_differences(life.db, life.persona) == []
-
-
-def test_g4_without_a_conversation_the_persona_of_the_scope_counts(life: Life) -> None:
-    life.add_facts_with_meta(["x"], conf_uid=f"{life.persona}-other", scope=Scope(life.persona, HERE, BOB))
-    assert life.rows() == [] and [row.conversation_key for row in
-                                  rows_of(life.db, schema.memories, f"{life.persona}-other")] == [None]  # fmt: skip

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from core.memories.rules import KINDS
-
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "lifelong.md").read_text(encoding="utf-8")
 
 
@@ -24,8 +22,3 @@ def test_the_examples_about_lasting_memory_run(tmp_path: Path, monkeypatch: pyte
     finally:
         if "call" in names:
             names["call"]["db"].close()
-
-
-def test_l2_the_page_names_every_kind() -> None:
-    said = TEXT[TEXT.index("Kinds are ") :].split(", in any letter case")[0]
-    assert re.findall(r"\w+", said)[2:] == [*KINDS[:-1], "and", KINDS[-1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest
 
 from core import synth_tagging
 from core.config import Settings
-from core.errors import MessageError
 from core.prompt_engine import build_json_prompt, explain_json_prompt, set_hook
 from core.scope import Scope, use_scope
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, same, snippets
@@ -63,43 +62,6 @@ def test_p2_a_message_with_a_text_alone_is_one(stage: Stage) -> None:
     for message_of in (lambda: SimpleNamespace(text="hi"), lambda: {"text": "hi"}):
         payload = build_json_prompt(message_of(), db=stage.db, scope=scope)["input"]["payload"]
         assert (payload["text"], payload["timestamp"]) == ("hi", NOW.isoformat())
-
-
-def test_p2_a_namespace_is_a_message_and_an_empty_dict_names_both_fields(stage: Stage) -> None:
-    scope = Scope(persona=stage.persona)
-    prompt = build_json_prompt(SimpleNamespace(text="hi", message_id=1, date=None), db=stage.db, scope=scope)
-    assert prompt["input"]["payload"]["text"] == "hi"
-    assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()
-    with pytest.raises(MessageError) as caught:
-        build_json_prompt({}, db=stage.db, scope=scope)
-    assert caught.value.fields == ("message_id", "date")
-
-
-def test_p2_missing_fields_get_their_defaults(stage: Stage) -> None:
-    prompt, report = stage.explain(b"hi \xff", path=None, from_user=None, message_id=None, date=None)
-    payload = prompt["input"]["payload"]
-    assert payload["text"] == "hi \ufffd"
-    assert "text was bytes and is read as UTF-8" in report["notes"]
-    assert payload["source"]["name"] == "Unknown"
-    assert payload["source"]["interface_path"] is None
-    assert payload["source"]["message_id"] is None
-    assert stage.prompt(42)["input"]["payload"]["text"] == "42"
-    assert stage.prompt(None)["input"]["payload"]["text"] == ""
-
-
-def test_p2_the_conversation_is_found_in_the_stated_order(stage: Stage) -> None:
-    payload = {"source": {"interface_path": "tg/from-payload"}}
-
-    def path(asked: dict[str, Any], memory: Any = None, interface: str | None = None) -> Any:
-        made = build_json_prompt(asked, memory, interface, db=stage.db, scope=Scope(persona=stage.persona))
-        return made["input"]["payload"]["source"]["interface_path"]
-
-    chat = {"chat": {"id": 9}}
-    assert path(message(path="tg/own", payload=payload)) == "tg/own"
-    assert path(message(path=None, payload=payload), {"interface_path": "tg/memory"}) == "tg/from-payload"
-    assert path(message(path=None, **chat), {"interface_path": "tg/memory"}, "tg") == "tg/memory"
-    assert path(message(path=None, **chat), None, "tg") == "tg/9"
-    assert path(message(path=None)) is None
 
 
 # P3
@@ -334,15 +296,6 @@ def test_g24_the_report_names_the_counter_and_the_limit_holds(stage: Stage) -> N
     assert report["limit_tokens"] == limit
     assert report["tokens"] == words(json.dumps(prompt, ensure_ascii=False)) <= limit
     assert stage.explain("hi", limit_tokens=100_000)[1]["counter"]
-
-
-def test_p18_what_is_no_json_is_made_so_and_noted(stage: Stage) -> None:
-    set_hook("context", lambda: {"x": float("nan"), "d": date(2026, 3, 10), "s": {2, 1}, "o": object()})
-    prompt, report = stage.explain("hi")
-    context = prompt["context"]
-    assert (context["x"], context["d"], context["s"], context["o"]) == (None, "2026-03-10", [1, 2], "object")
-    assert [note for note in report["notes"] if "context.x" in note]
-    json.dumps(prompt, allow_nan=False)
 
 
 def test_g14_a_date_is_used_as_it_is_given(stage: Stage) -> None:

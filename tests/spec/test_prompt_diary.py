@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from tests.spec.stage import Stage, reasons, snippets
+from tests.spec.stage import Stage, reasons
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -71,32 +71,9 @@ def test_p39_the_last_thoughts_stay_in_order(stage: Stage) -> None:
     assert stage.context("what", ENABLE_THOUGHTS=0)["thoughts"] == []
 
 
-@pytest.mark.parametrize(("verbosity", "lite", "count"), [(10, 0, 10), (3, 0, 3), (0, 0, 0), (10, 1, 2), (1, 1, 1)])
-def test_p40_the_verbosity_caps_the_memories(stage: Stage, verbosity: int, lite: int, count: int) -> None:
-    for n in range(12):
-        stage.remember(f"tofu number {n}", ["tofu"], 100 + n)
-        stage.say(f"line {n}", minutes=200 - n)
-        stage.diary(f"day {n}", personal_thought=f"t {n}", minutes=100 - n)
-    context = stage.context("tofu", CONTEXT_VERBOSITY=verbosity, PROMPT_LITE_MODE=lite, AI_DIARY_FULL=0)
-    assert len(context["memories"]) == count
-    assert len(context["history_current_chat"]) == (min(verbosity, 3) if lite else verbosity)
-    assert len(context["thoughts"]) == (2 if lite else 5)
-    assert ("tags_placeholder" in context) is not bool(lite)
-
-
 def test_p72_memories_are_hits(stage: Stage) -> None:
     stage.remember("tofu is white", ["tofu"], 60)
     stage.say("tofu came up", "tg/44", "Bob", minutes=60 * 24 * 3, title="P")
     plain = stage.context("tofu", UNIFIED_HISTORY=0)["memories"]
     keys = ["source", "id", "timestamp", "snippet", "tags"]
     assert [list(hit) for hit in plain] == [keys, [*keys, "speaker"]]
-
-
-def test_p34_another_memory_takes_the_place_of_a_visible_one(stage: Stage) -> None:
-    for n in range(12):
-        stage.say(f"tofu line {n}", minutes=60 - n)
-    prompt, _ = stage.explain("tofu", CONTEXT_VERBOSITY=5)
-    lines = prompt["context"]["history_current_chat"]
-    found = snippets(prompt["context"])
-    assert len(lines) == len(found) == 5
-    assert not [text for text in found if any(f'"{text}"' in line for line in lines)]

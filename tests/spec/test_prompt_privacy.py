@@ -143,16 +143,6 @@ def test_f13_live_lines_of_a_direct_message_stay_there(stage: Stage) -> None:
     assert reasons(report, "history_recent") == ["private"] * 5
 
 
-def test_f13_many_live_conversations_hide_nothing_private(stage: Stage) -> None:
-    stage.say("hello there", "discord/secret", "Bob", minutes=60, privacy="direct")
-    memory = {f"discord/c{n}": [live(f"line {n}", "Gus")] for n in range(450)}
-    memory["discord/secret"] = [live("canary", "Bob")]
-    memory["bad\x00key"] = memory["\ud800"] = memory["k" * 600] = [live("odd key", "Gus")]
-    prompt, _ = stage.explain("hi", memory, path="discord/x", is_private=False)
-    assert "canary" not in str(prompt["context"])
-    assert len(prompt["context"]["history_recent"]) == 10
-
-
 def test_f17_a_conversation_that_turns_private_leaves_public_prompts(stage: Stage) -> None:
     for n in range(30):
         stage.say(f"canary {n}", "discord/c1", "Ann", minutes=90 - n, server="s1")

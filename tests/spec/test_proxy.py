@@ -13,7 +13,7 @@ import openai
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from core import stories, tokens
+from core import stories
 from core.config import Settings
 from core.errors import ConfigError, MessageError
 from core.messages import table_log
@@ -723,10 +723,3 @@ def test_r17_requests_as_bots_and_companions_send_them(proxy: ProxyWorld, body: 
 
 
 # What a server says of itself
-
-
-def test_r14_a_token_that_is_revoked_is_refused_at_once(proxy: ProxyWorld) -> None:
-    proxy.ask(proxy.client(), "hello")
-    tokens.revoke_token(int(proxy.host.split("_")[1]), db=proxy.db, scope=Scope(proxy.persona))
-    with pytest.raises(openai.AuthenticationError):
-        proxy.ask(proxy.client(), "hello")

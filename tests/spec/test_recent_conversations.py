@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from core import chat_history_cache, jobs, privacy
 from core.config import Settings
 from core.conversations import (
     add_recent_conversation,
-    add_saved_memory,
     close_conversation,
     list_recent_conversations,
     list_saved_memories,
@@ -283,27 +281,6 @@ def test_c8_numbers_out_of_range_are_30_and_no_switch_is_on(caplog: pytest.LogCa
 # C9
 
 
-@pytest.mark.dialects
-def test_c9_twenty_threads_add_twenty(stage: Stage) -> None:
-    fifty = Settings(max_recent_conversations=50)
-    failed: list[BaseException] = []
-
-    def end(n: int) -> None:
-        try:
-            given = [{"text": f"talk {n}", "sender_id": "ann", "timestamp": NOW - timedelta(minutes=n)}]
-            assert add(stage, given, path=f"tg/c9-{n}", settings=fifty).stored
-        except BaseException as error:  # noqa: BLE001 - whatever a thread raises
-            failed.append(error)
-
-    threads = [threading.Thread(target=end, args=(n,)) for n in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    assert [one["conversation"] for one in listed(stage)] == [f"tg/c9-{n}" for n in reversed(range(20))]
-
-
 # C10
 
 
@@ -437,14 +414,6 @@ def test_f3_f4_hostile_keys_and_texts_are_texts(stage: Stage) -> None:
         assert add(stage, given, path=path, model=Model(json.dumps({"title": text, "summary": text}))).stored, n
     assert len(listed(stage)) == 5 and count(stage.db, SUMMARIES, "other") == 0  # type: ignore[arg-type]
     assert {row.persona_id for row in rows_of(stage.db, SUMMARIES, stage.persona)} == {stage.persona}  # type: ignore[arg-type]
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_g26_no_text_reaches_a_log_or_an_exception(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        add(stage, [{"text": "canary7391", "sender_id": "ann"}], model=Model(RuntimeError("canary7391")))
-        add_saved_memory("canary7391", db=stage.db, settings=PLAIN, scope=stage.scope(HERE))
-    assert "canary7391" not in caplog.text
 
 
 def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

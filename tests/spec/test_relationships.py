@@ -11,13 +11,11 @@ import pytest
 from core import chat_history_cache, relationships
 from core.config import Settings
 from core.context.context import order_context
-from core.database.engine import Database
-from core.database.registry import of as registered
 from core.database.schema_lifelong import user_relationships
-from core.errors import MessageError, StoreReadError, StoreWriteError
+from core.errors import MessageError
 from core.privacy import link_participants, set_privacy, unlink_participant
-from tests.spec.stage import Stage, failed, reasons
-from tests.store.world import NOW, Clock, count, rows_of
+from tests.spec.stage import Stage, reasons
+from tests.store.world import NOW, count, rows_of
 
 PLAIN = Settings()
 
@@ -106,15 +104,6 @@ def test_l27_what_is_no_number_is_refused_and_nothing_stored(stage: Stage) -> No
     assert rows(stage) == 0
 
 
-@pytest.mark.engines("sqlite")
-def test_f50_a_table_that_is_missing_is_named(stage: Stage) -> None:
-    bare = Database("sqlite://", clock=Clock())
-    with pytest.raises(StoreReadError, match="migrate"):
-        get(stage, db=bare)
-    with pytest.raises(StoreWriteError, match="migrate"):
-        adjust(stage, "canary7391", 5, db=bare)
-
-
 # L29, L30, L36
 
 
@@ -137,27 +126,6 @@ def test_l30_a_touch_begins_absence_anew(stage: Stage) -> None:
         assert told.stored and told.relationship["affinity"] == -45
     with Later(stage, days=16):
         assert get(stage)["affinity"] == -44
-
-
-def test_f59_a_clock_that_jumps_back_takes_nothing(stage: Stage) -> None:
-    adjust(stage, "tg/ann", 60)
-    with Later(stage, days=-30):
-        assert get(stage)["affinity"] == 60
-        assert adjust(stage, "tg/ann", -1).relationship["affinity"] == 59
-
-
-def test_l36_an_operators_change_is_no_interaction(stage: Stage) -> None:
-    told = adjust(stage, "u9", 5, touch=False)
-    assert told.stored and told.relationship["affinity"] == 5
-    known = get(stage, "u9")
-    assert (known["affinity"], known["interaction_count"], known["last_interaction"]) == (5, 0, None)
-    with Later(stage, days=100):
-        assert get(stage, "u9")["affinity"] == 5  # there was no interaction to be absent since
-    touch(stage, "u9")
-    with Later(stage, days=45):
-        assert adjust(stage, "u9", 50, touch=False).relationship["affinity"] == 51
-        assert get(stage, "u9")["affinity"] == 51 and get(stage, "u9")["last_interaction"] == NOW.isoformat()
-    assert adjust(stage, "u8", touch=False) == (False, None, "unchanged") and get(stage, "u8")["affinity"] == 0
 
 
 # L31
@@ -241,33 +209,6 @@ def test_l31_the_prompt_shows_that_of_its_participant_alone(stage: Stage) -> Non
     assert "relationship" not in stage.context("hi", ENABLE_RELATIONSHIP=0)
 
 
-def test_d35_it_comes_within_the_statements_of_a_prompt(stage: Stage) -> None:
-    adjust(stage, "tg/ann", 35)
-    stage.remember("Ann likes tofu", ["tofu"])
-    assert stage.db is not None
-    with stage.db.traced() as statements:
-        assert "relationship" in stage.context("tofu")
-    assert len(statements) <= 14
-
-
-@pytest.mark.engines("sqlite")
-def test_f50_a_prompt_without_the_table_names_it(stage: Stage) -> None:
-    from sqlalchemy import text
-
-    adjust(stage, "tg/ann", 35)
-    stage.say("hello before")
-    assert stage.db is not None
-    with stage.db.engines()[1].begin() as connection:
-        connection.execute(text("ALTER TABLE user_relationships RENAME TO hidden_away"))
-    try:
-        prompt, report = stage.explain("hello")
-    finally:
-        with stage.db.engines()[1].begin() as connection:
-            connection.execute(text("ALTER TABLE hidden_away RENAME TO user_relationships"))
-    assert "relationship" not in prompt["context"] and prompt["context"]["history_current_chat"]
-    assert failed(report) == ["user_relationships"]
-
-
 @pytest.mark.engines("sqlite")
 def test_l31_the_text_form_and_hostile_names(stage: Stage) -> None:
     assert relationships.relationship_text("tg/ann", **given(stage)) == ""
@@ -299,17 +240,6 @@ def test_f20_nothing_is_written_about_who_does_not_want_it(stage: Stage, level: 
     assert reasons(report, "relationship") == (["privacy"] if level == "full" else [])
 
 
-@pytest.mark.engines("sqlite")
-def test_f24_people_not_known_have_the_default_level(stage: Stage) -> None:
-    strict = Settings(privacy_default="full")
-    assert adjust(stage, "tg/new", 5, settings=strict) == (False, None, "privacy") and rows(stage) == 0
-    assert adjust(stage, "tg/ann", 5).stored
-    assert "relationship" not in stage.context("hi", PRIVACY_DEFAULT="full")
-    set_privacy("tg/ann", "none", **given(stage))
-    assert adjust(stage, "tg/ann", 5, settings=strict).stored
-    assert stage.context("hi", PRIVACY_DEFAULT="full")["relationship"]["affinity"] == 10
-
-
 def test_f6_linked_identities_are_one_person(stage: Stage) -> None:
     adjust(stage, "tg/ann", 10, username="Ann")
     with Later(stage, minutes=5):
@@ -336,16 +266,6 @@ def test_f6_a_relationship_made_while_linked_is_found_under_every_key(stage: Sta
     adjust(stage, "tg/ann", 1)
     assert rows(stage) == 1 and get(stage, "dc/7")["affinity"] == get(stage)["affinity"] == 31
     assert stage.context("hi")["relationship"]["affinity"] == 31
-
-
-def test_f40_the_rows_of_a_person_are_found_by_the_registry(stage: Stage) -> None:
-    adjust(stage, "tg/ann", 5, username="Ann")
-    adjust(stage, "tg/bob", 5)
-    entry = registered(user_relationships.name)
-    assert entry.scoped == "persona" and entry.participant == ("user_id",)
-    mine = user_relationships.c[entry.participant[0]] == "tg/ann"
-    assert count(stage.db, user_relationships, stage.persona, mine) == 1  # type: ignore[arg-type]
-    assert set(entry.texts) == {"username", "realname"}
 
 
 # Whose key it is; examples

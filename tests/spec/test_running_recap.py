@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -63,32 +62,6 @@ def test_s26_numbers_are_given_once(stage: StoryStage) -> None:
     assert stage.add("six") == 6
     assert stories.delete_running_recap_version(5, conversation=HERE, **stage.given).reason == "unchanged"
     assert stage.add("elsewhere", path=ELSEWHERE) == 0, "numbers are those of a conversation"
-
-
-@pytest.mark.dialects
-def test_s26_eight_threads_adding_ten_each_give_0_to_79(stage: StoryStage) -> None:
-    given: list[int | None] = []
-    failed: list[Exception] = []
-    ready = threading.Barrier(8)
-
-    def add(who: int) -> None:
-        try:
-            ready.wait()
-            given.extend([stage.add(f"text {who} {n}") for n in range(10)])
-        except Exception as error:  # noqa: BLE001 - told by the thread that looks at it
-            failed.append(error)
-
-    threads = [threading.Thread(target=add, args=(who,)) for who in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    assert sorted(given) == list(range(80))  # type: ignore[type-var]
-    storage = stage.storage()
-    assert [each["version"] for each in storage["versions"]] == list(range(80))
-    assert len({each["content"] for each in storage["versions"]}) == 80
-    assert (storage["current_version"], next_number(stage)) == (79, 80)
 
 
 _ADDER = """

@@ -6,10 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
-from core import privacy
-from core.calls.screening import set_screen
 from core.config import Settings
 from core.conversations import (
     add_saved_memory,
@@ -26,7 +23,7 @@ from core.errors import MessageError, StoreWriteError
 from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import search_memories, silently_record_memory
-from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
+from tests.spec.stage import HERE, Stage, failed
 from tests.store.world import Clock, count, index_differences, rows_of
 
 PLAIN = Settings()
@@ -162,53 +159,6 @@ def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
 
 
 # Who sees it, whose it is
-
-
-def test_f12_saved_memories_are_seen_where_they_were_said(stage: Stage) -> None:
-    save(stage, "group")
-    save(stage, "guild", "tg/guild", server="s1")
-    save(stage, "direct", "tg/ann", privacy="direct")
-    save(stage, "everywhere", None)
-    assert texts(stage) == ["group", "everywhere"] and texts(stage, "tg/bob", "bob", privacy="direct") == [
-        "group",
-        "everywhere",
-    ]
-    assert texts(stage, "tg/guild", server="s1") == ["guild", "everywhere"]
-    assert texts(stage, "tg/ann", privacy="direct") == ["group", "direct", "everywhere"]
-    privacy.set_conversation_privacy(HERE, "restricted", db=stage.db, settings=PLAIN, scope=stage.scope(HERE))
-    assert texts(stage, ELSEWHERE) == ["everywhere"] and texts(stage) == ["group", "everywhere"]
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_f20_nothing_is_saved_of_who_does_not_want_it(stage: Stage) -> None:
-    save(stage, "before")
-    for level in ("partial", "full"):
-        privacy.set_privacy("tg/ann", level, db=stage.db, settings=PLAIN, scope=stage.scope())
-        assert save(stage, "something") == (False, None, "privacy")
-    assert texts(stage) == ["before"]
-    assert save(stage, "x", who=None, settings=Settings(privacy_default="full")) == (False, None, "privacy")
-
-
-def test_f36_a_flagged_text_is_not_listed_until_it_is_released(stage: Stage) -> None:
-    set_screen(lambda text: "canary" in text)
-    try:
-        kept = save(stage, "a canary")
-        assert kept.stored and texts(stage) == []
-        save(stage, "one")
-        assert texts(stage) == ["one"]
-    finally:
-        set_screen(None)
-    assert privacy.release("memories", kept.id, db=stage.db, settings=PLAIN, scope=stage.scope())
-    assert texts(stage) == ["a canary", "one"]
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_f18_what_stays_local_is_listed_for_a_local_destination_alone(stage: Stage) -> None:
-    db: Any = stage.db
-    save(stage, "one")
-    change = update(MEMORIES).where(MEMORIES.c.persona_id == stage.persona).values(local_only=1)
-    db.transaction(lambda c: c.execute(change), source="memories")
-    assert texts(stage) == [] and texts(stage, destination="local") == ["one"]
 
 
 # C24 to C29

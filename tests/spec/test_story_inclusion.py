@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ from core.stories.recaps import inclusion
 from core.synth_core_memory import search_memories
 from tests.spec.stage import NOW, Stage, reasons, said
 from tests.spec.story import Story, by_words
-from tests.store.world import open_db, rows_of
+from tests.store.world import rows_of
 
 
 @pytest.fixture
@@ -223,15 +221,6 @@ def test_s16_what_stands_in_the_history_is_not_told_again(stage: Stage) -> None:
     assert "recap 3\n" not in stage.context("what", live, **flags)["message_recaps"]
 
 
-def test_d35_recaps_come_with_the_last_round_trip(stage: Stage) -> None:
-    story = Story(stage)
-    story.recap("one", "two")
-    story.refresh()
-    with story.db.traced() as read:
-        stage.context("what else", ENABLE_MESSAGE_RECAPS=1, CONTEXT_VERBOSITY=1)
-    assert len(read) <= 14
-
-
 # S34 to S37
 
 
@@ -297,13 +286,6 @@ def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
     assert len(written) == 1
 
 
-def test_s37_nothing_is_there_for_a_conversation_nobody_knows(stage: Stage) -> None:
-    story = Story(stage, "tg/none")
-    assert story.refresh()["included"] == []
-    assert story.call(stories.auto_hide_plan, 1) == {"hide": [], "show": []}
-    assert story.call(stories.update_message_inclusion_flags) == ()
-
-
 # S6
 
 
@@ -323,14 +305,6 @@ def test_s6_what_is_worked_out_is_written_at_once(stage: Stage) -> None:
     assert context["message_recaps"] == "one"
     story.set(story.messages[0], "include", None)
     assert [r.include for r in rows_of(story.db, recaps_table, stage.persona)] == [None, "Recap of message(s)"]
-
-
-def test_s6_what_a_person_wrote_is_written_at_once(stage: Stage) -> None:
-    story = Story(stage)
-    (row,) = story.say("one")
-    story.set(row, "memory", "kept")
-    (stored,) = rows_of(story.db, recaps_table, stage.persona)
-    assert stored.memory == "kept"
 
 
 @pytest.mark.parametrize("threads", [4])
@@ -358,29 +332,6 @@ def test_p44_clearing_a_conversation_leaves_nothing_of_its_story(story: Story) -
     assert chat_history_cache.clear_chat_history(story.path, **asked) == 2
     assert rows_of(story.db, recaps_table, story.stage.persona) == []
     assert story.refresh()["included"] == []
-
-
-_ENDING = """
-import sys
-from core import chat_history_cache, db, stories
-from core.config import Settings
-opened = db.open_database(sys.argv[1])
-asked = {"db": opened, "settings": Settings()}
-row = chat_history_cache.save_chat_message("tg/1", "hello", "Ann", "ann", **asked).id
-stories.set_data(row, "memory", "she came", **asked)
-stories.refresh_memory("tg/1", **asked)
-"""
-
-
-@pytest.mark.engines("sqlite")
-def test_s6_the_end_of_the_process_loses_nothing(fresh_url: str) -> None:
-    """A host that never closes its handle keeps what was worked out last."""
-    subprocess.run([sys.executable, "-c", _ENDING, fresh_url], check=True, capture_output=True)
-    db = open_db(fresh_url)
-    assert [(r.memory, r.include) for r in rows_of(db, recaps_table, "default")] == [
-        ("she came", "Recap of message(s)")
-    ]
-    db.close()
 
 
 def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: Story) -> None:

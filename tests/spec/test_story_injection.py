@@ -76,11 +76,6 @@ def test_s41_the_text_is_that_of_the_template(stage: StoryStage, tmp_path: Path)
     assert injection(stage)["value"] == "The story so far:\nx"
 
 
-def test_g23_an_extract_is_shown_as_one(stage: StoryStage) -> None:
-    stage.add("x", provenance="extract")
-    assert injection(stage)["value"] == "The story so far, in sentences taken from it:\nx"
-
-
 def test_s41_without_recap_or_with_stories_off_nothing_is_injected(stage: StoryStage) -> None:
     stage.tell(2)
     assert injection(stage)["value"] == ""
@@ -123,14 +118,6 @@ def test_s42_prompt_and_messages_hold_the_text_once(stage: StoryStage) -> None:
     assert "house 2" in made[at - 1]["content"]
     assert report["sections"]["running_recap"]["found"] == 1
     assert stage.prompt(path=ELSEWHERE)["context"].get("running_recap") is None, "it is that of this conversation"
-
-
-def test_s42_it_is_read_in_the_same_round_trips(stage: StoryStage) -> None:
-    stage.add("x")
-    assert stage.db is not None
-    with stage.db.traced() as statements:
-        stage.context("tofu")
-    assert len(statements) <= 14
 
 
 def test_s42_what_others_may_not_see_is_not_in_the_prompt(stage: StoryStage) -> None:

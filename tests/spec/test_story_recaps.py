@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, jobs, stories
+from core import chat_history_cache, stories
 from core.database.readers import reader_for
 from core.database.schema_stories import message_alternatives, message_recaps
 from core.errors import MessageError
@@ -302,17 +302,6 @@ def test_s9_an_edited_message_has_a_stale_recap(stage: Stage) -> None:
     assert story.operations()[1:] == [("RECAP", "pending", first)]
 
 
-def test_s9_an_edited_message_has_a_stale_copy_of_its_alternative(story: Story) -> None:
-    (message,) = story.say("once", who="self")
-    story.call(stories.add_alternative, message, "twice")
-    story.set(message, "memory", "a")
-    edit(story, message, "once more")
-    assert story.call(stories.list_alternatives, message)[0]["text"] == "once more"
-    story.call(stories.choose_alternative, message, 1)
-    story.call(stories.choose_alternative, message, 0)
-    assert (story.memory(message), story.get(message, "stale")) == ("a", True)
-
-
 def test_s9_a_deleted_message_takes_along_what_lies_on_it(story: Story) -> None:
     first, second = story.recap("one", "two")
     story.call(stories.add_alternative, first, "other")
@@ -374,14 +363,6 @@ def test_f20_nothing_new_is_kept_of_somebody_who_wants_nothing_kept(stage: Stage
     assert [each.state for each in story.run(asked.append) if each.type == "RECAP"] == ["completed"]
     assert asked == []
     assert story.set(message, "memory", None).stored
-
-
-def test_s1_a_host_may_queue_a_message_by_the_platforms_id(stage: Stage) -> None:
-    story = Story(stage)
-    (message,) = story.say("Ann came in.", message_id="m7")
-    story.call(jobs.enqueue_operation, "RECAP", metadata={"message_id": "m7"})
-    story.run(lambda messages: "she came")
-    assert story.memory(message) == "she came"
 
 
 def test_s23_messages_that_were_looked_at_are_marked_together(story: Story) -> None:

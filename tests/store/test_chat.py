@@ -118,27 +118,6 @@ def test_p42_roles_and_whose_turn_it_is(db: Database) -> None:
         save(db, scope, "tg/1", "x", role="boss")
 
 
-def test_f70_keys_that_do_not_fit_are_refused_by_name(db: Database, scope: Scope) -> None:
-    for path, name, size in (
-        ("a/" + "b" * 511, "interface_path", 513),
-        ("i" * 65 + "/1", "interface of interface_path", 65),
-        ("a/" + "b" * 256, "chat_id of interface_path", 256),
-        ("a/b/" + "c" * 256, "thread_id of interface_path", 256),
-    ):
-        with pytest.raises(MessageError, match=f"{name} is {size} bytes"):
-            save(db, scope, path, "hello")
-    for more in (
-        {"sender_id": "s" * 256},
-        {"message_id": "m" * 192},
-        {"triggered_by": "t" * 256},
-        {"sender_id": "\x00"},
-    ):
-        with pytest.raises(MessageError):
-            save(db, scope, "tg/1", "hello", **more)
-    assert count(db, chat_history_cache, scope.persona) == 0
-    assert save(db, scope, "a/" + "b" * 255 + "/" + "c" * 254, "fits").stored
-
-
 def test_f63_a_text_over_16_mb_is_refused(db: Database, scope: Scope) -> None:
     with pytest.raises(MessageError, match="17000000 bytes"):
         save(db, scope, "tg/1", "a" * 17_000_000)

@@ -315,12 +315,6 @@ def test_f6_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -> N
     consistent(db, scope)
 
 
-@pytest.mark.parametrize("bad", ["", " ", None, "x" * 256, "a\x00", 1.5])
-def test_f70_people_need_a_key(db: Database, scope: Scope, bad: Any) -> None:
-    with pytest.raises(MessageError):
-        link_participants("tg/1", bad, db=db, settings=DEFAULTS, scope=scope)
-
-
 # Hostile ids
 
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from core.ai_diary import (
     add_diary_entry,
@@ -20,9 +19,9 @@ from core.ai_diary import (
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import ai_diary, conversations, search_fresh, tags
+from core.database.schema import ai_diary, conversations, tags
 from core.errors import MessageError
-from core.privacy import list_quarantined, release, set_privacy
+from core.privacy import set_privacy
 from core.scope import Scope
 from tests.store.world import NOW, count, index_differences, rows_of
 
@@ -167,14 +166,6 @@ def test_f3_the_scope_says_which_conversation(db: Database, scope: Scope) -> Non
     )
 
 
-def test_f18_a_local_only_entry_stays_local(db: Database, scope: Scope) -> None:
-    add(db, scope, "secret", context_tags=["cat"], local_only=True)
-    local = replace(scope, destination="local")
-    assert recent(db, scope) == [] and recent(db, local) == ["secret"]
-    assert recent(db, scope, settings=Settings(prompt_destination="local")) == ["secret"]
-    assert get_entries_by_tags("cat", db=db, settings=DEFAULTS, scope=scope) == []
-
-
 @pytest.mark.parametrize("level", ["partial", "full"])
 def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope: Scope, level: str) -> None:
     for who, name in (("7", "Ann"), ("8", "Bob")):
@@ -196,23 +187,6 @@ def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope
     assert found["day 9"] == ('["Bob"]', "hi")
     assert found["day 10"] == ("[]", None), "a name that leads to nobody is taken for the speaker's"
     assert index_differences(db, scope.persona) == []
-
-
-def test_f36_a_flagged_entry_waits_for_release(db: Database, scope: Scope) -> None:
-    seen: list[str] = []
-
-    def screen(text: str, kind: str) -> bool:
-        seen.append(f"{kind}: {text}")
-        return "rules" in text
-
-    flagged = add(db, scope, "a day", "ignore rules", context_tags=["cat"], screen=screen)
-    assert seen == ["diary: a day\nignore rules"] and recent(db, scope) == []
-    assert get_entries_by_tags("cat", db=db, settings=DEFAULTS, scope=scope) == []
-    assert db.read(select(search_fresh).where(search_fresh.c.row_id == flagged.id), source="test") == []
-    listed = list_quarantined(db=db, settings=DEFAULTS, scope=scope)
-    assert [(i["source"], i["id"], i["snippet"]) for i in listed] == [("ai_diary", flagged.id, "a day")]
-    assert release("ai_diary", flagged.id, db=db, settings=DEFAULTS, scope=scope)
-    assert recent(db, scope) == ["a day"] and index_differences(db, scope.persona) == []
 
 
 def test_f70_and_f63_bad_input(db: Database, scope: Scope) -> None:

@@ -7,15 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from core import short_term
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import chat_history_cache, participants, privacy_levels
+from core.database.schema import chat_history_cache
 from core.database.schema import memories as memory_table
-from core.errors import MessageError
 from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.memories.capture import silently_record_memory
@@ -24,7 +22,7 @@ from core.messages import table as chat
 from core.messages import table_batches as chat_batches
 from core.privacy import link_participants, set_privacy, unlink_participant
 from core.scope import Scope
-from tests.store.world import NOW, count, index_differences, own_scope, rows_of
+from tests.store.world import NOW, count, own_scope, rows_of
 
 DEFAULTS = Settings()
 
@@ -39,30 +37,6 @@ def save(
 ) -> Any:
     """Store a line of Ann in tg/1."""
     return save_chat_message("tg/1", text, "Ann", sender_id, NOW, db=db, settings=settings, scope=scope, **more)
-
-
-CELLS = [("none", True, True, True), ("partial", True, True, False), ("full", False, False, False)]
-
-
-@pytest.mark.parametrize(("to", "line", "answer", "memory"), CELLS)
-def test_f20_each_writer_at_each_level(db: Database, to: str, line: bool, answer: bool, memory: bool) -> None:
-    scope = own_scope(participant="tg/7")
-    level(db, scope, "tg/7", to)
-    before = count(db, chat_history_cache, scope.persona)
-    result = save(db, scope, "a line of theirs")
-    assert (result.stored, result.reason) == (line, "" if line else "privacy")
-    assert count(db, chat_history_cache, scope.persona) == before + line
-    result = save(db, scope, "the answer", "self", triggered_by="tg/7")
-    assert (result.stored, result.reason) == (answer, "" if answer else "privacy")
-    assert count(db, chat_history_cache, scope.persona) == before + line + answer
-    assert silently_record_memory("I like tea", "ok", scope=scope, db=db, settings=DEFAULTS).stored == memory
-    assert count(db, memory_table, scope.persona) == memory
-    assert save(db, replace(scope, participant=None), "somebody else's", "8").stored
-    row = next(r for r in rows_of(db, participants, scope.persona) if r.participant_key == "tg/7")
-    assert row.display_name == ("" if to == "full" else "Ann")
-    levels = db.read(select(privacy_levels.c.participant_key, privacy_levels.c.level), source="privacy_levels")
-    assert [tuple(each) for each in levels] == [("tg/7", to)]
-    assert index_differences(db, scope.persona) == []
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -175,12 +149,3 @@ def test_f24_the_default_holds_for_people_who_have_not_chosen(db: Database, scop
     assert save(db, scope, "of another", "8", settings=closed).reason == "privacy"
     save(db, scope, "of one who is known", "9")
     assert save(db, scope, "and has not chosen", "9", settings=closed).reason == "privacy"
-
-
-@pytest.mark.parametrize(
-    ("who", "to"), [("tg/7", "some"), ("tg/7", None), ("", "full"), (" ", "full"), ("x" * 256, "full")]
-)
-def test_f70_bad_levels_and_keys(db: Database, scope: Scope, who: str, to: Any) -> None:
-    with pytest.raises(MessageError):
-        level(db, scope, who, to)
-    assert count(db, participants, scope.persona) == 0

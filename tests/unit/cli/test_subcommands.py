@@ -206,17 +206,6 @@ def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.Mo
     assert "CONTEXT_VERBOSITY" in bad.out
 
 
-def test_g28_what_the_command_line_prints_reads_the_same_in_javascript(run: Command) -> None:
-    """Ids are texts of digits wherever JSON is printed: numbers of 60 bits are rounded by most other programs."""
-    row_id = run("remember", "The cat is called Tofu.", "--tag", "cat").json["id"]
-    [hit] = run("search", "cat").json["hits"]
-    exported = json.loads(run("export", "-", "--items").out, parse_int=float)["items"]
-    prompt = run("build", "Where is the cat?").json
-    assert isinstance(row_id, str) and row_id.isdigit() and int(row_id) > 2**53
-    assert hit["id"] == row_id and [item["id"] for item in exported] == [row_id]
-    assert [each["id"] for each in prompt["context"]["memories"]] == [row_id]
-
-
 def test_without_a_conversation_a_person_is_named_with_the_interface(run: Command) -> None:
     """All that ask as somebody ask as the same one: `--user 7` alone was a person of no interface."""
     run("remember", "The cat is called Tofu.", "--user", "discord/7")

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
-from core.database import schema
 from core.scope import Scope
 from core.text.folding import clean, collapsed, fold, fold_case
-from tests.store.world import open_db, rows_of
+from tests.store.world import open_db
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=80)
 """Texts with every code point there is, lone surrogates and NUL too."""
@@ -98,15 +97,3 @@ def test_g11_clean_keeps_the_rest(text: str) -> None:
     wanted = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text if char != "\x00")
     assert clean(text) == wanted == clean(clean(text))
     clean(text).encode("utf-8")
-
-
-def test_g11_a_message_is_stored_as_said() -> None:
-    """Neither trimmed nor normalised: comparing is done on another column."""
-    db, settings = open_db("sqlite://"), Settings()
-    said = {" Ａ\x00 ﬁn\ud800 😀\n": " Ａ ﬁn\ufffd 😀\n", "a\x00b": "ab"}
-    for text in said:
-        assert save_chat_message("tg/1", text, db=db, settings=settings, scope=Scope(persona="p")).stored
-    rows = rows_of(db, schema.chat_history_cache, "p")
-    assert {row.message_text for row in rows} == set(said.values())
-    assert {row.text_folded for row in rows} == {fold(text) for text in said.values()}
-    db.close()
