@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from ..base.patterns import lazy_pattern
 from ..shapes import Vocabulary
 from ..text.folding import clean, fold, fold_case
 from ..text.languages import common_words, languages_of
@@ -39,8 +39,8 @@ _SHORT_NAME = 2
 WEIGHTS = (0.0, 10.0)
 """A link's weight is above the first and at most the second."""
 
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
-_SPACES = re.compile(r"\s+")
+_CONTROLS = lazy_pattern("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+_SPACES = lazy_pattern(r"\s+")
 
 
 def normal(tag: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import unicodedata
 from collections import OrderedDict
@@ -10,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from ..base.patterns import lazy_pattern
 from ..shapes import Vocabulary
 from ..text.folding import SPACELESS, clean, fold, marks_class
 from ..text.stems import stems
@@ -27,10 +27,10 @@ FUZZY_COMPARISONS = 1_000_000
 KEPT = 4
 """Vocabularies whose index `index_of` keeps."""
 
-_SPACES = re.compile(r"\s+")
-_TOKENS = re.compile(f"[{SPACELESS}]+|(?:(?![{SPACELESS}])[\\w{marks_class()}])+|[^\\w\\s\x00-\x7f]")
-_SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
-_LEADING = re.compile(r"^\W+")
+_SPACES = lazy_pattern(r"\s+")
+_TOKENS = lazy_pattern(f"[{SPACELESS}]+|(?:(?![{SPACELESS}])[\\w{marks_class()}])+|[^\\w\\s\x00-\x7f]")
+_SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
+_LEADING = lazy_pattern(r"^\W+")
 
 
 class _Token(NamedTuple):

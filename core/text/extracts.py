@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..base.patterns import lazy_pattern
 from .folding import SPACELESS, clean, fold, runs
 from .languages import language_of
 from .words import stop_words, words
@@ -23,21 +24,21 @@ _PERSONAL, _TELLS, _ASKS, _ONE_WORD = 1.35, 1.15, 0.5, 0.3
 
 _WIDE = "。！？｡"
 _CLOSING = "\"'”’»›)\\]}」』）】"
-_STOP = re.compile(
+_STOP = lazy_pattern(
     rf"[{_WIDE}]+[{_CLOSING}]*"  # written without a space behind
     rf"|[.!?…؟۔।॥።]+[{_CLOSING}*_~]*(?=\s|\Z|[{SPACELESS}])"
     r"|\n+"
 )
-_SHORTENED = re.compile(
+_SHORTENED = lazy_pattern(
     r"(?:^|[\s(\"'“„])(?:[^\W\d_]|mrs?|ms|dr|prof|st|jr|sr|vs|no|nr|fig|ca|bzw|mme|sra?|dept|approx|\d{1,3}"
     r"|(?:[^\W\d_]\.)+[^\W\d_])\.\Z",
     re.IGNORECASE,
 )
 _LOOK_BACK = 12
-_LEADING = re.compile(r"(?:[-*•>#|]+\s+)+")
+_LEADING = lazy_pattern(r"(?:[-*•>#|]+\s+)+")
 _TRAILING = " \t,;:-–—/|*_~"
-_ENDED = re.compile(rf"[.!?…؟۔।॥።{_WIDE}][{_CLOSING}*_~]*\Z")
-_NAME_OR_NUMBER = re.compile(r"\d|(?<=[^\W\d_] )[^\W\d_a-zà-ÿа-я]\w")
+_ENDED = lazy_pattern(rf"[.!?…؟۔।॥።{_WIDE}][{_CLOSING}*_~]*\Z")
+_NAME_OR_NUMBER = lazy_pattern(r"\d|(?<=[^\W\d_] )[^\W\d_a-zà-ÿа-я]\w")
 _FIRST_PERSON = frozenset(
     word
     for line in (
@@ -48,8 +49,8 @@ _FIRST_PERSON = frozenset(
     )
     for word in line.split()
 )
-_QUESTION = re.compile(rf"[?？؟][{_CLOSING}!.]*\Z|(?:吗|嗎|呢|か|かな|ไหม|มั้ย)[。.]*\Z")
-_FIRST_PERSON_INSIDE = re.compile("私|僕|俺|わたし|うちの|我|咱|ฉัน|ผม|ดิฉัน|หนู|เรา")
+_QUESTION = lazy_pattern(rf"[?？؟][{_CLOSING}!.]*\Z|(?:吗|嗎|呢|か|かな|ไหม|มั้ย)[。.]*\Z")
+_FIRST_PERSON_INSIDE = lazy_pattern("私|僕|俺|わたし|うちの|我|咱|ฉัน|ผม|ดิฉัน|หนู|เรา")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +153,8 @@ def _ended(sentence: str) -> str:
     return bare + ("。" if _HAN.search(bare[-1]) else ".")
 
 
-_HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_THAI = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # no full stop is used
+_HAN = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")
+_THAI = lazy_pattern("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # no full stop is used
 
 
 def _useful(found: Sequence[str]) -> list[_Sentence]:

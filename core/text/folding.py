@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+
+from ..base.patterns import lazy_pattern
 
 # The code points of Unicode's combining marks (category M, Unicode 14.0.0), which `\w` leaves out. Written down, since
 # asking `unicodedata` for each of a million code points takes longer than importing the package.
@@ -44,15 +45,16 @@ _SELECTORS = ("fe00-fe0f", "e0100-e01ef")
 """Variation selectors choose a picture for the sign before them; they belong to no word."""
 
 
+@lru_cache(maxsize=1)
 def marks_class() -> str:
     """Return the combining marks, without variation selectors, as the inside of a character class."""
     spans = (span.partition("-") for span in _RANGES.split() if span not in _SELECTORS)
     return "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in spans)
 
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = lazy_pattern("[\ud800-\udfff]")
 # What str.splitlines takes for a line break; a run of them is one break, so "\r\n" is one space.
-_BREAKS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_BREAKS = lazy_pattern("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 SPACELESS = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -63,22 +65,22 @@ SPACELESS = (
 )
 """Ranges of the scripts written without spaces, as the inside of a character class."""
 
-_SPACELESS_CHAR = SPACELESS_PATTERN = re.compile(f"[{SPACELESS}]")
-_WORDS = re.compile(f"[\\w{marks_class()}]+")
+_SPACELESS_CHAR = SPACELESS_PATTERN = lazy_pattern(f"[{SPACELESS}]")
+_WORDS = lazy_pattern(f"[\\w{marks_class()}]+")
 _LETTERS = (
     "a-z\u00df-\u00f6\u00f8-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2c60-\u2c7f\ua722-\ua7ff\uab30-\uab6f"  # Latin
     "\u0370-\u03ff\u1f00-\u1fff"  # Greek
     "\u0400-\u04ff"  # Cyrillic
 )
-_ACCENTS = re.compile(f"(?<=[{_LETTERS}])[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff\ufe20-\ufe2f]+")
-_IS_LETTER = re.compile(f"[{_LETTERS}]")
-_HAS_VARIANTS = re.compile(
+_ACCENTS = lazy_pattern(f"(?<=[{_LETTERS}])[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff\ufe20-\ufe2f]+")
+_IS_LETTER = lazy_pattern(f"[{_LETTERS}]")
+_HAS_VARIANTS = lazy_pattern(
     "[\u00df-\u024f\u0300-\u03ff\u0450\u0451\u045d\u0591-\u05c7\u0610-\u06ed\u06f0-\u06f9\u0966-\u096f"
     "\u1ab0-\u1ace\u1dc0-\u1fff\ufe20-\ufe2f]"
 )
-_KATAKANA = re.compile("[\u30a1-\u30f4]")
-_MANY_MARKS = re.compile(f"([{marks_class()}]{{30}})")
-_PARTS = re.compile(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
+_KATAKANA = lazy_pattern("[\u30a1-\u30f4]")
+_MANY_MARKS = lazy_pattern(f"([{marks_class()}]{{30}})")
+_PARTS = lazy_pattern(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
 
 
 def clean(text: str) -> str:
@@ -90,7 +92,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return the text without line breaks, each run of them as one space, cleaned."""
-    return _BREAKS.sub(" ", clean(text))
+    return text if text.isprintable() else _BREAKS.sub(" ", clean(text))
 
 
 def fold(text: str) -> str:
@@ -152,12 +154,7 @@ def _hiragana() -> dict[int, int]:
 
 def collapsed(text: str) -> str:
     """Return the folded text with white space runs as one space, trimmed: texts that are equal so are one text."""
-    return " ".join(fold(text).split())
-
-
-def is_word_char(char: str) -> bool:
-    """Return whether the character belongs to words: a letter, combining mark, digit or underscore."""
-    return char == "_" or unicodedata.category(char)[0] in "LMN"
+    return " ".join((text.lower() if text.isascii() else fold(text)).split())
 
 
 def word_runs(folded: str) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from ..base.patterns import lazy_pattern
 from ..shapes import PERSONA_SENDER, SOURCES, HistoryEntry, Hit, Source
 from .folding import clean, collapsed, fold, marks_class, one_line
 from .times import parse_time
@@ -28,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SOURCE_ORDER = {source: place for place, source in enumerate(SOURCES)}
 
-_BREAK = re.compile(f"[^{marks_class()}\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
+_BREAK = lazy_pattern(f"[^{marks_class()}\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
 """Characters before which a text can be cut without changing what either part folds to.
 
 All but those that may join the character in front: combining marks, Hangul letters, halfwidth voice marks.
@@ -139,7 +139,7 @@ def known_name(*names: str) -> str:
     Signs that end a name or a time in a line become others, so that no name can hold another speaker.
     """
     for name in names:
-        shown = one_line(name).translate(_IN_NAMES) if name else ""
+        shown = (name if name.isprintable() else one_line(name)).translate(_IN_NAMES) if name else ""
         if shown.strip():
             return shown[:NAME_CHARS]
     return ""
@@ -183,7 +183,8 @@ def sort_key(found: Hit) -> tuple[bool, int, int, int]:
 def compared_text(entry: HistoryEntry) -> str:
     """Return what the text of an entry is compared by, folded once: several lists ask, and lines may have megabytes."""
     if not entry.compared:
-        entry.compared.append(collapsed(clean(entry.text)))
+        text = entry.text
+        entry.compared.append(collapsed(text if text.isprintable() else clean(text)))
     return entry.compared[0]
 
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from ..base.patterns import lazy_pattern
 from .folding import fold, fold_case
 
 LOOKED_AT = 2_000
@@ -19,27 +20,27 @@ SURE = 1.6
 WEAK = 0.25
 """Evidence from which a language is worth a try."""
 
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-_WORD = re.compile(r"[^\W\d_]+")
+_ACCENTS = lazy_pattern("[\u0300-\u036f]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 
 _SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff\uff66-\uff9f]")),
-    ("ko", re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]")),
-    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
-    ("uk", re.compile("[\u0456\u0457\u0454\u0491]")),
-    ("ru", re.compile("[\u0400-\u052f]")),
-    ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("fa", re.compile("[\u067e\u0686\u0698\u06af\u06cc]")),
-    ("ar", re.compile("[\u0600-\u06ff\u0750-\u077f]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("hy", re.compile("[\u0530-\u058f]")),
-    ("ta", re.compile("[\u0b80-\u0bff]")),
+    ("ja", lazy_pattern("[\u3040-\u30ff\uff66-\uff9f]")),
+    ("ko", lazy_pattern("[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]")),
+    ("zh", lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")),
+    ("th", lazy_pattern("[\u0e00-\u0e7f]")),
+    ("uk", lazy_pattern("[\u0456\u0457\u0454\u0491]")),
+    ("ru", lazy_pattern("[\u0400-\u052f]")),
+    ("el", lazy_pattern("[\u0370-\u03ff\u1f00-\u1fff]")),
+    ("he", lazy_pattern("[\u0590-\u05ff]")),
+    ("fa", lazy_pattern("[\u067e\u0686\u0698\u06af\u06cc]")),
+    ("ar", lazy_pattern("[\u0600-\u06ff\u0750-\u077f]")),
+    ("hi", lazy_pattern("[\u0900-\u097f]")),
+    ("hy", lazy_pattern("[\u0530-\u058f]")),
+    ("ta", lazy_pattern("[\u0b80-\u0bff]")),
 )
 """First script found wins: Kana before Han, the letters of one language before those it shares."""
 
-_LATIN = re.compile("[a-z\u00e0-\u024f\u1e00-\u1eff]")
+_LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 
 _FUNCTION_WORDS = {
     "en": "the and of to is was are were you it that this for with have has had what when where who how why did do "
@@ -145,8 +146,9 @@ def _script_class(language: str) -> re.Pattern[str]:
 def _latin(scores: Mapping[str, float], enough: float) -> str:
     if max(scores.values(), default=0.0) < enough:
         return ""
-    best, *others = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    return best[0] if not others or best[1] > others[0][1] * 1.15 else ""
+    first = min(scores, key=lambda language: (-scores[language], language))
+    second = max((worth for language, worth in scores.items() if language != first), default=0.0)
+    return first if scores[first] > second * 1.15 else ""
 
 
 def _scores(text: str) -> dict[str, float]:

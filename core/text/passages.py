@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
-from .folding import SPACELESS, is_word_char
+from ..base.patterns import lazy_pattern
+from .folding import SPACELESS, marks_class
 
 PASSAGE = 60
 """Words of a passage."""
@@ -14,7 +14,12 @@ WHOLE = 90
 MOST_PLACES = 20
 """Places of one word that are looked at in one text."""
 
-_SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
+_SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
+
+_BEHIND = lazy_pattern(f"[\\w{marks_class()}]*")
+_BEFORE = lazy_pattern(f"[\\w{marks_class()}]*\\Z")
+LONGEST_WORD = 80
+"""Characters before a place that are looked at for the beginning of its word."""
 
 Place = tuple[int, bool]
 """Where it begins, and whether it is the whole word there (T29a)."""
@@ -41,18 +46,12 @@ def find_places(folded: str, text: str, terms: Mapping[str, bool], *, always_who
             found.append((at, True))
         else:
             start = at
-            while start > 0 and is_part(folded[start - 1]):
-                start -= 1
-            while end < len(folded) and is_part(folded[end]):
-                end += 1
+            if at and not folded[at - 1].isspace():
+                start = _BEFORE.search(folded, max(0, at - LONGEST_WORD), at).start()  # type: ignore[union-attr]
+            end = _BEHIND.match(folded, end).end()  # type: ignore[union-attr]
             found.append((at, terms.get(folded[start:end], end - start == len(text))))
         at = folded.find(text, end)
     return found
-
-
-def is_part(char: str) -> bool:
-    """Return whether a character goes on with the word before it."""
-    return char.isalnum() or (char == "_" if char.isascii() else is_word_char(char))
 
 
 def parts_of(words: int) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..base.patterns import lazy_pattern
 from .extracts import sentences
 from .folding import SPACELESS, clean, fold_letters
 
@@ -45,13 +46,13 @@ _QUOTED_NAME_CHARS = (24, 6)
 """Longest quotation that is a name, and the longest in a script without spaces; a longer one is somebody's words."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
-_SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
-_NOT_TYPED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
+_SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
+_NOT_TYPED = lazy_pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
 """Code and quoted lines."""
-_QUOTED = re.compile('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
-_ACTION = re.compile(r"\*[^*\n]+\*")
+_QUOTED = lazy_pattern('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
+_ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """What a role plays: `*smiles*`."""
-_PASTED = re.compile(
+_PASTED = lazy_pattern(
     r"#{1,6}\s|---|===|[{\[<|](?!@)|//|/\*|\w+:\s*$|"
     r"(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|de|à|objet|asunto|para|da|oggetto|assunto|onderwerp|aan|"
     r"от|кому|тема|差出人|宛先|件名|发件人|收件人|主题|fwd?|re|aw|wg|tr)\s*[:：]|"
@@ -60,10 +61,10 @@ _PASTED = re.compile(
     re.IGNORECASE,
 )
 """A line that opens a file or a mail."""
-_LISTED = re.compile(r"(?:[-*•·–]|\d{1,2}[.)])\s")
-_CLAUSES = re.compile("[,，、;；()（）–—¿¡]| - ")
-_COLON = re.compile(r"[:：](?=\s|$)|：")
-_ASKED = re.compile(r"[?？][!?！？\s\"”»)]*$|(?:吗|嗎|呢|ですか|ますか|のか)[。.！!]*$")
+_LISTED = lazy_pattern(r"(?:[-*•·–]|\d{1,2}[.)])\s")
+_CLAUSES = lazy_pattern("[,，、;；()（）–—¿¡]| - ")
+_COLON = lazy_pattern(r"[:：](?=\s|$)|：")
+_ASKED = lazy_pattern(r"[?？][!?！？\s\"”»)]*$|(?:吗|嗎|呢|ですか|ますか|のか)[。.！!]*$")
 _MENTION = r"(?:<@[!&]?\w+>|@[\w.\-]+)"
 
 

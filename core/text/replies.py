@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
+from ..base.patterns import lazy_pattern
 from .folding import clean
 from .strict_json import make_strict
 
@@ -34,10 +35,10 @@ start of the text, to say where it was."""
 
 Fits = Callable[[dict[str, Any]], bool]
 
-_LANGUAGE = re.compile(r"[ \t]*[\w.+#-]*")
+_LANGUAGE = lazy_pattern(r"[ \t]*[\w.+#-]*")
 _FENCE = "```"
-_LIST = re.compile(r'\[\s*+[\[{"\]]')
-_OPENING = re.compile(r'\{\s*+["}]')
+_LIST = lazy_pattern(r'\[\s*+[\[{"\]]')
+_OPENING = lazy_pattern(r'\{\s*+["}]')
 
 
 def is_unreadable(text: str) -> bool:
@@ -150,20 +151,20 @@ MAX_KEY_CHARS = 200
 """A longer key is taken for prose that happens to follow a brace."""
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
-_BETWEEN = re.compile(r"(?:[\s,，]++|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)*+")
-_COLON = re.compile(r"\s*+[:：]")
-_BARE_KEY = re.compile(r"[\w$-]{1,200}+")
-_BARE_VALUE = re.compile(r"(?:[^,，}\]\n/#]|(?<!\s)[/#]|/(?![/*])|\#(?=\S))*+")
-_SPACES = re.compile(r"\s*+")
-_NUMBER = re.compile(r"[-+]?\d++(?:\.\d*+)?(?:[eE][-+]?\d++)?\Z")
+_BETWEEN = lazy_pattern(r"(?:[\s,，]++|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)*+")
+_COLON = lazy_pattern(r"\s*+[:：]")
+_BARE_KEY = lazy_pattern(r"[\w$-]{1,200}+")
+_BARE_VALUE = lazy_pattern(r"(?:[^,，}\]\n/#]|(?<!\s)[/#]|/(?![/*])|\#(?=\S))*+")
+_SPACES = lazy_pattern(r"\s*+")
+_NUMBER = lazy_pattern(r"[-+]?\d++(?:\.\d*+)?(?:[eE][-+]?\d++)?\Z")
 # What follows the quote that ends a value: the end, a closing bracket, a comment, or a comma and then what can begin a
 # member or item; a comma may be missing before a line or a name. Any other quote belongs to the text.
 _OVER = r"\s*+(?:[}\]]|\Z|//|/\*)|\s++\#\s|[ \t\r]*+\n\s*+[\"'“‘`]"
 _NEXT_MEMBER = r"[\"'“‘`}\]{\[]|[\w$-]{1,200}+\s*+[:：]|//|/\*|\#|\Z"
 _NEXT_ITEM = r"[\"'“‘`}\]{\[\d-]|(?i:true|false|null|none|nan|infinity)\b|//|/\*|\#|\Z"
-_ENDS_MEMBER = re.compile(rf"{_OVER}|\s*+[,，]\s*+(?:{_NEXT_MEMBER})|\s*+[\"'“‘][\w $-]{{1,60}}+[\"'”’]\s*+[:：]")
-_ENDS_ITEM = re.compile(rf"{_OVER}|\s*+[,，]\s*+(?:{_NEXT_ITEM})")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|\Z)", re.DOTALL)
+_ENDS_MEMBER = lazy_pattern(rf"{_OVER}|\s*+[,，]\s*+(?:{_NEXT_MEMBER})|\s*+[\"'“‘][\w $-]{{1,60}}+[\"'”’]\s*+[:：]")
+_ENDS_ITEM = lazy_pattern(rf"{_OVER}|\s*+[,，]\s*+(?:{_NEXT_ITEM})")
+_ESCAPE = lazy_pattern(r"\\(?:u([0-9a-fA-F]{4})|(.)|\Z)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
 _WORDS |= dict.fromkeys(("nan", "infinity", "-infinity", "+infinity", "inf", "-inf"))
@@ -316,14 +317,14 @@ def _character(match: re.Match[str]) -> str:
 
 # What a model thought, beside what it said
 
-_TAG = re.compile(
+_TAG = lazy_pattern(
     r"(?<![^`]`)(?<!\A`)(?:<(/?)(think|thinking|thought|reasoning|seed:think|ant(?:ml:)?thinking)(?:\s[^<>]{0,200})?(/?)>"
     r"|◁(/?)think▷"
     r"|\[(/?)THINK\])",
     re.IGNORECASE,
 )
 """A tag around thoughts; one directly behind a single backtick is quoted, not used."""
-_DETAILS = re.compile(
+_DETAILS = lazy_pattern(
     r"<details\s[^<>]{0,500}\btype=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]{0,500}>", re.IGNORECASE
 )
 _DETAILS_END = "</details>"
@@ -389,9 +390,9 @@ LOOKED_AT_CHARS = 2000
 Refusal = Literal["", "empty", "error_like", "shorter"]
 """Why a text is refused; blank when it is not."""
 
-_BLANK = re.compile("[\\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*\\Z")
-_MARKS = re.compile(r"[\s*_#>\"“”«»‘`~•|()\-–—❌⚠️⛔🚫❗]+")
-_SPACE_RUNS = re.compile(r"\s+")
+_BLANK = lazy_pattern("[\\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*\\Z")
+_MARKS = lazy_pattern(r"[\s*_#>\"“”«»‘`~•|()\-–—❌⚠️⛔🚫❗]+")
+_SPACE_RUNS = lazy_pattern(r"\s+")
 
 
 def judge_refusal(new: str, current: str, *, patterns: Sequence[str]) -> Refusal:

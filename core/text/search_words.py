@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
+from ..base.patterns import lazy_pattern
 from .calendar_words import calendar
 from .folding import SPACELESS_PATTERN, clean, fold, runs
 from .languages import bare, common_words
@@ -61,10 +62,10 @@ def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 _SHORT = 2
-_SIGNED = re.compile(r"(?<![^\W_])[a-z](?:\+\+|#)")
+_SIGNED = lazy_pattern(r"(?<![^\W_])[a-z](?:\+\+|#)")
 """A letter that its sign makes a name: `c#`."""
-_SHORT_NAME = re.compile(r"(?<![^\W_])(?<!['’])[^\W\d_]{1,2}(?![^\W_])")
-_OPENS_SENTENCE = re.compile(r"(?:^|[.!?:;\n])[\W_]*$")
+_SHORT_NAME = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{1,2}(?![^\W_])")
+_OPENS_SENTENCE = lazy_pattern(r"(?:^|[.!?:;\n])[\W_]*$")
 _LETTER_WORDS = frozenset("IAOEYUÀÉÓÈ")
 """Capital letters that are words in one of the languages."""
 _PAIRS = (
@@ -92,10 +93,10 @@ def _short_names(said: str) -> frozenset[str]:
     return frozenset(found)
 
 
-_DATE = re.compile(
+_DATE = lazy_pattern(
     r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,4} ?[年月日号號년월일]|\d{1,2}:\d{2}"
 )
-_NUMBER = re.compile(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
+_NUMBER = lazy_pattern(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
 
 
 def _numbers(folded: str, languages: Sequence[str]) -> frozenset[str]:
@@ -128,7 +129,7 @@ def _single_signs(run: str) -> list[str]:
     return [part for part in parts if len(part) == 1]
 
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_HAN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
 @lru_cache(maxsize=1)
@@ -144,8 +145,8 @@ def telling_symbols(text: str, limit: int) -> list[str]:
     return list(islice(dict.fromkeys(char for char in found if not _FEELING.match(char)), limit))
 
 
-_NO_WORD = re.compile(r"[^\x00-\x7f\w]")
-_FEELING = re.compile(
+_NO_WORD = lazy_pattern(r"[^\x00-\x7f\w]")
+_FEELING = lazy_pattern(
     "[\u2605-\u2606\u2639-\u263b\u2661-\u2665\u2714\u2728\u270a-\u270d\u2763-\u2764\u00a9\u00ae\u2122"
     "\U0001f389-\U0001f38a\U0001f440-\U0001f450\U0001f485\U0001f48b-\U0001f49f\U0001f4a2-\U0001f4ab\U0001f4af\U0001f525"
     "\U0001f595-\U0001f596\U0001f5a4\U0001f600-\U0001f64f\U0001f90c-\U0001f92f\U0001f932\U0001f937\U0001f970-\U0001f97a"

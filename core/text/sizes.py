@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import re
 import tempfile
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base import logs
+from ..base.patterns import lazy_pattern
 from .strict_json import make_strict
 
 BASE64_KEYS = frozenset({"data", "base64"})
@@ -156,7 +156,7 @@ def _is_present(folder: str, encoding: str) -> bool:
         return False
 
 
-_PIECES = re.compile(
+_PIECES = lazy_pattern(
     r"(?<![A-Za-z])[A-Za-z]{1,6}|[A-Za-z]{1,3}"  # a word of six letters is one token, each three more one more
     r"|[!-/:-@\[-`{-~]{1,2}|[0-9]{1,3}|\s{2,16}|[\n\r]|[\x00-\x08\x0e-\x1b\x7f]"
 )
@@ -170,9 +170,9 @@ _SCRIPTS = (
     (0.75, "\u2000-\u206f\u3000-\u303f\uff00-\uffef"),  # punctuation of these scripts
 )
 """Tokens for a character of scripts the encodings know well, between those of cl100k_base and o200k_base."""
-_RATES = tuple((rate, re.compile(f"[{ranges}]")) for rate, ranges in _SCRIPTS)
-_KNOWN = re.compile(f"[{''.join(ranges for _, ranges in _SCRIPTS)}]+")
-_ASCII = re.compile(r"[\x00-\x7f]+")
+_RATES = tuple((rate, lazy_pattern(f"[{ranges}]")) for rate, ranges in _SCRIPTS)
+_KNOWN = lazy_pattern(f"[{''.join(ranges for _, ranges in _SCRIPTS)}]+")
+_ASCII = lazy_pattern(r"[\x00-\x7f]+")
 
 
 def estimate_tokens(text: str) -> int:

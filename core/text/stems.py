@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,17 +9,18 @@ from importlib import import_module
 from typing import NamedTuple, Protocol
 
 from ..base import resources
+from ..base.patterns import lazy_pattern
 from .folding import fold
 
 _SCRIPTS = (
-    ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("ru", re.compile("[\u0400-\u052f]")),
-    ("he", re.compile("[\u05d0-\u05ea]")),
-    ("ar", re.compile("[\u0620-\u06d3]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("ta", re.compile("[\u0b80-\u0bff]")),
-    ("hy", re.compile("[\u0531-\u0587]")),
-    ("ko", re.compile("[\uac00-\ud7a3]")),
+    ("el", lazy_pattern("[\u0370-\u03ff\u1f00-\u1fff]")),
+    ("ru", lazy_pattern("[\u0400-\u052f]")),
+    ("he", lazy_pattern("[\u05d0-\u05ea]")),
+    ("ar", lazy_pattern("[\u0620-\u06d3]")),
+    ("hi", lazy_pattern("[\u0900-\u097f]")),
+    ("ta", lazy_pattern("[\u0b80-\u0bff]")),
+    ("hy", lazy_pattern("[\u0531-\u0587]")),
+    ("ko", lazy_pattern("[\uac00-\ud7a3]")),
 )
 
 
@@ -170,9 +170,9 @@ def _stemmer(language: str) -> _Stemmer | None:
     return known[language]
 
 
-_SPELT_OUT = re.compile("ae|oe|(?<![aeq])ue")
+_SPELT_OUT = lazy_pattern("ae|oe|(?<![aeq])ue")
 """An umlaut that was typed without one."""
-_FEMININE = re.compile("ee(s?)$")
+_FEMININE = lazy_pattern("ee(s?)$")
 """The end of a French participle, whose accents are folded away."""
 
 

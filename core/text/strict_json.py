@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+from ..base.patterns import lazy_pattern
 from .folding import clean
 
 MAX_DEPTH = 100
@@ -21,7 +21,7 @@ MAX_NOTES = 50
 MAX_INT_BITS = 14_000
 """Python refuses to write whole numbers of more than 4,300 digits, so larger ones become their type's name."""
 
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
+_PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 
 
 def make_strict(value: Any) -> tuple[Any, list[str]]:
@@ -111,9 +111,9 @@ class _Reader:
     def mapping(self, value: Mapping[Any, Any], path: str) -> dict[str, Any]:
         made: dict[str, Any] = {}
         for key, item in list(value.items()):
-            text = clean(key) if type(key) is str else self.key(key, path)
+            text = (key if key.isprintable() else clean(key)) if type(key) is str else self.key(key, path)
             if type(item) is str and text not in made:
-                made[text] = clean(item)
+                made[text] = item if item.isprintable() else clean(item)
                 continue
             shown = text if _PLAIN_KEY.match(text) else "?"
             inside = f"{path}.{shown}" if path else shown

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from ..base.patterns import lazy_pattern
 
 ZONE_CHARS = 100
 """Most characters of a zone's name; the longest there is has 32."""
@@ -18,7 +19,7 @@ LATEST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 _ISO_CHARS = 64
 """No form of a time is longer; a text of 1 MB is not looked at."""
 
-_SECONDS = re.compile(r"[+-]?\d{9,20}(\.\d{1,12})?")
+_SECONDS = lazy_pattern(r"[+-]?\d{9,20}(\.\d{1,12})?")
 """Seconds since 1970 as text, as some platforms send them. Shorter digits are dates (`20260310`) or nothing."""
 
 _DAY_PARTS = ((4, "night"), (7, "early_morning"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ..base import resources
+from ..base.patterns import lazy_pattern
 from .folding import clean, fold, runs, word_runs
 
 MIN_CHARS = 3
@@ -21,8 +21,8 @@ _LISTED = "ar ca cs da de el en es fa fi fr he hi hu hy id it ja ko nl no pl pt 
 STOP_WORD_LANGUAGES = frozenset(_LISTED.split())
 """The languages that have a list in `prompts/stop_words`."""
 
-_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
-_OTHER = re.compile(r"[^\x00-\x7f\w]")
+_HANGUL = lazy_pattern("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
+_OTHER = lazy_pattern(r"[^\x00-\x7f\w]")
 
 
 def pairs(run: str) -> Iterator[str]:

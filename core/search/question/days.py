@@ -13,12 +13,12 @@ Reads no clock: what time it is comes in. Called by `search.question.question`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, tzinfo
 from functools import lru_cache
 
+from ...base.patterns import lazy_pattern
 from ...text.calendar_words import Calendar, calendar
 from ...text.day_spans import YEARS, Days, count_back, days_of, month_span, span, yearless
 from ...text.languages import bare
@@ -29,9 +29,9 @@ MOST_DAYS = 24
 MOST_TOKENS = 400
 Range = tuple[datetime, datetime]
 
-_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
-_NUMERIC = re.compile(r"(?<!\d)(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
-_TOKEN = re.compile(r"\d+|[^\W\d_]+")
+_ISO = lazy_pattern(r"(?<!\d)(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_NUMERIC = lazy_pattern(r"(?<!\d)(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
+_TOKEN = lazy_pattern(r"\d+|[^\W\d_]+")
 
 
 def days_in(text: str, *, now: datetime, zone: tzinfo, languages: Sequence[str]) -> tuple[Range, ...]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
+from ...base.patterns import lazy_pattern
 from ...text.calendar_words import Unit
 from ...text.day_spans import Days, count_back, days_of, span, yearless
 
@@ -38,19 +39,19 @@ _UNITS: tuple[tuple[str, Unit], ...] = (
     ("日|天|일", "day"),
 )
 _BEFORE = " ?(?:前|전|以前|之前)"
-_FULL = re.compile(rf"(?:([0-9]{{4}})\s?[年년]\s?)?{_N}\s?[月월](?:\s?{_N}\s?[日号號일])?")
-_YEAR = re.compile(r"(?<![0-9])([0-9]{4})\s?[年년]")
-_PATTERNS = tuple((re.compile(pattern), unit, back) for pattern, unit, back in _NAMED)
+_FULL = lazy_pattern(rf"(?:([0-9]{{4}})\s?[年년]\s?)?{_N}\s?[月월](?:\s?{_N}\s?[日号號일])?")
+_YEAR = lazy_pattern(r"(?<![0-9])([0-9]{4})\s?[年년]")
+_PATTERNS = tuple((lazy_pattern(pattern), unit, back) for pattern, unit, back in _NAMED)
 _COUNTED = tuple(
-    (re.compile(f"{_N} ?(?:{pattern}){_BEFORE}|(하루|이틀|사흘){_BEFORE}"), unit) for pattern, unit in _UNITS
+    (lazy_pattern(f"{_N} ?(?:{pattern}){_BEFORE}|(하루|이틀|사흘){_BEFORE}"), unit) for pattern, unit in _UNITS
 )
-_WEEKDAY = re.compile("([月火水木金土日])曜|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天])|([월화수목금토일])요일")
+_WEEKDAY = lazy_pattern("([月火水木金土日])曜|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天])|([월화수목금토일])요일")
 _WEEKDAYS = {
     char: at
     for at, chars in enumerate(("月一월", "火二화", "水三수", "木四목", "金五금", "土六토", "日天일"))
     for char in chars
 }
-_ANY = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_ANY = lazy_pattern("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 def number(text: str) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ...base.patterns import lazy_pattern
 from ...text import question_words as tables
 from ...text.calendar_words import CALENDARS, calendar
 from ...text.folding import fold, runs
@@ -14,9 +14,9 @@ from ...text.languages import bare, common_words
 TURN_CHARS = 20_000
 """Characters of a turn that are looked through for times and numbers."""
 
-_DIGITS = re.compile(r"\d")
-_DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
-_CJK_TIME = re.compile(
+_DIGITS = lazy_pattern(r"\d")
+_DATE = lazy_pattern(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
+_CJK_TIME = lazy_pattern(
     fold(
         "昨日|一昨日|今日|明日|昨夜|今朝|先週|先月|去年|昨年|来週|来月|来年|今週|今月|今年|週末|"
         "昨天|前天|今天|明天|上周|上週|上个月|上個月|下周|下個月|明年|周末|最近|先日|この間|"
@@ -28,8 +28,8 @@ _CJK_TIME = re.compile(
         "χθες|σημερα|σήμερα|αυριο|αύριο|εβδομάδα|μήνα|χρόνο|कल|आज|परसों|हफ्ते|महीने|साल|पिछले"
     )
 )
-_CJK_NUMBER = re.compile("[一二三四五六七八九十百千万両两]|ひとつ|ふたつ|みっつ|หนึ่ง|สอง|สาม|สี่|ห้า|หก|เจ็ด|แปด|เก้า|สิบ")
-_CAPITAL_MONTH = re.compile(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
+_CJK_NUMBER = lazy_pattern("[一二三四五六七八九十百千万両两]|ひとつ|ふたつ|みっつ|หนึ่ง|สอง|สาม|สี่|ห้า|หก|เจ็ด|แปด|เก้า|สิบ")
+_CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 
 
 @lru_cache(maxsize=32)
@@ -59,7 +59,7 @@ def _number_words(languages: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
 
 
 def time_expressions(text: str, languages: Sequence[str] = ()) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ...base.patterns import lazy_pattern
 from ...text.folding import fold, runs
 from ...text.languages import bare
 
@@ -40,11 +41,11 @@ _PREFIXES = {
     "hebrew": ("ו", "ה", "ב", "ל", "מ", "ש", "כ", "ול", "וש", "של"),
 }
 _SCRIPTS = (
-    ("cyrillic", re.compile("[\u0400-\u052f]")),
-    ("hangul", re.compile("[\uac00-\ud7a3]")),
-    ("greek", re.compile("[\u0370-\u03ff]")),
-    ("arabic", re.compile("[\u0600-\u06ff]")),
-    ("hebrew", re.compile("[\u0590-\u05ff]")),
+    ("cyrillic", lazy_pattern("[\u0400-\u052f]")),
+    ("hangul", lazy_pattern("[\uac00-\ud7a3]")),
+    ("greek", lazy_pattern("[\u0370-\u03ff]")),
+    ("arabic", lazy_pattern("[\u0600-\u06ff]")),
+    ("hebrew", lazy_pattern("[\u0590-\u05ff]")),
 )
 _VOWELS = "аяьиоеayiouě\u03b1\u03b7\u03bf"
 _DECLINING = frozenset({"pl", "cs", "sk", "sl", "hr", "sr", "lt", "lv", "fi", "hu", "et", "la"})

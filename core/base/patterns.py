@@ -1,0 +1,24 @@
+"""Regular expressions that are compiled when they are first used: most prompts need few of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+
+class _Pattern:
+    """Becomes the compiled pattern, method by method, when one of its methods is first asked for."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._source = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(*self._source)
+        for each in ("search", "match", "fullmatch", "sub", "split", "findall", "finditer", "pattern", "flags"):
+            setattr(self, each, getattr(compiled, each))
+        return getattr(compiled, name)
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern that is compiled at its first use."""
+    return cast("re.Pattern[str]", _Pattern(pattern, flags))
