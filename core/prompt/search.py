@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import hooks, synth_core_memory
@@ -18,6 +18,7 @@ from ..errors import StoreError
 from ..search.ranking.rows import FoundRow
 from ..search.terms import list_unindexed
 from ..shapes import HistoryEntry, Hit
+from ..text import times
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
 from .call import PromptCall, Sight
@@ -47,6 +48,8 @@ class ShownElsewhere:
 def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
     """Return the first round of the search, its rows read; None where there is none to run, or it failed."""
     s, db, viewer = call.settings, call.db, sight.viewer
+    if times.zone(call.message.time_zone or ""):
+        s = replace(s, timezone=call.message.time_zone or s.timezone)
     tags, words = list(sight.tags.expanded), list(sight.keywords)
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None

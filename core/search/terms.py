@@ -246,7 +246,7 @@ def _rarest(found: tuple[int, str, Wanted]) -> tuple[int, str]:
 def _minor_word(asked: Minor, lexicon: Lexicon, languages: Sequence[str]) -> tuple[Wanted, int]:
     """Return minor words of one stem, and the rows these stand in."""
     docs = {t: n for t, n in lexicon.beginning(asked.beginning).items() if n and is_form(t, "", languages, asked.stem)}
-    docs = {t: n for t, n in docs.items() if not asked.of or asked.of not in t}
+    docs = {t: n for t, n in docs.items() if not (asked.of and t.startswith(asked.of))}
     made = Wanted(
         asked.beginning,
         is_keyword=False,

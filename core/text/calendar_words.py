@@ -45,6 +45,8 @@ class CalendarWords:
     """Of these the ones that are written with a capital where they are months."""
     joins: str = ""
     """What may stand between a day, its month and its year."""
+    day: tuple[str, str] = ("", "")
+    """What stands before, and what behind, a number that is a day of the month: `on the 6th`."""
     seasons: str = ""
     """Spring, summer, autumn, winter."""
     loose: str = ""
@@ -70,6 +72,7 @@ CALENDARS: Mapping[str, CalendarWords] = {
         ambiguous="may march mar",
         names="may march",
         joins="st nd rd th of the",
+        day=("", "st nd rd th"),
         seasons="spring|summer|autumn fall|winter",
         loose="ago recently since last next weekend tonight lately",
     ),
@@ -90,6 +93,7 @@ CALENDARS: Mapping[str, CalendarWords] = {
         few="paar einigen einige mehreren",
         into="im in seit bis ab vor nach anfang mitte ende vom",
         joins="den der des im",
+        day=("am vom den", ""),
         seasons="fruhling fruhjahr|sommer|herbst|winter",
         loose="kurzlich neulich seit letztens damals",
     ),
@@ -109,6 +113,7 @@ CALENDARS: Mapping[str, CalendarWords] = {
         into="en depuis de au du avant apres vers debut fin",
         ambiguous="sept mars",
         joins="er le de du",
+        day=("le", "er"),
         seasons="printemps|ete|automne|hiver",
         loose="recemment depuis dernierement",
     ),
@@ -126,6 +131,7 @@ CALENDARS: Mapping[str, CalendarWords] = {
         few="par_de unos unas algunos varios pocos",
         into="en desde de hasta antes despues hacia durante",
         joins="de del el",
+        day=("dia el", ""),
         seasons="primavera|verano|otono|invierno",
         loose="recientemente desde ultimamente manana",
     ),
@@ -144,6 +150,7 @@ CALENDARS: Mapping[str, CalendarWords] = {
         few="paio_di qualche alcuni alcune",
         into="a in ad nel da di fino prima dopo verso durante del dal",
         joins="di del il",
+        day=("il giorno", ""),
         seasons="primavera|estate|autunno|inverno",
         loose="recentemente ultimamente",
     ),
@@ -162,6 +169,7 @@ CALENDARS: Mapping[str, CalendarWords] = {
         into="em no desde de ate antes depois durante",
         ambiguous="quarta terca quinta segunda sexta",
         joins="de do",
+        day=("dia", ""),
         seasons="primavera|verao|outono|inverno",
         loose="recentemente desde ultimamente",
     ),
@@ -180,6 +188,7 @@ CALENDARS: Mapping[str, CalendarWords] = {
         few="paar enkele",
         into="in sinds van tot voor na rond begin eind",
         joins="de van",
+        day=("", "e de ste"),
         seasons="lente voorjaar|zomer|herfst najaar|winter",
         loose="onlangs sinds laatst",
     ),
@@ -201,6 +210,7 @@ CALENDARS: Mapping[str, CalendarWords] = {
         few="пару несколько",
         into="в с до после к около",
         joins="числа",
+        day=("", "числа го"),
         seasons="весна весной весну|лето летом|осень осенью|зима зимой зиму",
         loose="недавно тогда",
     ),
@@ -228,6 +238,7 @@ class Calendar:
     names: frozenset[str]
     joins: frozenset[str]
     loose: frozenset[str]
+    day: tuple[frozenset[str], frozenset[str]]
 
 
 def _numbered(text: str, first: int = 1) -> dict[str, int]:
@@ -264,4 +275,5 @@ def calendar(language: str) -> Calendar | None:
         names=_set(words.names),
         joins=_set(words.joins),
         loose=_set(words.loose),
+        day=(_set(words.day[0]), _set(words.day[1])),
     )

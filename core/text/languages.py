@@ -94,6 +94,10 @@ _FUNCTION_WORDS = {
 }
 
 
+_OWN_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ß", "pl": "ąęłśźż", "cs": "ěřů", "hu": "őű", "tr": "ğşı", "ro": "ășț"}
+"""Signs that speak for a language as much as a word of its own."""
+
+
 @lru_cache(maxsize=1)
 def _known() -> Mapping[str, Mapping[str, float]]:
     """Return, for each common word, the languages it speaks for; a word of many languages says little of each."""
@@ -121,7 +125,7 @@ def bare(text: str) -> str:
 def language_of(text: str, enough: float = ENOUGH) -> str:
     """Return the ISO 639-1 code of the language a text is in, "" where it cannot be told."""
     said = text[:LOOKED_AT]
-    return _by_script(said) or _latin(_scores(bare(said)), enough)
+    return _by_script(said) or _latin(_scores(said), enough)
 
 
 def _by_script(said: str) -> str:
@@ -151,16 +155,22 @@ def _latin(scores: Mapping[str, float], enough: float) -> str:
     return first if scores[first] > second * 1.15 else ""
 
 
-def _scores(text: str) -> dict[str, float]:
+def _scores(said: str) -> dict[str, float]:
+    """Return how much speaks for each language in Latin letters."""
     found: dict[str, float] = {}
     known = _known()
-    for word in _WORD.findall(text):
-        if word in known:
-            for language, worth in known[word].items():
-                found[language] = found.get(language, 0.0) + worth
+    for word in _WORD.findall(bare(said)):
+        for language, worth in known.get(word, _NOTHING).items():
+            found[language] = found.get(language, 0.0) + worth
+    if not said.isascii():
+        lower = said.lower()
+        for language, signs in _OWN_SIGNS.items():
+            if not set(signs).isdisjoint(lower):
+                found[language] = found.get(language, 0.0) + 1.0
     return found
 
 
+_NOTHING: Mapping[str, float] = {}
 LIKELY = 3
 """Most languages of a text in Latin letters that are tried."""
 
@@ -171,7 +181,7 @@ def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...
     found = _by_script(said)
     if found:
         return (found,)
-    scores = _scores(bare(said))
+    scores = _scores(said)
     sure, weak = (_latin(scores, enough) for enough in (SURE, ENOUGH))
     if sure:
         return (sure,)

@@ -7,7 +7,8 @@ Reads no clock: what time it is comes in. Called by `search.question.question`.
 | a day | that day |
 | a day or month without a year | the one in each of the last six years, the newest first |
 | last, this, next week, month, year, weekend, season, Monday, March | the calendar's one beside now |
-| three days ago | that day |
+| three days ago, a week ago today | that day |
+| the 6th | the last one |
 | two weeks, months, years ago | the seven days around it; that month; that year |
 """
 
@@ -19,14 +20,16 @@ from datetime import UTC, date, datetime, time, tzinfo
 from functools import lru_cache
 
 from ...base.patterns import lazy_pattern
-from ...text.calendar_words import Calendar, calendar
-from ...text.day_spans import YEARS, Days, count_back, days_of, month_span, span, yearless
+from ...text.calendar_words import Calendar, Unit, calendar
 from ...text.languages import bare
+from .day_spans import YEARS, Days, count_back, days_of, last_day_of_month, month_span, span, yearless
 from .days_cjk import cjk_days
 
 MOST_DAYS = 24
 """Most ranges that come back: more are no question."""
 MOST_TOKENS = 400
+_OF_TIME = frozenset({"uhr", "h", "heures", "horas", "ore", "uur"})
+"""What follows a number that is an hour."""
 Range = tuple[datetime, datetime]
 
 _ISO = lazy_pattern(r"(?<!\d)(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
@@ -83,8 +86,9 @@ def _telling(language: str) -> frozenset[str]:
     return phrases.union(known.months, known.weekdays, known.units, known.seasons)
 
 
-def _length(days: Sequence[Days]) -> int:
-    return min((until - since).days for since, until in days)
+def _length(days: Sequence[Days]) -> tuple[int, int]:
+    lengths = [(until - since).days for since, until in days]
+    return min(lengths), max(lengths)
 
 
 def _in_digits(said: str, month_first: bool) -> Iterator[Days]:
@@ -114,7 +118,16 @@ class _Reader:
         """Yield the days in the order they are named."""
         while self.at < len(self.words):
             before = self.at
-            for step in (self._named_day, self._date, self._counted, self._beside, self._month, self._year):
+            steps = (
+                self._named_day,
+                self._date,
+                self._counted,
+                self._day_of_month,
+                self._beside,
+                self._month,
+                self._year,
+            )
+            for step in steps:
                 yield from step()
                 if self.at > before:
                     break
@@ -151,8 +164,22 @@ class _Reader:
             back = self.known.days.get(phrase) if len(phrase) == length else None
             if back is not None:
                 self.at += length
-                yield from span("day", self.today, back)
+                yield from self._weeks_before(back) or span("day", self.today, back)
                 return
+
+    def _weeks_before(self, back: int) -> list[Days]:
+        """Read on, as `heute vor einer Woche` does: the day so many weeks before a named one."""
+        start, weeks = self.at, self._count_weeks()
+        self.at = self.at if weeks else start
+        return [*span("day", self.today, back + 7 * weeks)] if weeks else []
+
+    def _count_weeks(self) -> int:
+        """Return how many weeks are counted back here, 0 for none."""
+        counted = self._read_count()
+        if counted is None or counted[1] != "week":
+            return 0
+        self.at = counted[2]
+        return counted[0]
 
     def _date(self) -> Iterator[Days]:
         """Read `7 May 2023`, `7th of May`, `May 7, 2023`."""
@@ -175,7 +202,20 @@ class _Reader:
         yield from yearless(self.today, month, day) if year is None else days_of(year, month, day)
 
     def _counted(self) -> Iterator[Days]:
-        """Read `two weeks ago`, `vor zwei Wochen`, `неделю назад`."""
+        """Read `two weeks ago`, `vor zwei Wochen`, `неделю назад`, and `a week ago today`."""
+        counted = self._read_count()
+        if counted is None:
+            return
+        count, unit, self.at = counted
+        back = self.known.days.get((self._word(self.at),)) if unit == "week" else None
+        if back is None:
+            yield from count_back(count, unit, self.today)
+        else:
+            self.at += 1
+            yield from span("day", self.today, back + 7 * count)
+
+    def _read_count(self) -> tuple[int, Unit, int] | None:
+        """Return how many of which unit are counted back here, and where the words go on; None where none are."""
         known = self.known
         start = self.at
         has_back = self._word(start) in known.back
@@ -186,9 +226,19 @@ class _Reader:
             place += 1
         unit = known.units.get(self._word(place))
         if unit is None or not ((has_back and count is not None) or self._word(place + 1) in known.ago):
+            return None
+        return (1 if count is None else count), unit, place + 1 + (not has_back)
+
+    def _day_of_month(self) -> Iterator[Days]:
+        """Read `on the 6th`, `am 6.`: the last such day."""
+        before, behind = self.known.day
+        day = self._day_at(self.at)
+        if day is None or not (self._word(self.at - 1) in before or self._word(self.at + 1) in behind):
             return
-        self.at = place + 1 + (not has_back)
-        yield from count_back(1 if count is None else count, unit, self.today)
+        if self._word(self.at + 1) in _OF_TIME:
+            return
+        self.at += 1
+        yield from last_day_of_month(self.today, day)
 
     def _beside(self) -> Iterator[Days]:
         """Read `last week`, `la semaine dernière`, `next Friday`, `this summer`, `on Monday`."""

@@ -8,7 +8,7 @@ from datetime import date
 
 from ...base.patterns import lazy_pattern
 from ...text.calendar_words import Unit
-from ...text.day_spans import Days, count_back, days_of, span, yearless
+from .day_spans import Days, count_back, days_of, last_day_of_month, span, yearless
 
 _N = "([0-9]{1,4}|[一二三四五六七八九十两兩]{1,3}|하루|이틀|사흘|한|두|세|네|다섯|여섯)"
 _DIGITS = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2}
@@ -41,6 +41,7 @@ _UNITS: tuple[tuple[str, Unit], ...] = (
 _BEFORE = " ?(?:前|전|以前|之前)"
 _FULL = lazy_pattern(rf"(?:([0-9]{{4}})\s?[年년]\s?)?{_N}\s?[月월](?:\s?{_N}\s?[日号號일])?")
 _YEAR = lazy_pattern(r"(?<![0-9])([0-9]{4})\s?[年년]")
+_DAY = lazy_pattern("(?<![0-9月월])([0-9]{1,2})\\s?[日号號일](?![前間间전후])")
 _PATTERNS = tuple((lazy_pattern(pattern), unit, back) for pattern, unit, back in _NAMED)
 _COUNTED = tuple(
     (lazy_pattern(f"{_N} ?(?:{pattern}){_BEFORE}|(하루|이틀|사흘){_BEFORE}"), unit) for pattern, unit in _UNITS
@@ -80,6 +81,8 @@ def cjk_days(text: str, today: date) -> Iterator[Days]:
     rest = _FULL.sub(" ", text)
     for match in _YEAR.finditer(rest):
         yield from days_of(int(match[1]))
+    for match in _DAY.finditer(rest):
+        yield from last_day_of_month(today, int(match[1]))
     for pattern, unit in _COUNTED:
         for match in pattern.finditer(rest):
             # Days that are words of their own, such as 이틀, come without a unit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from .calendar_words import Unit
+from ...text.calendar_words import Unit
 
 YEARLESS = 6
 """Years in which a day or month without a year is looked for."""
@@ -36,6 +36,16 @@ def yearless(today: date, month: int, day: int | None = None) -> Iterator[Days]:
     """Yield a day or month of each of the last years, the newest first, none that is still to come."""
     for year in range(today.year, today.year - YEARLESS, -1):
         yield from (days for days in days_of(year, month, day) if days[0] <= today)
+
+
+def last_day_of_month(today: date, day: int) -> Iterator[Days]:
+    """Yield the last day with this number in its month, today included."""
+    for back in range(3):
+        at = today.year * 12 + today.month - 1 - back
+        for days in days_of(at // 12, at % 12 + 1, day):
+            if days[0] <= today:
+                yield days
+                return
 
 
 def span(unit: Unit, today: date, steps: int) -> Iterator[Days]:
