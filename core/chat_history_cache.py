@@ -204,7 +204,7 @@ def save_message(
     reply = quoted and {
         "text": quoted["text"],
         "timestamp": quoted.get("timestamp", ""),
-        "username": _quoted_name(incoming.raw),
+        **_read_quoted(incoming.raw),
     }
     if reply and reply["text"] == attachments.NON_TEXT:  # of a message that is stored the id says all
         answered = get(get(incoming.raw, "reply_to_message"), "message_id")
@@ -227,10 +227,12 @@ def save_message(
     return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
 
 
-def _quoted_name(raw: Any) -> str:
-    """Return who said what a message replies to: the name, else the username, else the id; blank where none is told."""
+def _read_quoted(raw: Any) -> dict[str, str]:
+    """Return who said what a message replies to: the name, else the username, else the id; and in which role."""
     told = read_live({"text": "", "reply_to_message": get(raw, "reply_to_message")}, "", 0)
-    return told.reply.name if told is not None and told.reply is not None else ""
+    if told is None or told.reply is None:
+        return {"username": ""}
+    return {"username": told.reply.name, "role": "persona" if told.reply.is_persona else "user"}
 
 
 def load_chat_history(

@@ -140,6 +140,8 @@ class ReplyNote:
 
     name: str
     text: str
+    is_persona: bool = False
+    """The persona said it, whatever name is told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 
-from ..shapes import PERSONA_SENDER, HistoryEntry, IncomingMessage, LeftOut
+from ..shapes import HistoryEntry, IncomingMessage, LeftOut
 from .context import Caps
 from .lines import ChatLine, body, origin, place_of, turn_of
 from .live import LiveHistory
@@ -116,7 +116,7 @@ class _Account:
 
     def named(self, entry: HistoryEntry) -> HistoryEntry:
         """Return the message with the persona's name where it replies to the persona."""
-        if entry.reply is None or entry.reply.name != PERSONA_SENDER:
+        if entry.reply is None or not entry.reply.is_persona:
             return entry
         return replace(entry, reply=replace(entry.reply, name=self.names.persona))
 

@@ -112,7 +112,7 @@ def _reply(value: Any) -> ReplyNote | None:
         sender_id, sender_name, username = _sender(told)
         text = _text(told, *TEXTS, "caption")
         if text or sender_id or sender_name or username:
-            return ReplyNote(sender_name or username or sender_id, text)
+            return ReplyNote(sender_name or username or sender_id, text, is_own(told))
     return None
 
 

@@ -192,12 +192,15 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
     place = find_named(db, persona, message_id, conversation)
     if place is None:
         return None
-    chosen = select(_C.message_text, _C.sender_name, _C.sender_id, _C.timestamp).where(
+    chosen = select(_C.message_text, _C.sender_name, _C.sender_id, _C.timestamp, _C.role).where(
         _C.persona_id == persona, _C.id == place[0]
     )
     for row in db.read(chosen, source="chat_history_cache"):
         at = row.timestamp.isoformat() if row.timestamp else ""
-        return {"text": row.message_text, "username": row.sender_name or row.sender_id, "timestamp": at}
+        role = "persona" if row.role in ("persona", "thought") else "user"
+        return {
+            "text": row.message_text, "username": row.sender_name or row.sender_id, "timestamp": at, "role": role,
+        }  # fmt: skip
     return None
 
 

@@ -24,9 +24,9 @@ NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_me
 """Lists of which the last items are worth most."""
 SHARE = 4
 """The newest lines of the chat take at most a quarter of the space, and so does one item."""
-NEWEST_SHARE, LINE_SHARE = 8, 16
+NEWEST_SHARE, LINE_SHARE = 16, 48
 """Where something has to go, the newest line of several takes at most this part of the space, and an older one."""
-LEAST_LINE = 200
+LEAST_LINE = 300
 """Characters of a line of the chat that are always worth their room, up to a quarter."""
 MARK = "…"
 """Stands where a text goes on that is not shown."""

@@ -56,6 +56,8 @@ class Material:
     system: Sequence[str]
     """Texts of the system's message that are never cut."""
     zone: tzinfo
+    now: str = ""
+    """What day and time it is, in a sentence; blank where nobody wants to know."""
     rank: Mapping[tuple[str, int], int] = field(default_factory=dict)
     """Source and id of a memory to its place in the order of the search."""
     words: Sequence[str] = ()
@@ -146,9 +148,10 @@ def write_records(material: Material, most_chars: int, held: Iterable[str] = ())
     ]
     if not lines or most_chars <= len(HEAD):
         return Records()
-    lines, kept = choose_lines(material, lines, Space(most_chars, None, None), HEAD)
+    head = "\n".join(filter(None, [HEAD, material.now]))
+    lines, kept = choose_lines(material, lines, Space(most_chars, None, None), head)
     memories, _, lost = _account(lines, kept)
-    text = "\n".join([HEAD, *_write_sections(material, [lines[n] for n in sorted(kept)])])
+    text = "\n".join([head, *_write_sections(material, [lines[n] for n in sorted(kept)])])
     return Records(text if kept else "", len(lost), memories)
 
 
@@ -225,8 +228,8 @@ def choose_lines(material: Material, lines: Sequence[Line], space: Space, base: 
     if sum(item.size for item in items) + sum(openings.values()) > room:
         chat = [n for n, line in enumerate(lines) if line.section == CURRENT]
         for n, item in enumerate(items):
-            is_line = item.section == CURRENT and len(chat) > 1
-            share = line_share(room, is_newest=n == chat[-1]) if is_line else room // SHARE
+            is_line = item.section == RECENT or (item.section == CURRENT and len(chat) > 1)
+            share = line_share(room, is_newest=[n] == chat[-1:]) if is_line else room // SHARE
             if item.size > share:
                 lines[n] = _cut(lines[n], share - 2, measure, material.words)
                 items[n] = item._replace(size=measure(lines[n].text) + 2)
@@ -301,7 +304,8 @@ def _compose(material: Material, lines: Sequence[Line]) -> tuple[list[str], list
     text = material.text
     if any(turn.several for turn in turns):
         text = f"{material.asker}: {mark_lines(text)}"
-    last = "\n\n".join([*(["\n".join([HEAD, *records])] if records else ()), text])
+    block = "\n".join(filter(None, [HEAD if records else "", material.now, *records]))
+    last = f"{block}\n\n{text}" if block else text
     return [*material.system, *relationship, *wishes], [*turns, Part(last)]
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import UTC, tzinfo
 from typing import Any
 
 from .. import hooks, personas
@@ -24,7 +24,7 @@ from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls.call import Call
 from ..context.context import order_context
 from ..context.history import HistoryLists
-from ..context.lines import NAMELESS_PERSONA, mark_lines
+from ..context.lines import NAMELESS_PERSONA, mark_lines, stamp
 from ..context.names import NameLabels
 from ..context.section_base import Asked
 from ..conversations import memory_prompt
@@ -381,13 +381,20 @@ def _gather_material(call: PromptCall, gathered: Gathered) -> Material:
     asker, persona = gathered.names.asker(message), gathered.names.persona
     called = f"You are {persona}. " if persona not in ("", NAMELESS_PERSONA) else ""
     system = [gathered.persona.strip("\r\n"), line, f"{called}You are talking with {asker}."]
+    zone = times.zone(s.timezone) or UTC
     return Material(
         gathered.context,
         message.text,
         asker,
         persona,
         [text for text in (*system, to_json({"actions": shaped}) if shaped else "") if text.strip()],
-        times.zone(s.timezone) or UTC,
+        zone,
+        _say_time(call, zone) if s.include_local_time_in_prompts else "",
         {place: at for at, place in enumerate(gathered.rank)},
         gathered.words,
     )
+
+
+def _say_time(call: PromptCall, zone: tzinfo) -> str:
+    weekday = times.local_time(call.message.date, call.settings.timezone)[0]["weekday"]
+    return f"It is {weekday}, {stamp(call.message.date, zone)[1:-1]}."

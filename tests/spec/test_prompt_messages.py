@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from core import chat_history_cache
 from core.config import Settings
 from core.errors import PromptTooLargeError
 from core.hooks import clear_hooks
-from core.prompt_engine import build_messages, set_hook
-from tests.spec.stage import ELSEWHERE, Stage, message
+from core.prompt_engine import build_messages, explain_messages, set_hook
+from core.scope import Scope
+from tests.spec.stage import ELSEWHERE, NOW, Stage, message
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -113,3 +115,51 @@ def test_p71_wishes_and_what_the_host_adds_are_in_it(stage: Stage) -> None:
         clear_hooks()
     assert made[0].startswith("You are Iris.\n\n") and "Call me Jo" in made[0]
     assert "weather:\nrain" in made[-1]
+
+
+def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -> None:
+    """Whoever asks what was said two days ago, or how old something is, needs the day of today."""
+    stage.remember("Ann likes tofu", ["tofu"], 600)
+    asked = {**message("tofu"), "time_zone": "Asia/Tokyo"}
+    made = build_messages(asked, db=stage.db, settings=Settings(), scope=stage.scope())
+    assert "\nIt is Tuesday, 2026-03-10 21:00.\n" in made[-1]["content"]
+    assert "[2026-03-10 11:00] " in made[-1]["content"]
+    assert "It is" not in contents(ask(stage, INCLUDE_LOCAL_TIME_IN_PROMPTS=False))[-1]
+
+
+def test_p71_roles_alternate_in_the_openai_form_where_the_dialect_asks_for_it(stage: Stage) -> None:
+    """Mistral, Gemma and Llama 2 refuse two messages of one role in a row."""
+    for n, who in enumerate(("self", "Ann", "Bob", "self", "self", "Ann")):
+        stage.say(f"line {n}", who=who, minutes=40 - n)
+    made = ask(stage, dialect="alternating")
+    assert [one["role"] for one in made] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert made[3]["content"] == "Ann: line 1\n\nBob: line 2"
+
+
+def test_p60_messages_have_the_report_of_what_is_in_them(stage: Stage) -> None:
+    talk(stage)
+    flags = Settings()
+    made, report = explain_messages(message("tofu"), max_chars=3000, db=stage.db, settings=flags, scope=stage.scope())
+    assert report["limit"] == 3000 and 2900 < report["size"] <= 3000
+    section = report["sections"]["memories"]
+    lost = [item for item in report["left_out"] if item["section"] == "memories" and item["reason"] == "cut"]
+    assert section["kept"] == sum("tofu fact" in line for line in made[-1]["content"].splitlines())
+    assert lost and all(item["id"] for item in lost)
+
+
+def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage) -> None:
+    """The key `self` is the persona's own; a person may have it as an id, and need not have a name."""
+    from core.chat_history_cache import save_message
+
+    known: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
+    said = {"message_id": "m1", "text": "tofu?", "from_user": {"id": "self"}, "role": "user"}
+    save_message({**message(), **said, "date": NOW - timedelta(minutes=9)}, **known)
+    for n, reply in enumerate((said, {**said, "text": ""}, {**said, "role": "persona"})):
+        moment = NOW - timedelta(minutes=5 - n)
+        save_message(message(f"yes {n}", who="Bob", message_id=f"r{n}", date=moment, reply_to_message=reply), **known)
+    lines = [line for line in stage.context("tofu")["history_current_chat"] if "[replied to" in line]
+    assert [line.partition("[replied to ")[2].partition(":")[0] for line in lines] == [
+        "self",
+        "self",
+        stage.persona.capitalize(),
+    ]
