@@ -60,7 +60,7 @@ def migrate(run: Run) -> None:
 
 
 def check(run: Run) -> None:
-    """List what is wrong, and what mends it. Changes nothing.
+    """List what is wrong, and what repairs it. Changes nothing.
 
     The exit code is 1 if anything is an error.
     """
@@ -111,7 +111,7 @@ def _print_findings(findings: list[Finding]) -> None:
         place = f" {one.where}:" if one.where else ""
         output.say(output.clean(f"{one.severity}:{place} {one.what}"), style=_STYLES.get(one.severity, ""))
         if one.remedy:
-            output.indented(f"mend: {one.remedy}")
+            output.indented(f"repair: {one.remedy}")
 
 
 def stats(run: Run) -> None:

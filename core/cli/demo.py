@@ -35,7 +35,7 @@ _LIMIT = 4_000
 _MOST_ITEMS = 12
 _MOST_HITS = 100
 _SHOWN = 6
-_LINE_CHARS = 112
+_LINE_CHARS = 72
 _REASONS = {
     "visible": "are in the chat's newest lines already",
     "limit": f"match less: {_MOST_ITEMS} memories are the limit here (MEMORY_ITEMS)",
@@ -47,7 +47,7 @@ def demo(run: Run) -> None:
     """Show what a question gets from a sample conversation.
 
     It tells what was found, who may see it, what was left out and what the model would be sent; --json prints the JSON
-    prompt instead. The database is a file in this folder, made anew each time.
+    prompt instead. The database is a file in this folder, made again each time.
     """
     from ..prompt_engine import build_json_prompt
 
@@ -80,7 +80,7 @@ def _read_sample() -> dict[str, Any]:
 
 
 def _open_new(file: Path, today: datetime) -> Database:
-    """Return the demo's database, made anew, with a clock that stands at the sample's day.
+    """Return a new database for the demo, whose clock shows the sample's day.
 
     Raises:
         StoreError: the folder cannot be written, or the file there is not the demo's own.

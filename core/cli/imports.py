@@ -184,8 +184,8 @@ def import_(
     if consolidate and not dry_run and chats.stopped_after_row is None:
         with _going_on(), output.bar() as bar:
             queued = _consolidate(run, chats, bar)
-    told = {**chats.as_dict(), **({"queued": queued} if consolidate else {})}
-    run.answer(told, lambda: _print_chats(chats, queued))
+    facts = {**chats.as_dict(), **({"queued": queued} if consolidate else {})}
+    run.answer(facts, lambda: _print_chats(chats, queued))
     taken = chats.imported + chats.edited + chats.duplicates + chats.service + chats.memories + chats.could_import
     _end(chats, file, strict=strict, taken=taken)
 
@@ -276,7 +276,7 @@ def _is_memory_folder(path: Path) -> bool:
 
 
 def _import_markdown(run: Run, folder: Path, scope: Scope) -> None:
-    """Add what stands in the two Markdown files and is not stored."""
+    """Add what the two Markdown files hold and is not stored."""
     from ..conversations import import_markdown
 
     with refusals():
@@ -350,9 +350,9 @@ def _paragraph(result: ImportResult) -> str:
     beside += [(count, names.get(what, what)) for what, count in result.story.items()]
     beside += [(result.skipped, "blank")]
     beside += [(number, reason) for reason, number in result.left_out.items()]
-    told = [f"{number:,} {what}" for number, what in beside if number]
-    if told:
-        parts.append(f"Besides: {'; '.join(told)}.")
+    counts = [f"{number:,} {what}" for number, what in beside if number]
+    if counts:
+        parts.append(f"Besides: {'; '.join(counts)}.")
     if not result.dry_run:
         parts.append(_instructions(result))
     return output.clean(" ".join(parts))
@@ -428,8 +428,8 @@ def _import_values(run: Run, values: list[Any], scope: Scope, *, dry_run: bool, 
     with refusals():
         done = import_values(values, dry_run=dry_run, db=run.db, scope=scope)
     took = "could be imported; nothing was stored" if dry_run else "imported"
-    told = f"{done.imported} values {took}, {done.duplicates} there already, {done.error_count} not taken."
-    run.answer(done.as_dict(), told)
+    sentence = f"{done.imported} values {took}, {done.duplicates} there already, {done.error_count} not taken."
+    run.answer(done.as_dict(), sentence)
     for each in done.errors[:_SHOWN]:
         output.note(f"Value {each.row}: {output.clean(each.reason)}", style="yellow")
     if strict and done.error_count:

@@ -50,13 +50,13 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
 
     failed: list[OperationRun] = []
 
-    def tell(done: OperationRun) -> None:
+    def report(done: OperationRun) -> None:
         _print_run(run, done)
         if done.state == "failed":
             failed.append(done)
 
     inserted_rows.take_in_all(run.db)
-    worker = Worker(run.db, personas=personas or (), told=tell)
+    worker = Worker(run.db, personas=personas or (), told=report)
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
         ending = "until nothing is left" if once else "until Ctrl-C"
@@ -71,16 +71,16 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
         with worker.on_signals(), _scheduled(run, personas or (), schedule=schedule, once=once):
             begun = worker.run(once=once)
         if once:
-            _tell_waiting(run, personas)
-            _tell_failed(failed)
+            _print_waiting(run, personas)
+            _print_failed(failed)
     finally:
         llm.close()
     if not run.as_json:
         output.note(f"{begun} {'operation' if begun == 1 else 'operations'} done.")
 
 
-def _tell_waiting(run: Run, personas: Sequence[str] | None) -> None:
-    """Tell of the operations that a run to the end has left: a model that does not answer looks like nothing to do."""
+def _print_waiting(run: Run, personas: Sequence[str] | None) -> None:
+    """Print how many operations a run to the end has left: a model that does not answer looks like an empty queue."""
     from .. import jobs
     from ..jobs import table_claiming
     from ..scope import Scope
@@ -98,16 +98,16 @@ def _tell_waiting(run: Run, personas: Sequence[str] | None) -> None:
         output.note(f"{those} next try{reason}. See `prompt-engine jobs list`.", style="yellow")
 
 
-def _tell_failed(failed: Sequence[OperationRun]) -> None:
-    """Tell how many operations were given up: they stay so until somebody tries them again."""
+def _print_failed(failed: Sequence[OperationRun]) -> None:
+    """Print how many operations failed: they stay so until somebody tries them again."""
     if failed:
-        mend = "Correct LLM_API_KEY, then" if "auth" in failed[-1].error else "To try them again:"
+        remedy = "Correct LLM_API_KEY, then" if "auth" in failed[-1].error else "To try them again:"
         those = "1 operation has failed" if len(failed) == 1 else f"{len(failed)} operations have failed, the last one"
         said = f"{those}: {output.clean(failed[-1].error)}."
         whose = [
             f"`prompt-engine jobs retry --all --persona-id {each}`" for each in sorted({e.persona for e in failed})
         ]
-        output.note(f"{said} {mend} {output.clean(', '.join(whose))}.", style="yellow")
+        output.note(f"{said} {remedy} {output.clean(', '.join(whose))}.", style="yellow")
 
 
 @contextmanager

@@ -237,9 +237,9 @@ def _print_counts(done: Forgotten) -> None:
     output.table(("table", "rows"), rows, right=(1,))
     output.say("Nothing was changed." if done.dry_run else f"{done.total} rows were deleted or changed.")
     if done.operations:
-        output.say(f"Operations to make texts anew without it: {done.operations}.")
+        output.say(f"Operations that write texts again without it: {done.operations}.")
     for path in done.files:
-        output.say(f"Written anew: {output.clean(path)}")
+        output.say(f"Written again: {output.clean(path)}")
     for path in done.out_of_reach:
         output.note(f"Out of reach: {output.clean(path)}", style="yellow")
 

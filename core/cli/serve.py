@@ -67,7 +67,7 @@ ProcessesOption = Annotated[
 KEPT_SECONDS = 75
 """How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
 HUNG_SECONDS = 20
-"""How long a process may show no sign of life before it is ended and started anew."""
+"""How long a process may show no sign of life before it is ended and started again."""
 WIDE = (
     "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
     "Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an SSH tunnel."
@@ -249,7 +249,7 @@ def _check_processes(run: Run, count: int, *, admin: bool) -> None:
 
 
 def _run_processes(make_app: partial[Starlette], listening: socket.socket, count: int) -> None:
-    """Serve by processes that share a socket, until this one is told to end. One that dies is started anew.
+    """Serve by processes that share a socket, until this one ends. One that dies is started again.
 
     Raises:
         typer.Exit: with 1, a process could not begin to serve.
@@ -471,7 +471,7 @@ def mcp(
             output.note(output.clean(str(error)), style="red")
             raise
 
-    # 1. what is wrong with the options is told at once; a server may come back while this waits, a folder does not
+    # 1. report wrong options at once; a server may come back while this waits, a folder does not
     build_scope("persona" if run.persona is None else run.persona)
     check_folder(run.url or config.load().database_url)
     try:

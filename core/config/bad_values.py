@@ -1,4 +1,4 @@
-"""What a value that cannot be used is told by: the error of its kind, and the value as messages quote it."""
+"""The error for a value that cannot be used, and the value as messages quote it."""
 
 from __future__ import annotations
 

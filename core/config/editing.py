@@ -22,7 +22,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
 
     Args:
         name: the flag, in upper, lower or camel case.
-        value: of the flag's type, or the text that stands for it.
+        value: of the flag's type, or its text.
         path: the file.
 
     Returns:

@@ -179,7 +179,7 @@ def _compose(name: str, text: str, aliases: bool = True) -> tuple[Any, Any]:
 
 
 def _nested_duplicates(name: str, root: Any) -> Iterator[ConfigError]:
-    """Yield an error for each key that stands twice in one mapping below `root`."""
+    """Yield an error for each repeated key in a mapping below `root`."""
     waiting, visited = [root], set()
     while waiting:
         node = waiting.pop()

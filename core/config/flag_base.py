@@ -38,7 +38,7 @@ class Flag:
     """Comes from the environment or a file it names; shown as dots and never written."""
 
     def read(self, value: object) -> Any:
-        """Return the value as it is kept, from the value itself or from the text that stands for it."""
+        """Return the value as it is kept, from a value or its text."""
         return self.kind.read_text(value) if isinstance(value, str) else self.kind.read(value)
 
     def shown(self, value: Any) -> str:

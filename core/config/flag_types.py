@@ -64,7 +64,7 @@ class Kind:
         raise NotImplementedError
 
     def read_text(self, text: str) -> Any:
-        """Return the value that `text`, from the environment or the database, stands for; raise BadValueError."""
+        """Return the value of a text from the environment; raise BadValueError."""
         return self.read(text)
 
     def write_text(self, value: Any) -> str:

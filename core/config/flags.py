@@ -32,7 +32,7 @@ PrivacyLevel = Literal["none", "partial", "full"]
 PHRASE_GROUPS = ("explicit", "facts", "preferences", "feelings", "refusals")
 
 GROUPS: Mapping[str, str] = {
-    "Prompt": "How much stands in a prompt, and what happens when it does not fit.",
+    "Prompt": "How much a prompt holds, and what happens when it does not fit.",
     "History": "The lines of this conversation and of others.",
     "Diary and thoughts": "What the persona wrote for itself.",
     "Memories": "Which rows are found, and how they are shown.",
@@ -118,7 +118,7 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     )
     chat_history: int = flag(
         10,
-        "Lines that load_chat_history reads when it is not told how many.",
+        "Lines that load_chat_history reads by default.",
         unit="lines",
         low=1,
         high=1000,

@@ -83,7 +83,7 @@ class LifelongFlags(FlagValues):
         group="Long-term memory",
     )
     enable_relationship: bool = flag(
-        True, "Show how the persona stands to whoever wrote the message.", group="Long-term memory"
+        True, "Show the persona's relationship to whoever wrote the message.", group="Long-term memory"
     )
     admin_host: str = flag(
         "127.0.0.1",

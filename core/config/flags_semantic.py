@@ -21,7 +21,7 @@ class SemanticFlags(FlagValues):
     )
     embedder_model: str = flag(
         "",
-        "Name of the model of embeddings; another name is another model, and rows are embedded anew.",
+        "Name of the embedding model; with another name rows are embedded again.",
         kind=Text("a name of at most 80 bytes", limit_bytes=80),
         default_means="what the server takes",
         group="Memories",

@@ -26,9 +26,9 @@ SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if decl
 _VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
 _VARIABLE_BYTES = frozenset(name.encode() for name in _VARIABLES)
 _SECRET_BYTES = 65536
-_MAX_TOLD = 1000
+_MAX_WARNED = 1000
 
-_told: set[tuple[str, str, str]] = set()
+_warned: set[tuple[str, str, str]] = set()
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ def file_level(file: ConfigFile) -> Level:
             continue
         near = find_nearest(name, FLAGS)
         advice = f" The nearest known one is {near}." if near else ""
-        told = f"{shown(entry.key)} is no flag ({file.name}, line {entry.line}).{advice} Correct or remove the line."
-        level.problems.append(Problem(entry.key, told, file.name, entry.line, nearest=near))
+        text = f"{shown(entry.key)} is no flag ({file.name}, line {entry.line}).{advice} Correct or remove the line."
+        level.problems.append(Problem(entry.key, text, file.name, entry.line, nearest=near))
     return level
 
 
@@ -162,14 +162,14 @@ def known_flag(name: object) -> Flag:
 
 
 def warn_of_problems(problems: Iterable[Problem]) -> None:
-    """Log one warning for each problem this process has not been told of."""
+    """Log one warning for each problem that this process has not logged."""
     for problem in problems:
         mark = (problem.flag, problem.source, problem.value)
-        if mark in _told:
+        if mark in _warned:
             continue
-        if len(_told) >= _MAX_TOLD:
-            _told.clear()
-        _told.add(mark)
+        if len(_warned) >= _MAX_WARNED:
+            _warned.clear()
+        _warned.add(mark)
         if problem.allowed:
             default = FLAGS[problem.flag].shown_default()
             logs.warning(

@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import Label
 from sqlalchemy.types import NullType
 
 from .statements import Part
-from .stored_values import from_key, read_number, read_object, read_text, read_texts, read_time
+from .stored_values import from_key, read_number, read_object, read_text, read_time
 
 R = TypeVar("R")
 
@@ -46,7 +46,6 @@ NUMBER = Kind(True, _number)
 KEY = Kind(False, _text)
 TIME = Kind(False, read_time)
 OBJECT = Kind(False, read_object)
-TEXT_LIST = Kind(False, read_texts)
 PLAIN = Kind(False, None)
 """As the driver gives it."""
 

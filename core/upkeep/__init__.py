@@ -1,1 +1,1 @@
-"""Making, migrating, checking and mending a database."""
+"""Make, migrate, check and back up a database."""

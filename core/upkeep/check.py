@@ -1,4 +1,4 @@
-"""What is wrong with a database and what mends it: server, rights, tables, rows, index. Nothing is changed."""
+"""Find what is wrong with a database and what repairs it: server, rights, tables, rows, index. Changes nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Finding:
     where: str
     """Table or `table.column`; blank for the server."""
     remedy: str
-    """The statement or command that mends it, or what to do; blank where nothing is to be done."""
+    """The statement or command that repairs it; blank if nothing is to be done."""
 
     def __str__(self) -> str:
         place = f" {self.where}" if self.where else ""

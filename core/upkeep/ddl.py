@@ -45,7 +45,7 @@ def choose_dialect(family: str) -> Dialect:
 
 
 def quote(name: str, family: str) -> str:
-    """Return an identifier as it stands in a statement."""
+    """Return an identifier quoted for a statement."""
     return str(choose_dialect(family).identifier_preparer.quote(name))
 
 

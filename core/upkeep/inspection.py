@@ -79,7 +79,7 @@ class Difference:
     there: str = ""
     needed: str = ""
     statement: str = ""
-    """What mends it; blank where that takes more than one statement."""
+    """The statement that repairs it; blank if it takes more than one."""
 
 
 def read_tables(db: Database) -> dict[str, FoundTable]:
@@ -158,14 +158,14 @@ def _columns(table: Table, there: FoundTable, family: str) -> list[Difference]:
             statement = ddl.add_column(table, column, family)
             listed.append(Difference("column", table.name, column.name, "absent", wanted, statement))
         elif not is_same_type(found.type, wanted):
-            mend = "" if family == "sqlite" else _modify(table, column, family)
-            listed.append(Difference("type", table.name, column.name, found.type, wanted, mend))
+            repair = "" if family == "sqlite" else _modify(table, column, family)
+            listed.append(Difference("type", table.name, column.name, found.type, wanted, repair))
         elif found.collation and found.collation != COLLATION:
-            mend = _modify(table, column, family)
-            listed.append(Difference("collation", table.name, column.name, found.collation, COLLATION, mend))
+            repair = _modify(table, column, family)
+            listed.append(Difference("collation", table.name, column.name, found.collation, COLLATION, repair))
         elif found.nullable and not column.nullable and not column.primary_key:
-            mend = "" if family == "sqlite" else _modify(table, column, family)
-            listed.append(Difference("nullable", table.name, column.name, "NULL", "NOT NULL", mend))
+            repair = "" if family == "sqlite" else _modify(table, column, family)
+            listed.append(Difference("nullable", table.name, column.name, "NULL", "NOT NULL", repair))
     return listed
 
 
@@ -184,6 +184,6 @@ def _indexes(table: Table, there: FoundTable, family: str) -> list[Difference]:
             statement = ddl.create_index(table, name, family)
             listed.append(Difference("index", table.name, name, "absent", ", ".join(columns), statement))
     if there.engine and there.engine.lower() != "innodb":
-        mend = f"ALTER TABLE {ddl.quote(table.name, family)} ENGINE=InnoDB"
-        listed.append(Difference("engine", table.name, table.name, there.engine, "InnoDB", mend))
+        repair = f"ALTER TABLE {ddl.quote(table.name, family)} ENGINE=InnoDB"
+        listed.append(Difference("engine", table.name, table.name, there.engine, "InnoDB", repair))
     return listed

@@ -32,11 +32,11 @@ _FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One script as it stands in its file."""
+    """One script, as its file has it."""
 
     name: str
     head: str
-    """What stands on top: purpose, risk, tables, cost."""
+    """The lines on top: purpose, risk, tables, cost."""
     values: Mapping[str, Value]
     """Its values as the file has them."""
     statements: tuple[str, ...]

@@ -71,7 +71,7 @@ def read_version(db: Database) -> str | None:
 
 
 def read_versions(db: Database) -> list[str] | None:
-    """Return what stands in `schema_version`, None where there is no such table of ours; one round trip."""
+    """Return the rows of `schema_version`, None if there is no such table; one round trip."""
     try:
         rows = db.read(select(ddl.schema_version.c.version_num), source="schema_version")
     except StoreError as error:

@@ -132,7 +132,7 @@ def test_s47_a_model_named_wrongly_stops_the_worker_and_not_the_operations(
         assert ran.code == 1 and "LLM_BASE_URL is '127.0.0.1:11434'" in ran.err, ran
     assert run("jobs", "list").json["counts"] == {"COUNTED": {"pending": 1}}
     monkeypatch.delenv("LLM_BASE_URL")
-    assert "texts are made of what was said" in run("worker", "--once", "--text").err
+    assert "texts are extracts" in run("worker", "--once", "--text").err
 
 
 def test_s47_an_empty_queue_names_the_personas_that_have_work(run: Command, queue: Queue) -> None:

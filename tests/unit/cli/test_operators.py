@@ -80,6 +80,7 @@ def test_a_worker_with_a_dead_model_says_what_waits(
     run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LLM_MODEL", "m")
     for number in range(4):
         _say(call, "discord/c1", f"Line number {number} has some words in it.")
     assert run("recap", "make", "discord/c1").json == {"queued": 4}
@@ -97,6 +98,7 @@ def test_a_worker_with_a_refused_key_says_what_failed_and_what_mends_it(
     assert run("recap", "make", "discord/c1").json == {"queued": 3}
     with running() as server:
         monkeypatch.setenv("LLM_BASE_URL", server.base("401"))
+        monkeypatch.setenv("LLM_MODEL", "m")
         ran = run("worker", "--once")
     assert "3 operations have failed, the last one: ModelError: auth (401). Correct LLM_API_KEY, then" in ran.err
     assert "jobs retry --all" in ran.err and "wait for" not in ran.err
