@@ -24,6 +24,7 @@ class ConversationCount(NamedTuple):
     title: str
     """As it is called; blank where nobody said."""
     server: str
+    """Its name, else its id; blank where it is of none."""
     person: str
     """Key of the person it is held with alone; blank where it is none of two."""
     is_private: bool
@@ -86,14 +87,14 @@ def _holds_words(words: str, name: Any, key: Any) -> list[Any]:
 # Conversations
 
 _CONVERSATION = (
-    _K.conversation_key, _K.title, _K.server_name, _K.direct_person_key, _K.is_private, _K.local_only,
+    _K.conversation_key, _K.title, _K.server_name, _K.server_id, _K.direct_person_key, _K.is_private, _K.local_only,
     _K.last_message_at,
 )  # fmt: skip
 
 
 def _conversation(row: Any) -> ConversationCount:
     return ConversationCount(
-        row.conversation_key, row.title or "", row.server_name or "", row.direct_person_key or "",
+        row.conversation_key, row.title or "", row.server_name or row.server_id, row.direct_person_key or "",
         bool(row.is_private), bool(row.local_only), row.last_message_at,
     )  # fmt: skip
 
@@ -130,18 +131,21 @@ class ConversationTitle(NamedTuple):
     person: str = ""
     """Key of the person it is held with alone."""
     server: str = ""
+    """Its name, else its id."""
 
 
 def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationTitle]:
     """Return conversation key to what it is called."""
     found: dict[str, ConversationTitle] = {}
     for part in chunks(sorted(set(keys)), AT_ONCE):
-        chosen = select(_K.conversation_key, _K.title, _K.direct_person_key, _K.server_name).where(
+        chosen = select(_K.conversation_key, _K.title, _K.direct_person_key, _K.server_name, _K.server_id).where(
             _K.persona_id == persona, _K.conversation_key.in_(part)
         )
         rows = db.read(chosen, source="conversations")
         found |= {
-            row.conversation_key: ConversationTitle(row.title or "", row.direct_person_key or "", row.server_name or "")
+            row.conversation_key: ConversationTitle(
+                row.title or "", row.direct_person_key or "", row.server_name or row.server_id
+            )
             for row in rows
         }
     return found

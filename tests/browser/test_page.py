@@ -32,8 +32,7 @@ SCREENS = {
     "person": f"people/one?{IRIS}&key=discord/jonas",
     "no page": f"nothing/here?{IRIS}",
     "upkeep": f"upkeep?{IRIS}",
-    "quarantine": f"quarantine?{IRIS}",
-    "playground": f"playground?{IRIS}",
+    "why": f"why?{IRIS}",
     "refused": f"memory?{IRIS}&min_importance=7",
 }
 
@@ -88,13 +87,6 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
         look_everywhere(page, name)
     _ask(page, site, "What is the cat called?", max_chars="2600")
     look_everywhere(page, "prompt")
-    page.goto(site.at(f"playground?{IRIS}"))
-    page.fill("#text", "What is the cat called?")
-    page.click("text=Messages, and other settings beside")
-    page.fill("#others", "CONTEXT_VERBOSITY: 2")
-    press(page, "Show the prompt")
-    assert page.locator("#beside").count() == 1
-    look_everywhere(page, "two prompts")
     page.click("[data-open=keys]")
     assert page.locator("#keys").is_visible()
     look_everywhere(page, "keys")
@@ -406,7 +398,7 @@ def test_jobs_are_counted_cancelled_and_tried_again_and_pruning_is_tried_first(w
 def test_f36_flagged_texts_are_listed_and_released(window: Window, site: Site) -> None:
     """Released, the text can be found."""
     page = window()
-    page.goto(site.at(f"quarantine?{IRIS}"))
+    page.goto(site.at(f"upkeep?{IRIS}"))
     assert page.locator(".item").count() == 2
     click(page, ".item:has-text('card number') button")
     page.wait_for_selector("#toast >> text=Released")
@@ -418,7 +410,7 @@ def test_f36_flagged_texts_are_listed_and_released(window: Window, site: Site) -
 
 
 def _ask(page: Any, site: Site, text: str, **fields: str) -> None:
-    page.goto(site.at(f"playground?{IRIS}"))
+    page.goto(site.at(f"why?{IRIS}"))
     page.fill("#text", text)
     for name, value in fields.items():
         page.fill(f"[name={name}]", value)
@@ -426,7 +418,7 @@ def _ask(page: Any, site: Site, text: str, **fields: str) -> None:
     page.wait_for_selector("#result, .problem")
 
 
-def test_the_playground_shows_the_prompt_what_was_chosen_and_why_and_what_was_cut(window: Window, site: Site) -> None:
+def test_why_shows_the_prompt_what_was_chosen_and_why_and_what_was_cut(window: Window, site: Site) -> None:
     """What is marked as in the prompt is in its JSON; a tight limit cuts, and says so."""
     page = window()
     _ask(page, site, "What is the cat called?")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core import ai_diary, chat_history_cache, privacy, relationships, stories
+from core import ai_diary, chat_history_cache, llm, privacy, relationships, stories
 from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
@@ -85,6 +85,28 @@ def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operat
     assert 'title="tg/ann">of Ann<' in shown and 'title="tg/42">in Tea room<' in shown
     assert ">of tg/bob<" in shown and ">in tg/43<" in shown
     assert f">{item}<" in operator.ask("GET", "/page/memory/item", params={"id": item}).text
+
+
+def test_r41_two_channels_of_one_name_are_told_apart_by_their_servers(operator: Operator, stage: Stage) -> None:
+    """Two servers have a #general each; no screen shows the mark by which their keys differ."""
+    for server in ("Rust Club", "Tea House"):
+        chat_history_cache.save_chat_message(
+            "discord/general", f"Hello {server}", "Ann", "ann", title="#general", db=stage.db,
+            scope=Scope(stage.persona, "discord/general", server=server),
+        )  # fmt: skip
+    listed = operator.ask("GET", "/page/conversations").text
+    for server in ("Rust Club", "Tea House"):
+        assert f">#general · {server}</a>" in listed and f"everybody on {server}" in listed
+    assert "\x1f" not in re.sub(r'"[^"]*"', "", listed)
+
+
+def test_r41_what_the_worker_asked_of_a_model_is_on_the_page(operator: Operator, stage: Stage) -> None:
+    """Who pays for it wants to know."""
+    assert "Nothing in the last week" in operator.ask("GET", "/page/upkeep").text
+    model: Any = llm.resolve(lambda messages: "Done.", Settings(), stage.db)
+    llm.ask(model, [{"role": "user", "content": "x" * 995}], Settings())
+    shown = operator.ask("GET", "/page/upkeep").text
+    assert "1 call today of 1,000" in shown and ">1,000</td>" in shown
 
 
 def test_l35_conversations_are_listed_by_title_with_their_log_recaps_scenes_and_running_recap(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -171,8 +172,13 @@ def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
     return ExplainedAnswer(prompt=dict(make_strict(prompt)[0]), report=dict(make_strict(report)[0]))
 
 
-def explain_message(admin: AdminCall, body: ExplainBody) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the prompt a message would get and the report on it; nothing is stored."""
+def explain_message(
+    admin: AdminCall, body: ExplainBody, build: Callable[..., tuple[Any, Any]] = explain_json_prompt
+) -> tuple[Any, Any]:
+    """Return the prompt a message would get, or with `explain_messages` its messages, and the report on it.
+
+    Nothing is stored.
+    """
     scope = Scope(
         admin.call.persona,
         body.conversation or None,
@@ -182,7 +188,7 @@ def explain_message(admin: AdminCall, body: ExplainBody) -> tuple[dict[str, Any]
         body.privacy,
     )
     with refuse_bad_values():
-        return explain_json_prompt(
+        return build(
             _build_message(admin.context, body),
             max_chars=body.max_chars,
             limit_tokens=body.limit_tokens,

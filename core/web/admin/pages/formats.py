@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
+from ....audience.rules import plain_key
 from ....text.folding import one_line
 from ..archive_reasons import Former
 
@@ -49,6 +50,7 @@ SECTION_NAMES: Mapping[str, str] = {
     "history_recent": "Lines of other conversations",
     "thoughts": "Diary and thoughts",
     "memories": "Memories",
+    "ai_diary": "Diary",
     "tags_placeholder": "Tags",
     "relationship": "Relationship",
     "recent_conversations": "Recent conversations",
@@ -200,8 +202,8 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 
 def show_key(key: str) -> str:
-    """Return a key to be read: what stands in it percent-encoded as its letters, in one line."""
-    return one_line(unquote(key))
+    """Return a key to be read: without the mark of its server, what is percent-encoded as letters, in one line."""
+    return one_line(unquote(plain_key(key)))
 
 
 def filters() -> dict[str, Any]:

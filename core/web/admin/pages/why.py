@@ -11,7 +11,7 @@ from starlette.responses import Response
 from .... import lifelong
 from ....audience import table_places
 from ....errors import ItemNotFoundError, PromptTooLargeError
-from ....prompt_engine import to_json, to_messages
+from ....prompt_engine import explain_messages, to_json
 from ....scope import Destination
 from ....text.sizes import resolve_counter
 from ...bodies import ExplainBody
@@ -80,7 +80,8 @@ def ask(page: Page) -> Response:
     )
     shown, problem = None, ""
     try:
-        shown = _build_shown(page, *explain_message(page.admin, body))
+        messages, _ = explain_message(page.admin, body, explain_messages)
+        shown = _build_shown(page, *explain_message(page.admin, body), messages)
         if conversation and not table_places.is_known(page.db, page.persona, conversation):
             note = f"Nothing is stored of the conversation {conversation!r}: it is taken for a new one. See its key."
             shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
@@ -89,10 +90,10 @@ def ask(page: Page) -> Response:
     return page.render(TEMPLATE, title="Why", screen="why", given=given, shown=shown, problem=problem, flash=None)
 
 
-def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], messages: Any) -> dict[str, Any]:
     count, counter = resolve_counter(None)
     return {
-        "messages": list(to_messages(prompt, style="data", settings=page.settings)),
+        "messages": list(messages),
         "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
         "report": report,
         "chosen": list_chosen(page, prompt, report),
