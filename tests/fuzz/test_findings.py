@@ -7,7 +7,7 @@ import pytest
 from core.config import load
 from core.config.bad_values import BadValueError
 from core.config.file import read_yaml_value
-from core.search.question.kind import time_expressions
+from core.search.question.question import time_expressions
 from core.text.times import zone
 from core.upkeep.check import product_of
 
