@@ -63,16 +63,16 @@ class _Files:
             inside.setdefault(value.namespace, []).append(value)
         lines = [f"{_FOLDER_SIZE}\t{shown}"]
 
-        def show(folder: _Path, prefix: str, depth: int) -> None:
+        def add_folder(folder: _Path, prefix: str, depth: int) -> None:
             for value in sorted(inside.get(folder, ()), key=lambda each: each.name):
                 if value.name.startswith("."):
                     continue
                 size = _FOLDER_SIZE if value.value is None else _format_size(len(value.value.encode("utf-8")))
                 lines.append(f"{size}\t{prefix}/{value.name}{'/' if value.value is None else ''}")
                 if value.value is None and depth < _DEEPEST:
-                    show((*folder, value.name), f"{prefix}/{value.name}", depth + 1)
+                    add_folder((*folder, value.name), f"{prefix}/{value.name}", depth + 1)
 
-        show(path, shown, 1)
+        add_folder(path, shown, 1)
         header = f"Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items:"
         return header + "\n" + "\n".join(lines)
 
@@ -82,10 +82,10 @@ class _Files:
         path = _read_path(command.path)
 
         def work(change: Change) -> str:
-            change.hold()
+            change.lock()
             if not path or change.find([_name(path)]):
                 raise ToolError(f"File {command.path} already exists")
-            change.put([*_new_folders(change, path[:-1]), _new_file(path, command.file_text)])
+            change.write([*_new_folders(change, path[:-1]), _new_file(path, command.file_text)])
             return f"File created successfully at: {command.path}"
 
         return self._change(work)
@@ -106,7 +106,7 @@ class _Files:
                     f"{', '.join(map(str, _lines_with(text, old)))}. Please ensure it is unique"
                 )
             made = text.replace(old, command.new_str)
-            change.put([_new_file(path, made)], former=True)
+            change.write([_new_file(path, made)], former=True)
             changed, lines = text[: text.find(old)].count("\n"), made.split("\n")
             first = max(0, changed - 2)
             return (
@@ -130,7 +130,7 @@ class _Files:
                 )
             lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
             made = "\n".join(lines)
-            change.put([_new_file(path, made if made.endswith("\n") else made + "\n")], former=True)
+            change.write([_new_file(path, made if made.endswith("\n") else made + "\n")], former=True)
             return f"The file {command.path} has been edited."
 
         return self._change(work)
@@ -141,7 +141,7 @@ class _Files:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
 
         def work(change: Change) -> str:
-            change.hold()
+            change.lock()
             gone = list(change.find([_name(path)]).values())
             if not gone:
                 raise ToolError(f"The path {command.path} does not exist")
@@ -156,7 +156,7 @@ class _Files:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
 
         def work(change: Change) -> str:
-            change.hold()
+            change.lock()
             if not new or change.find([_name(new)]):
                 raise ToolError(f"The destination {command.new_path} already exists")
             if new[: len(old)] == old:
@@ -164,7 +164,7 @@ class _Files:
             moved = list(change.find([_name(old)]).values())
             if not moved:
                 raise ToolError(f"The path {command.old_path} does not exist")
-            change.put(_new_folders(change, new[:-1]))
+            change.write(_new_folders(change, new[:-1]))
             inside = [(value, (*new, *value.namespace[len(old) :])) for value in change.list_below(old)]
             change.rename([(moved[0], _name(new)), *((value, ValueName(at, value.name)) for value, at in inside)])
             return f"Successfully renamed {command.old_path} to {command.new_path}"
@@ -173,7 +173,7 @@ class _Files:
 
     def clear(self) -> str:
         def work(change: Change) -> str:
-            change.hold()
+            change.lock()
             change.delete(change.list_below(), former=True)
             return "All memory cleared"
 
@@ -353,7 +353,7 @@ def _find_text(change: Change, shown: str, path: _Path) -> str:
     Raises:
         ToolError: there is none.
     """
-    change.hold()
+    change.lock()
     found = change.find([_name(path)]) if path else {}
     if path and not found:
         raise ToolError(f"The path {shown} does not exist. Please provide a valid path.")

@@ -112,7 +112,7 @@ class Store(BaseStore):
                 raise TypeError(f"The operation is of type {type(op).__name__}, which this store does not know.")
         puts = {ValueName(tuple(op.namespace), str(op.key)): op for op in asked if isinstance(op, PutOp)}
         if puts:
-            self._put(puts)
+            self._write(puts)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -190,7 +190,7 @@ class Store(BaseStore):
 
     # Writing
 
-    def _put(self, puts: Mapping[ValueName, PutOp]) -> None:
+    def _write(self, puts: Mapping[ValueName, PutOp]) -> None:
         new = [self._new_value(name, op) for name, op in puts.items() if op.value is not None]
         gone = [name for name, op in puts.items() if op.value is None]
 
@@ -198,10 +198,10 @@ class Store(BaseStore):
             if self.ttl_config:
                 change.delete_expired()
             if gone:
-                change.hold()
+                change.lock()
                 change.delete(change.find(gone).values())
             if new:
-                change.put(new)
+                change.write(new)
 
         done = change_values(work, **self._by)
         if isinstance(done, WriteResult):

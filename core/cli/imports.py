@@ -106,18 +106,16 @@ def import_(
 ) -> None:
     """Import conversations or memories, each once.
 
-    FILE is an export of ChatGPT, Claude, Discord (DiscordChatExporter, JSON), Open WebUI, Slack, Telegram or WhatsApp:
-    the file, the folder or the zip archive as it was downloaded. A later export adds what is new and edits what was
-    edited.
+    FILE holds chats of another program, such as ChatGPT, Discord, Telegram, WhatsApp, Signal, LINE, Character.AI or
+    SillyTavern: the file, the folder or the zip archive as it was downloaded. Which program it is, is found from the
+    content. Or it holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which speaker,
+    text and timestamp must be there. The same file again adds nothing, so an import that was stopped is run again to go
+    on; a later export adds what is new and edits what was edited. Bad rows are listed, good ones taken.
 
-    Or it holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which speaker, text
-    and timestamp must be there; or it is a chat of SillyTavern, which is taken with everything in it. Importing the
-    same file again adds nothing, so an import that was stopped is run again to go on. Bad rows are listed, good ones
-    taken.
-
-    Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of an
-    Open-LLM-VTuber with a memory, or the tables of the original application as JSON. Or values, as `export --values`
-    writes them: --conversation, --user and --private say whose they are from then on.
+    Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0, of the
+    memory server of MCP or of an Open-LLM-VTuber with a memory, a list of memories as text, or the tables of the
+    original application as JSON. Or values, as `export --values` writes them: --conversation, --user and --private say
+    whose they are from then on.
 
     Or it is a character card, as PNG, CHARX or JSON: it becomes the persona's text (PERSONA_FOLDER), its book memories.
 

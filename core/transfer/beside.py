@@ -36,7 +36,7 @@ def store_ending(call: Call, conversation: str, ending: Ending, outcome: Outcome
     if scenes:
         _give_to_scenes(call, conversation, order, table_hidden.read_breaks(reader, call.persona, conversation))
     if versions:
-        places = Places.of(outcome.places.get(conversation, ()), [row.row_id for row in order])
+        places = Places.build(outcome.places.get(conversation, ()), [row.row_id for row in order])
         versions = tuple(
             replace(
                 version,

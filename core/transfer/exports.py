@@ -170,28 +170,28 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
     """Write header and messages, a page at a time."""
     size = count = 0
 
-    def put(line: str) -> None:
+    def write(line: str) -> None:
         nonlocal size
         data = (line if size == 0 else "\n" + line).encode("utf-8")
         out.write(data)
         size += len(data)
 
     header, after, style = _header(call)
-    put(json_text.write(header, style))
+    write(json_text.write(header, style))
     for page in table_reading.read_pages(
         call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
     ):
         told = table_imported.read_beside(call.reader(), call.persona, [row.id for row in page])
         for row in page:
             for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
-                put(line)
-            value = tavern_lines.make(_said(row, told.get(row.id, NOTHING), header))
-            put(json_text.write(value, json_text.kept_style(row.metadata)))
+                write(line)
+            value = tavern_lines.build_line(_said(row, told.get(row.id, NOTHING), header))
+            write(json_text.write(value, json_text.kept_style(row.metadata)))
         count += len(page)
         if progress:
             progress("writing", count, 0)
     for line in after:
-        put(line)
+        write(line)
     return replace(result, messages=count, bytes=size)
 
 

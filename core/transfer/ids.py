@@ -30,7 +30,7 @@ class IdMaker:
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
 
-    def make(self, line: Line) -> MadeId:
+    def make_id(self, line: Line) -> MadeId:
         """Return the id of a line."""
         made = f"{_PREFIX}{_digest(line.made_of or line.at.isoformat())[:16]}-{_digest(line.text)[:12]}"
         known = number_of(f"{line.room.id}\x1f{made}")
@@ -68,7 +68,7 @@ class RowIds:
         self._time: object = None
         self._seen: dict[str, int] = {}
 
-    def make(self, time: datetime, *parts: str) -> str:
+    def make_id(self, time: datetime, *parts: str) -> str:
         """Return the id of a message said at `time`; `parts` are what it is known by."""
         if time != self._time and not self._anywhere:
             self._time, self._seen = time, {}

@@ -138,7 +138,7 @@ def _read_messages(call: Call, found: Found, reading: Reading, plan: Plan, outco
             outcome.endings.append((plan.key_of(program, read.room.id), read))
         if not isinstance(read, Line):
             continue
-        made = MadeId(read.id, "") if read.id else maker.make(read)
+        made = MadeId(read.id, "") if read.id else maker.make_id(read)
         settled = next(times[program, read.room.id], None)
         line = read if settled is None else replace(read, at=from_microseconds(settled) or read.at)
         try:

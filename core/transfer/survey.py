@@ -95,7 +95,7 @@ class Survey:
         if isinstance(read, Line):
             self._add_line(program, read)
             if not read.id:
-                self._add_made(program, read, maker.make(read).id)
+                self._add_made(program, read, maker.make_id(read).id)
         elif isinstance(read, Left):
             if read.reason == BLANK:
                 self.blank += read.count

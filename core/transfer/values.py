@@ -79,7 +79,7 @@ def export_values(
     >>> from prompt_engine.transfer import export_values
     >>> from prompt_engine.values import NewValue, change_values
     >>> db, scope = open_database("sqlite://"), Scope("iris")
-    >>> _ = change_values(lambda change: change.put([NewValue(("a",), "b", '{"n": 1}')]), db=db, scope=scope)
+    >>> _ = change_values(lambda change: change.write([NewValue(("a",), "b", '{"n": 1}')]), db=db, scope=scope)
     >>> [(each["namespace"], each["name"], each["value"]) for each in export_values(db=db, scope=scope)]
     [(['a'], 'b', {'n': 1})]
     >>> db.close()
@@ -155,7 +155,7 @@ def import_values(
     call = open_call(db, settings, scope)
     importing = _Importing(call.db, call.settings, call.scope, dry_run)
     for row, each in enumerate(values, 1):
-        importing.take(row, each)
+        importing.add(row, each)
     return importing.result()
 
 
@@ -172,7 +172,7 @@ class _Importing:
     duplicates: int = 0
     problems: list[ValueProblem] = field(default_factory=list)
 
-    def take(self, row: int, value: Any) -> None:
+    def add(self, row: int, value: Any) -> None:
         try:
             kind, new = _read_value(value)
         except (MessageError, ValueError, TypeError, RecursionError) as error:
@@ -199,7 +199,7 @@ class _Importing:
                 elif not _is_same(there[name].value, new.value, kind):
                     other.append(ValueProblem(row, "another value has this name here"))
             if fresh and not self.dry_run:
-                change.put(fresh)
+                change.write(fresh)
             return len(fresh), other
 
         done = change_values(work, kind, db=self.db, settings=self.settings, scope=self.scope)

@@ -55,7 +55,7 @@ def find_values(
     >>> from prompt_engine import open_database
     >>> from prompt_engine.values import NewValue, ValueName, change_values, find_values
     >>> db, name = open_database("sqlite://"), ValueName(("users", "ann"), "drink")
-    >>> _ = change_values(lambda change: change.put([NewValue(*name, '"tea"', text="tea")]), db=db)
+    >>> _ = change_values(lambda change: change.write([NewValue(*name, '"tea"', text="tea")]), db=db)
     >>> find_values([name], db=db)[name].value
     '"tea"'
     >>> db.close()
@@ -97,7 +97,7 @@ def list_values(
     >>> from prompt_engine import open_database
     >>> from prompt_engine.values import NewValue, change_values, list_values
     >>> db = open_database("sqlite://")
-    >>> _ = change_values(lambda change: change.put([NewValue(("u10",), "a", "1")]), db=db)
+    >>> _ = change_values(lambda change: change.write([NewValue(("u10",), "a", "1")]), db=db)
     >>> list_values(("u1",), db=db), len(list_values(("u10",), db=db))
     ([], 1)
     >>> db.close()
@@ -140,7 +140,7 @@ def search_values(
     >>> from prompt_engine.values import NewValue, change_values, search_values
     >>> db = open_database("sqlite://")
     >>> new = NewValue(("users", "ann"), "drink", '{"text": "Ann likes green tea"}', text="Ann likes green tea")
-    >>> _ = change_values(lambda change: change.put([new]), db=db)
+    >>> _ = change_values(lambda change: change.write([new]), db=db)
     >>> [hit.name for hit in search_values("who likes tea?", ("users",), db=db)], search_values("coffee", db=db)
     (['drink'], [])
     >>> db.close()
@@ -196,7 +196,7 @@ def change_values(
     """Run a change of values in one transaction, alone on them, and return what it returns.
 
     Args:
-        work: gets a `Change` with `find`, `list_below`, `put`, `rename` and `delete`. It may be run again where the
+        work: gets a `Change` with `find`, `list_below`, `write`, `rename` and `delete`. It may be run again where the
             server asks for it, so it has no other effect.
         kind: `entry` or `file`.
 
@@ -210,7 +210,7 @@ def change_values(
     >>> from prompt_engine import open_database
     >>> from prompt_engine.values import NewValue, change_values, list_values
     >>> db = open_database("sqlite://")
-    >>> _ = change_values(lambda change: change.put([NewValue(("a",), "b", "1")]), db=db)
+    >>> _ = change_values(lambda change: change.write([NewValue(("a",), "b", "1")]), db=db)
     >>> _ = change_values(lambda change: change.delete(change.list_below()), db=db)
     >>> list_values(db=db)
     []

@@ -298,7 +298,7 @@ class Change:
         """Return the rows of a statement, as a `Reader`."""
         return self.connection.execute(statement, values).all()
 
-    def hold(self) -> table_conversations.Place:
+    def lock(self) -> table_conversations.Place:
         """Return where values of the scope stand, held until the end; nothing is read before."""
         if self._place is None:
             scope = self.call.scope
@@ -314,7 +314,7 @@ class Change:
         """Return the values below a namespace and in it."""
         return list_values(self.read, self.address, prefix, self.now)
 
-    def put(self, new: Sequence[NewValue], *, former: bool = False) -> None:
+    def write(self, new: Sequence[NewValue], *, former: bool = False) -> None:
         """Store values, in the place of those that have their names.
 
         Args:
@@ -327,7 +327,7 @@ class Change:
         default = self.call.settings.privacy_default
         if memories_table.is_private(self.connection, scope, "long_term", default, False):
             raise RefusedError(WriteResult(False, None, "privacy"))
-        place = self.hold()
+        place = self.lock()
         if forgotten_late.is_late(
             db, scope.persona, self._started, people=(scope.participant,), conversation=scope.conversation
         ):

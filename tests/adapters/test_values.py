@@ -17,7 +17,7 @@ from core.values import NewValue, ValueName, change_values, find_values, list_va
 
 
 def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry", former: bool = False) -> object:
-    return change_values(lambda change: change.put(new, former=former), kind, db=db, scope=scope)
+    return change_values(lambda change: change.write(new, former=former), kind, db=db, scope=scope)
 
 
 def texts(db: Database, scope: Scope, query: str) -> list[str]:
@@ -125,9 +125,9 @@ def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope)
 
     def count() -> None:
         def work(change: values.Change) -> None:
-            change.hold()
+            change.lock()
             value = change.find([ValueName((), "n")])[ValueName((), "n")].value
-            change.put([NewValue((), "n", str(int(value or "") + 1))])
+            change.write([NewValue((), "n", str(int(value or "") + 1))])
 
         for _ in range(5):
             change_values(work, db=db, scope=ann)

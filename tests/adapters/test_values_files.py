@@ -26,7 +26,7 @@ pytestmark = pytest.mark.engines("sqlite")
 
 
 def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry") -> None:
-    change_values(lambda change: change.put(new), kind, db=db, scope=scope)
+    change_values(lambda change: change.write(new), kind, db=db, scope=scope)
 
 
 def fill(db: Database, scope: Scope) -> None:

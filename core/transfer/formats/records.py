@@ -58,5 +58,5 @@ def _message(member: Member, row: int, value: dict[str, Any], ids: RowIds, readi
     return Line(
         place=member.name, room=Room(conversation or member.stem, privacy="direct" if reading.private else "public"),
         text=text, at=time, speaker=Speaker(speaker, speaker), metadata=metadata, row=row,
-        id=message_id or ids.make(time, conversation, speaker, text),
+        id=message_id or ids.make_id(time, conversation, speaker, text),
     )  # fmt: skip

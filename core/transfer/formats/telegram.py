@@ -32,9 +32,9 @@ def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
             path = part.path
             if path[0] in ("chats", "left_chats"):
                 if len(path) > 3 and isinstance(path[2], int):
-                    yield from chat.take(f"{path[0]} {path[2]}", path[3:], part.value)
+                    yield from chat.read_part(f"{path[0]} {path[2]}", path[3:], part.value)
             else:
-                yield from chat.take("", path, part.value)
+                yield from chat.read_part("", path, part.value)
 
 
 class _Chat:
@@ -47,7 +47,7 @@ class _Chat:
         self._fields: dict[str, Any] = {}
         self._room: Room | None = None
 
-    def take(self, which: str, path: Sequence[str | int], value: Any) -> Iterator[Read]:
+    def read_part(self, which: str, path: Sequence[str | int], value: Any) -> Iterator[Read]:
         """Take one field of a chat, or one of its messages."""
         if which != self._which:
             self._which, self._fields, self._room = which, {}, None

@@ -218,11 +218,11 @@ def _message(place: str, block: _Parsed | str, room: Room, order: str, reading: 
     said, is_edited = EDITED.subn("", said)
     files: list[dict[str, str]] = []
 
-    def take(found: re.Match[str]) -> str:
+    def note_file(found: re.Match[str]) -> str:
         files.append({"name": _MARKS.sub("", found["name"]).strip()[:255]})
         return ""
 
-    said = ATTACHED.sub(take, ATTACHED_HERE.sub(take, said))
+    said = ATTACHED.sub(note_file, ATTACHED_HERE.sub(note_file, said))
     text = clean(_SPACES.sub(" ", _MARKS.sub("", said))).strip()
     bare = text.strip("<>. ").casefold()
     if bare in OMITTED or (files and not text):

@@ -90,7 +90,7 @@ def read(value: Any, reading: Reading) -> NewMemory | None:
     if not clean(text).strip():
         return None
     try:
-        made = _made(text, given, reading)
+        made = _build_item(text, given, reading)
     except (MessageError, TypeError) as error:
         raise NotTakenError(str(error).rstrip(".")) from None
     if made is None:
@@ -101,7 +101,7 @@ def read(value: Any, reading: Reading) -> NewMemory | None:
     return replace(made, notes=(*made.notes, *notes)) if notes else made
 
 
-def _made(text: str, given: Mapping[str, Any], reading: Reading) -> NewMemory | None:
+def _build_item(text: str, given: Mapping[str, Any], reading: Reading) -> NewMemory | None:
     kind = reading.default_kind if given.get("kind") is None else kind_name(given["kind"])
     values = {name: given[name] for name in _COLUMNS if given.get(name) not in (None, "", [])}
     if kind == "saved":

@@ -58,10 +58,10 @@ class ItemImport:
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values, fields in their order."""
         made = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**made, "errors": [_told(problem) for problem in self.errors], "notes": list(self.notes)}
+        return {**made, "errors": [_as_dict(problem) for problem in self.errors], "notes": list(self.notes)}
 
 
-def _told(problem: ItemProblem) -> dict[str, Any]:
+def _as_dict(problem: ItemProblem) -> dict[str, Any]:
     told: dict[str, Any] = {"row": problem.row, "reason": problem.reason}
     return told if problem.uid is None else {**told, "uid": problem.uid}
 
@@ -133,7 +133,7 @@ class Importing:
                 call.db, call.scope, items, privacy_default=call.settings.privacy_default, dry_run=self._dry_run
             )
         except StoreError as error:
-            raise TransferError(f"{error} {self._where()}", row=self.row or None) from error
+            raise TransferError(f"{error} {self._describe_progress()}", row=self.row or None) from error
         except MessageError as error:
             raise TransferError(f"{error} Nothing was imported.") from error
         for i in sorted(done.private):
@@ -142,7 +142,7 @@ class Importing:
         self._duplicates += done.duplicates
         self.row, self.rows_done = batch[-1].row, self.rows_read
 
-    def _where(self) -> str:
+    def _describe_progress(self) -> str:
         if not self.row or self._dry_run:
             return "Nothing was imported."
         return f"All items up to row {self.row} are stored; run the same import again to go on."

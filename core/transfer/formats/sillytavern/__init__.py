@@ -95,15 +95,15 @@ class _Chat:
         if not text.strip():
             self._keep_blank(value, style)
             return Left(BLANK)
-        role, is_persona, hidden = lines.who(value)
+        role, is_persona, hidden = lines.read_role(value)
         fallback = self._names["user" if role == "user" else "persona"]
         name = key_of(value.get("name"), "name", SPEAKER_BYTES) or fallback
         time = self._when(value.get("send_date"))
-        taken = lines.take(value, text)
+        taken = lines.split_line(value, text)
         return Line(
             place=self._member.name, room=self._room, text=text, at=time,
             speaker=Speaker(name, name, is_assistant=is_persona),
-            id=self._ids.make(time, name, role, text), role=role, hidden=hidden, excluded=taken.excluded,
+            id=self._ids.make_id(time, name, role, text), role=role, hidden=hidden, excluded=taken.excluded,
             metadata=self._metadata(taken.kept) | json_text.style_facts(style), beside=taken.beside, row=line.row,
             index=line.row - 1 - self._headers,
         )  # fmt: skip

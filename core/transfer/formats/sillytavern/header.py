@@ -33,7 +33,7 @@ class Places:
     """The index in the conversation of the message at each of them, rising."""
 
     @classmethod
-    def of(cls, stored: Iterable[tuple[int, int]], order: Iterable[int]) -> Places:
+    def build(cls, stored: Iterable[tuple[int, int]], order: Iterable[int]) -> Places:
         """Return where messages stand that were stored from a file."""
         at = {row_id: index for index, row_id in enumerate(order)}
         found = sorted((line, at[row_id]) for line, row_id in stored if row_id in at)

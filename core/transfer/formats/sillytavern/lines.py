@@ -44,7 +44,7 @@ class Said:
     beside: Beside = NOTHING
 
 
-def who(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
+def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
     """Return `(role, whether it is the persona, whether it is hidden)`."""
     for name in ("is_user", "is_system"):
         if not isinstance(value.get(name), (bool, int, type(None))):
@@ -66,11 +66,11 @@ def who(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
 # Out of a line
 
 
-def take(value: Mapping[str, Any], text: str) -> Taken:
+def split_line(value: Mapping[str, Any], text: str) -> Taken:
     """Return what a line comes to."""
     is_whole = isinstance(value.get("mes"), str) and clean(value["mes"]) == text
     line = {**value, "mes": None} if is_whole else dict(value)
-    extra, own = recaps.take(value.get("extra"), recaps.OF_MESSAGE)
+    extra, own = recaps.split_extra(value.get("extra"), recaps.OF_MESSAGE)
     if own:
         line["extra"] = extra
     recap = recaps.recap_of(own)
@@ -98,7 +98,7 @@ def _take_alternatives(line: dict[str, Any], text: str, own: Recap | None) -> tu
         info = infos[number] if number < len(infos) else None
         recap = None
         if isinstance(info, dict) and (number != current or own is not None):
-            extra, taken = recaps.take(info.get("extra"), recaps.OF_RECAP)
+            extra, taken = recaps.split_extra(info.get("extra"), recaps.OF_RECAP)
             recap = recaps.recap_of(taken)
             info = infos[number] = {**info, "extra": extra} if taken else info
         held = keep(info) if isinstance(info, dict) and not is_alone else None
@@ -132,16 +132,16 @@ def _current(chosen: Any, texts: list[str | None], text: str) -> int | None:
 # Into a line
 
 
-def make(said: Said) -> dict[str, Any]:
+def build_line(said: Said) -> dict[str, Any]:
     """Return the line of a stored message."""
     held = kept(said.metadata)
     line = _new(said) if held is None else held
     line["mes"] = _shown(line.get("mes"), said.text, line)
-    if held is not None and who(line)[2] != said.hidden:
+    if held is not None and read_role(line)[2] != said.hidden:
         line["is_system"] = said.hidden
     beside = said.beside
     own = recaps.values_of(beside.recap) | recaps.scene_values(beside.scene)
-    extra = recaps.put(line.get("extra"), own | ({"exclude": True} if said.excluded else {}))
+    extra = recaps.merge_extra(line.get("extra"), own | ({"exclude": True} if said.excluded else {}))
     if extra is not None or "extra" in line:
         line["extra"] = extra
     _put_alternatives(line, said, is_new=held is None)
@@ -222,7 +222,7 @@ def _put_infos(
         if not isinstance(info, dict) and (is_new or (has_recap and not each.is_current)):
             info = {"send_date": line.get("send_date"), "extra": {}}
         if isinstance(info, dict) and has_recap and (is_new or not each.is_current or recaps.has_place(info)):
-            info = {**info, "extra": recaps.put(info.get("extra"), values)}
+            info = {**info, "extra": recaps.merge_extra(info.get("extra"), values)}
         made.append(info)
     while len(made) > len(infos) and made[-1] is None:
         made.pop()

@@ -26,7 +26,7 @@ _LONG_NUMBER = re.compile(r"[:\[,]-?\d{19}")
 _MOST_CHARS = {"include": 40, "scene_break_name": 200}
 
 
-def take(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
+def split_extra(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
     """Return `extra` without the values of those keys that are recognised, and the values."""
     name = _namespace(extra)
     if name is None:
@@ -94,7 +94,7 @@ def _allowed(read: Mapping[str, Any]) -> Collection[str]:
     return found | set(_OF_VERSIONS) if has_text else found
 
 
-def put(extra: Any, values: Mapping[str, Any]) -> Any:
+def merge_extra(extra: Any, values: Mapping[str, Any]) -> Any:
     """Return `extra` with values of the extension in their places; those without one stand in the extension's order."""
     new = {key: values[key] for key in _ORDER if values.get(key) is not None}
     if not new:

@@ -23,9 +23,9 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 def _said(line: dict[str, Any], **changes: Any) -> Said:
     """Return the stored message of a line, as the import stores it."""
     text = clean(line["mes"])
-    taken = tavern_lines.take(line, text)
+    taken = tavern_lines.split_line(line, text)
     kept = tavern_json.keep(taken.kept)
-    role, _, hidden = tavern_lines.who(line)
+    role, _, hidden = tavern_lines.read_role(line)
     made = [
         Alternative(
             a.number, a.text, a.is_current, a.metadata, taken.beside.recap or a.recap if a.is_current else a.recap
@@ -38,7 +38,7 @@ def _said(line: dict[str, Any], **changes: Any) -> Said:
 
 
 def _again(line: dict[str, Any]) -> str:
-    return tavern_json.write(tavern_lines.make(_said(line)))
+    return tavern_json.write(tavern_lines.build_line(_said(line)))
 
 
 @given(world.lines())
@@ -52,7 +52,7 @@ def test_s48_an_alternative_has_the_recap_of_its_own() -> None:
     infos = [{"extra": {"auto_recap": {"memory": "old"}}}, {"extra": {"auto_recap": {"memory": "b"}}}, {}]
     line = {"mes": "2", "swipe_id": 1, "swipes": ["1", "2", "3"], "swipe_info": infos}
     line["extra"] = {"auto_recap": {"memory": "mine"}}
-    found = tavern_lines.take(line, "2").beside
+    found = tavern_lines.split_line(line, "2").beside
     assert found.recap == Recap("mine")
     assert [(a.number, a.is_current, a.recap) for a in found.alternatives] == [
         (0, False, Recap("old")), (1, True, Recap("b")), (2, False, None)
@@ -79,7 +79,7 @@ def test_s48_an_alternative_has_the_recap_of_its_own() -> None:
 def test_s48_which_alternatives_a_line_has(swipes: Any, chosen: Any, wanted: list[tuple[int, bool]]) -> None:
     """A blank one and one that is no text are kept in the line: they can never be chosen."""
     line = {"mes": "2", "swipes": swipes, "swipe_id": chosen}
-    found = tavern_lines.take(line, "2").beside.alternatives
+    found = tavern_lines.split_line(line, "2").beside.alternatives
     assert [(a.number, a.is_current) for a in found] == wanted
     made = json.loads(_again(line))
     assert made["swipes"] == swipes
@@ -93,13 +93,13 @@ def test_s48_what_is_too_large_or_too_deep_is_not_kept() -> None:
     assert tavern_json.keep({"a": deep}) is None
     assert tavern_json.keep({"a": [[]] * 200}) is not None
     assert tavern_json.keep({"a": "é" * (KEPT_BYTES // 2)}) is None
-    made = tavern_lines.make(_said({"mes": "x", "name": "Iris", "mood": "y" * KEPT_BYTES}))
+    made = tavern_lines.build_line(_said({"mes": "x", "name": "Iris", "mood": "y" * KEPT_BYTES}))
     assert (made["mes"], "mood" in made) == ("x", False)
 
 
 def test_g58_a_broken_metadata_column_is_none() -> None:
     """What somebody wrote into the database by hand fails no export."""
     for metadata in ({KEY: "{broken"}, {KEY: "[" * 2000}, {KEY: 7}, {BEFORE: 7, AFTER: [1]}, {}):
-        made = tavern_lines.make(Said("hi", "user", "Ann", None, False, False, metadata))
+        made = tavern_lines.build_line(Said("hi", "user", "Ann", None, False, False, metadata))
         assert (made["mes"], made["send_date"]) == ("hi", "")
         assert tavern_json.kept_lines(metadata, AFTER) == tavern_json.kept_lines(metadata, BEFORE) == []
