@@ -108,8 +108,8 @@ def import_(
 
     FILE holds chats of another program, such as ChatGPT, Discord, Telegram, WhatsApp, Signal, LINE, Character.AI or
     SillyTavern: the file, the folder or the zip archive as it was downloaded. Which program it is, is found from the
-    content. Or it holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which speaker,
-    text and timestamp must be there. The same file again adds nothing, so an import that was stopped is run again to go
+    content. Or it holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which the
+    last three must be there. The same file again adds nothing, so an import that was stopped is run again to go
     on; a later export adds what is new and edits what was edited. Bad rows are listed, good ones taken.
 
     Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0, of the
