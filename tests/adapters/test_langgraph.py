@@ -9,14 +9,7 @@ import pytest
 
 pytest.importorskip("langgraph", reason="the extra langgraph is not installed")
 
-from langgraph.store.base import (
-    GetOp,
-    InvalidNamespaceError,
-    ListNamespacesOp,
-    MatchCondition,
-    PutOp,
-    SearchOp,
-)
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from core.adapters.langgraph import Store
 from core.database.engine import Database

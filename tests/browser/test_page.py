@@ -175,16 +175,6 @@ def test_l35_texts_are_seen_as_texts_and_never_run(window: Window, site: Site) -
     assert page.locator("#conf_uid").input_value().endswith("</script>")
 
 
-def test_answers_may_not_be_framed_kept_or_run_foreign_script(window: Window, site: Site) -> None:
-    """The headers that hold the promises of the page, on screens, files and refusals alike."""
-    page = window()
-    for path in (site.at(f"memory?{IRIS}"), f"{site.address}/admin/login", site.at(f"memory/item?{IRIS}&id=1")):
-        headers = page.goto(path).headers
-        policy = headers["content-security-policy"]
-        assert "default-src 'self'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
-        assert headers["x-frame-options"] == "DENY" and headers["cache-control"] == "no-store"
-
-
 def test_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(window: Window, site: Site) -> None:
     """12:00 UTC is 21:00 in Tokyo; without the script the zone of the settings is shown."""
     page = window(timezone_id="Asia/Tokyo")

@@ -103,10 +103,7 @@ def _numbers(db: Database, persona: str, told: Sequence[Told]) -> Iterable[str]:
     asked = select(c.value).where(c.persona_id == persona, c.name == table_counters.STREAMS)
     ended = db.read(asked, source="counters")
     people = [row for row in rows_of_people(db, persona) if row.user_id == PERSON]
-    numbers = {
-        "stream": ended[0].value if ended else 0,
-        "person": people[0].interaction_count if people else 0,
-    }
+    numbers = {"stream": ended[0].value if ended else 0, "person": people[0].interaction_count if people else 0}
     for kind, there in numbers.items():
         least = by[kind, "stored"]
         if not least <= there <= least + by[kind, "unsure"]:

@@ -102,9 +102,7 @@ numbers = st.one_of(
 )
 leaves = st.one_of(st.none(), st.booleans(), numbers, pasted, st.sampled_from(SIGNS))
 plain: st.SearchStrategy[Any] = st.recursive(
-    leaves,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=5),
-    max_leaves=12,
+    leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=5), max_leaves=12
 )
 
 

@@ -25,16 +25,10 @@ from core.config import flag_types, load
 from core.config.flags import FLAGS
 from core.config.levels import known_flag
 from core.context import attachments, context, incoming, lines, live
-from core.conversations import (
-    memory_files as markdown_files,
-)
+from core.conversations import memory_files as markdown_files
 from core.conversations import memory_tool
-from core.conversations import (
-    rules_summaries as summaries,
-)
-from core.conversations import (
-    rules_tool_calls as tool_calls,
-)
+from core.conversations import rules_summaries as summaries
+from core.conversations import rules_tool_calls as tool_calls
 from core.database import connections as connecting
 from core.database import rows
 from core.errors import CoreError
@@ -71,12 +65,8 @@ from core.text import (
     times,
     words,
 )
-from core.text import (
-    folding as text,
-)
-from core.text import (
-    remember_phrases as remember,
-)
+from core.text import folding as text
+from core.text import remember_phrases as remember
 from core.transfer import fields as transfer_fields
 from core.transfer.imports import import_file
 from core.transfer.items import rows as item_rows

@@ -57,11 +57,6 @@ def _limited() -> None:
 def test_f32_f62_g22_hostile_input_is_done_in_bounded_time_and_memory(code: str) -> None:
     """A template of forty lines stood for a list of 2**40; a reply of ninety brackets took 2**90 calls."""
     ran = subprocess.run(
-        [sys.executable, "-c", code],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        preexec_fn=_limited,
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=ROOT, preexec_fn=_limited
     )
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr[-2000:]

@@ -8,7 +8,6 @@ from core.config import load
 from core.config.bad_values import BadValueError
 from core.config.file import read_yaml_value
 from core.search.question.question import time_expressions
-from core.text.times import zone
 from core.upkeep.check import product_of
 
 
@@ -31,8 +30,3 @@ def test_d29_a_server_whose_version_is_a_long_number_is_one_of_some_version() ->
     name, version = product_of("9" * 5_000)
     assert name == "MySQL" and version[0] == 999_999_999
     assert product_of("10.11.19-MariaDB") == ("MariaDB", (10, 11, 19))
-
-
-def test_p12_the_name_of_a_zone_with_hundreds_of_parts_is_no_zone() -> None:
-    """Each part was one package to look for inside the last one, until Python gave up."""
-    assert zone("a/" * 400 + "b") is None and zone("Europe/Rome") is not None

@@ -166,27 +166,6 @@ def test_l33_a_bad_parameter_names_value_and_range(operator: Operator) -> None:
         assert said in answer.json()["message"], answer.json()["message"]
 
 
-def test_l35_items_of_one_persona_are_not_there_for_another(operator: Operator, other: Operator, life: Life) -> None:
-    one = life.item("only of a", tags=["t"])
-    assert other.get("/memory/search")["total"] == 0 and other.get("/memory/export") == {"items": []}
-    assert other.post("/memory/edit", {"id": one, "new_content": "x"}, 404)["error"] == "not_found"
-    for path in (f"/memory/{one}", f"/memory/{one}/history"):
-        other.get(path, 404)
-    other.delete(f"/memory/delete/{one}", 404)
-    for path, more in (("delete", {}), ("restore", {}), ("retag", {"add": ["x"]}), ("pin", {}), ("purge", {})):
-        assert other.post(f"/memory/{path}", {"ids": [one], **more})["unknown"] == [str(one)], path
-    job = jobs.enqueue_operation("RECAP", db=life.db, settings=Settings(), scope=life.stage.scope())
-    for path in ("/jobs/cancel", "/jobs/retry"):
-        assert "no operation" in other.post(path, {"id": job}, 404)["message"]
-    assert other.get("/jobs")["total"] == 0
-    other.post("/relationship/update", {"user_id": "tg/ann", "affinity_delta": 9})
-    assert operator.get("/relationship", user_id="tg/ann")["affinity"] == 0
-    for pattern in ("%", life.persona[:-1] + "_", life.persona.upper(), life.persona + " ", "*"):
-        assert operator.get("/memory/search", conf_uid=pattern)["total"] == 0, pattern
-    item = operator.get(f"/memory/{one}")
-    assert (item["text"], item["tags"]) == ("only of a", ["t"])
-
-
 def test_l35_an_operator_sees_all_audiences_of_the_persona(operator: Operator, life: Life) -> None:
     life.item("said in private", path="tg/ann", participant="tg/ann", privacy="direct")
     life.item("said in a closed channel", path=ELSEWHERE, privacy="restricted")

@@ -173,20 +173,6 @@ def test_l35_a_person_nobody_has_named_is_shown_by_their_key_as_people_write_it(
     assert f'<span class="sub">{key}</span>' in operator.ask("GET", "/page/people").text
 
 
-def test_l35_new_screens_show_nothing_of_another_persona(operator: Operator, stage: Stage) -> None:
-    """Neither in a list nor by a key that the other one has."""
-    stage.say("a secret of this one", path="tg/42", title="Tea room")
-    other = Operator(operator.client, "somebody-else")
-    for path in ("conversations", "people"):
-        shown = other.ask("GET", f"/page/{path}").text
-        assert "Tea room" not in shown and "tg/" not in shown and "Ann" not in shown
-    for path, key in (("conversations/one", "tg/42"), ("people/one", "tg/ann")):
-        assert other.ask("GET", f"/page/{path}", params={"key": key}).status_code == 404
-    done = other.ask("POST", "/page/forget", data={"conversation": "tg/42", "action": "forget"}).text
-    assert "Nothing is stored" in done
-    assert "a secret" in operator.ask("GET", "/page/conversations/one", params={"key": "tg/42"}).text
-
-
 def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(operator: Operator, stage: Stage) -> None:
     """It is where the operator says, and of whom; what cannot be is told in words."""
     life = Life(stage)

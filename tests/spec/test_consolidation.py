@@ -236,20 +236,6 @@ def test_l17_what_is_said_meanwhile_is_read_anew(life: Life) -> None:
     assert life.consolidate_history(HERE, model=model) == 1 and life.texts()[-1] == "1 lines"
 
 
-def test_l17_f47_lines_removed_meanwhile_are_not_consolidated(life: Life) -> None:
-    rows = talk(life, 3)
-    once = iter([True])
-    h = schema.chat_history_cache
-
-    def answer(prompt: str) -> str:
-        if next(once, False):
-            life.db.transaction(lambda c: c.execute(h.delete().where(h.c.id == rows[1])), source="test")
-        return json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]})
-
-    assert life.consolidate_history(HERE, model=Model(answer)) == 1
-    assert life.texts() == ["2 lines"]
-
-
 def test_f21_a_level_set_meanwhile_counts(life: Life, stage: Stage) -> None:
     life.stage.say("I have a secret", who="Bob", message_id="b", minutes=3)
     life.stage.say("I have none", who="Ann", message_id="a", minutes=2)

@@ -227,8 +227,7 @@ def test_r34_the_package_of_the_image_is_the_wheel_of_what_is_copied(installed: 
 @pytest.mark.slow
 @pytest.mark.engines("sqlite")
 @pytest.mark.parametrize(
-    ("lacking", "sentence"),
-    [("admin_token", "ADMIN_TOKEN_FILE names"), ("database_url", "DATABASE_URL_FILE names")],
+    ("lacking", "sentence"), [("admin_token", "ADMIN_TOKEN_FILE names"), ("database_url", "DATABASE_URL_FILE names")]
 )
 def test_r34_without_a_secret_it_does_not_start(
     lacking: str, sentence: str, installed: Path, secrets: dict[str, str], tmp_path: Path

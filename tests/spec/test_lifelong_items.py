@@ -100,17 +100,6 @@ def test_l3_many_who_store_the_same_store_it_once(life: Life) -> None:
     assert index_differences(life.db, life.persona) == []
 
 
-def test_l35_another_persona_s_items_never_appear(life: Life, stage: Stage) -> None:
-    other = Life(Stage(stage.db))
-    theirs = other.item("theirs")
-    life.item("mine")
-    for who in (other.persona, life.persona):
-        texts = [i["text"] for i in life.search_items("", operator=True, conf_uid=who)["items"]]
-        assert texts == (["theirs"] if who == other.persona else ["mine"])
-    assert life.delete_items([theirs], operator=True).unknown == (theirs,)
-    assert found(life, conf_uid="%") == []
-
-
 # Looking
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -224,11 +223,3 @@ def test_c19_a_file_whose_switch_is_off_is_left_alone(mirror: Mirror) -> None:
     mirror.known["settings"] = Settings()
     assert mirror.saved == ["I like tea"]
     delete_saved_memory(row, **mirror.known)
-
-
-def test_g26_the_file_of_states_holds_nothing_that_was_said(mirror: Mirror) -> None:
-    mirror.save("canary tea")
-    mirror.summary("canary title", "canary text")
-    mirror.write()
-    state = mirror.text(".memory.json")
-    assert "canary" not in state and json.loads(state)["scope"][0] == mirror.scope.persona

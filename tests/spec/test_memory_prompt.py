@@ -19,7 +19,6 @@ from core.conversations import (
     load_memory,
 )
 from core.errors import MessageError
-from core.scope import Scope
 from tests.spec.stage import HERE, NOW, Stage, failed, reasons, snippets
 from tests.store.world import open_db
 
@@ -160,18 +159,6 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     assert "saved_memories" not in small["context"] and report["sections"]["saved_memories"]["kept"] == 0
 
 
-def test_c23_sections_hold_what_the_scope_may_see(stage: Stage) -> None:
-    call: dict[str, Any] = {"db": stage.db, "settings": PLAIN}
-    direct = stage.scope("tg/ann", participant="tg/ann", privacy="direct")
-    add_saved_memory("a secret", scope=direct, **call)
-    add_recent_conversation(["the secret plan"], wait=True, scope=direct, **call)
-    in_group = stage.context("hello")
-    assert "saved_memories" not in in_group and "recent_conversations" not in in_group
-    own = stage.context("hello", path="tg/ann", is_private=True)
-    assert own["saved_memories"] == ["a secret"] and len(own["recent_conversations"]) == 1
-    assert stage.context("hello", path="tg/bob", who="Bob", is_private=True).get("saved_memories") is None
-
-
 def test_d35_a_prompt_with_its_sections_takes_at_most_14_statements(stage: Stage) -> None:
     db: Any = stage.db
     stage.say("tofu here")
@@ -181,28 +168,6 @@ def test_d35_a_prompt_with_its_sections_takes_at_most_14_statements(stage: Stage
     with db.traced() as statements:
         stage.context("tofu")
     assert len(statements) <= 14
-
-
-def test_d2_the_lists_are_read_by_their_indexes() -> None:
-    """Without statistics SQLite would walk all memories of an audience to find the few that were saved."""
-    from core.audience.rules import AudienceKey
-    from core.audience.view import Viewer
-    from core.conversations import table_saved as saved
-    from core.conversations import table_summaries as summaries
-
-    db = open_db("sqlite://")
-    viewer = Viewer(Scope("p"), "remote", "public", None, AudienceKey("persona"), (1,))
-    for index, parts_of in (
-        ("ix_summaries_audience", summaries.section_parts(10)),
-        ("ix_memories_kind", saved.section_parts(viewer, 50)),
-    ):
-        for part in parts_of:
-            values: list[Any] = []
-            shared = {"persona": "p", "audiences": [1], "local_only": 0, **part.values}
-            statement = part.select("sqlite").text(shared, values)
-            plan = " ".join(row[3] for row in db.read_driver(f"EXPLAIN QUERY PLAN {statement}", values, source="plan"))
-            assert index in plan, plan
-    db.close()
 
 
 def test_p34_a_saved_memory_is_not_recalled_beside_its_own_section(stage: Stage) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.chat_history_cache import save_message
 from core.config import Settings
-from core.privacy import link_participants, scope_of, set_conversation_privacy
+from core.privacy import link_participants, scope_of
 from core.prompt.call import PromptRequest, open_call
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
@@ -60,17 +60,6 @@ def seen(context: dict[str, Any]) -> set[str]:
 def test_f12_f14_a_prompt_sees_the_rows_of_the_table(rows: Stage, name: str) -> None:
     asked, visible, _ = PROMPTS[name]
     assert seen(rows.context("canary", **asked)) == set(visible.split())
-
-
-@pytest.mark.parametrize("name", PROMPTS)
-def test_f16_without_private_stays_private_the_whole_server_is_seen(rows: Stage, name: str) -> None:
-    asked, _, visible = PROMPTS[name]
-    assert seen(rows.context("canary", PRIVATE_STAYS_PRIVATE=0, **asked)) == set(visible.split())
-
-
-def test_f16_other_conversations_of_the_server_are_in_the_lists_too(rows: Stage) -> None:
-    context = rows.context("nothing", PRIVATE_STAYS_PRIVATE=0, **PROMPTS["public s1"][0])
-    assert seen({"lists": context["history_recent"]}) == {"r1", "r5"}
 
 
 def test_f81_a_message_of_the_server_dm_is_a_direct_message(stage: Stage) -> None:
@@ -141,16 +130,6 @@ def test_f13_live_lines_of_a_direct_message_stay_there(stage: Stage) -> None:
     assert "canary" not in str(prompt["context"])
     assert "fine" in str(prompt["context"]["history_recent"])
     assert reasons(report, "history_recent") == ["private"] * 5
-
-
-def test_f17_a_conversation_that_turns_private_leaves_public_prompts(stage: Stage) -> None:
-    for n in range(30):
-        stage.say(f"canary {n}", "discord/c1", "Ann", minutes=90 - n, server="s1")
-    public = {"path": "discord/c2", "server_id": "s1", "is_private": False}
-    assert "canary" in str(stage.context("canary", **public))
-    set_conversation_privacy("discord/c1", "restricted", db=stage.db, scope=stage.scope())
-    assert "canary" not in str(stage.context("canary words", **public))
-    assert "canary" in str(stage.context("words", path="discord/c1", server_id="s1"))
 
 
 def test_f18_local_only_rows_enter_local_prompts_alone(stage: Stage) -> None:

@@ -472,16 +472,6 @@ def test_r17_the_persona_is_called_alike_wherever_people_and_models_read(proxy: 
     assert [hit["speaker"] for hit in search_memories(keywords=["ok"], **who)] == [proxy.persona]
 
 
-def test_r17_a_line_of_a_megabyte_is_stored_whole_and_found_by_its_last_word(proxy: ProxyWorld) -> None:
-    """As `save_message` stores it; what is shown of it is the search's affair."""
-    said = "The walk began. " + "It rained on and on, day after day. " * 28_000 + "Then came the marmot."
-    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="long", **SHARED), said)
-    assert proxy.wait_for_lines(2, "proxy/ann/long")[0][1] == said and len(said) > 1_000_000
-    who = {"db": proxy.db, "scope": Scope(proxy.persona, "proxy/ann/2", "proxy/ann", privacy="direct")}
-    (hit,) = search_memories(keywords=["marmot"], settings={"SNIPPET_WINDOW": "match"}, **who)
-    assert hit["snippet"].endswith("Then came the marmot.") and len(hit["snippet"]) <= 406
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_r15_an_answer_that_is_too_long_to_keep_is_passed_on_and_told(
     proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stream: bool
@@ -572,12 +562,6 @@ def test_r18_what_is_no_turn_is_passed_on_and_not_stored(
     assert raw.headers["x-memory"] == f"skipped; {reason}"
     assert proxy.model.last.messages == chat(text) and proxy.lines("proxy/ann") == []
     assert f"reason='{reason}'" in caplog.text and "hello" not in caplog.text
-
-
-def test_r18_a_list_that_ends_otherwise_is_no_turn(proxy: ProxyWorld) -> None:
-    messages: list[Any] = [*chat("hello"), {"role": "system", "content": "[Continue]"}]
-    proxy.client(X_User_Id="ann").chat.completions.create(model="tiny", messages=messages)
-    assert proxy.model.last.messages == messages and proxy.lines("proxy/ann") == []
 
 
 # R19: what is put in

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
-from core import chat_history_cache, jobs, privacy
+from core import jobs, privacy
 from core.config import Settings
 from core.conversations import (
     add_recent_conversation,
@@ -21,7 +21,7 @@ from core.conversations import (
 )
 from core.database import schema, schema_recent, schema_stories
 from core.database.engine import Database
-from core.errors import MessageError, ModelError, StoreWriteError
+from core.errors import MessageError, ModelError
 from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import count, rows_of
@@ -372,25 +372,6 @@ def test_f21_a_level_set_while_the_model_answers_leaves_an_extract_of_the_others
     (one,) = listed(stage)
     assert "andas" not in one["title"] + one["summary"] and "zebras" in one["summary"]
     assert one["provenance"] == "extract"
-
-
-def test_f47_what_is_removed_while_the_model_answers_is_not_stored(stage: Stage) -> None:
-    db: Any = stage.db
-    stage.say("Ann brings zebras.", minutes=9)
-    gone = stage.say("The code is 7391.", minutes=8)
-
-    def model(messages: Any) -> str:
-        chat_history_cache.delete_chat_message(gone, db=db, settings=PLAIN, scope=stage.scope(HERE))
-        return '{"title": "Code", "summary": "The code is 7391."}'
-
-    with pytest.raises(StoreWriteError, match="removed while") as caught:
-        add(stage, model=model)
-    assert "7391" not in str(caught.value) and listed(stage) == []
-    stage.say("The code is 7392.", minutes=7)
-    add(stage, wait=False)
-    second = select(schema.chat_history_cache.c.id).where(schema.chat_history_cache.c.message_text.like("%7392%"))
-    gone = db.read(second, source="chat")[0][0]
-    assert run(stage, model) == ["retrying"] and listed(stage) == []
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently

@@ -260,14 +260,6 @@ def test_f6_linked_identities_are_one_person(stage: Stage) -> None:
     assert (get(stage, "tg/ann")["affinity"], get(stage, "dc/7")["affinity"]) == (10, 45)
 
 
-def test_f6_a_relationship_made_while_linked_is_found_under_every_key(stage: Stage) -> None:
-    link_participants("tg/ann", "dc/7", **given(stage))
-    adjust(stage, "dc/7", 30)
-    adjust(stage, "tg/ann", 1)
-    assert rows(stage) == 1 and get(stage, "dc/7")["affinity"] == get(stage)["affinity"] == 31
-    assert stage.context("hi")["relationship"]["affinity"] == 31
-
-
 # Whose key it is; examples
 
 

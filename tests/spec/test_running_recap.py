@@ -16,7 +16,6 @@ from core.database.engine import Database
 from core.database.schema import conversations
 from core.database.schema_stories import running_recaps
 from core.errors import MessageError
-from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE
 from tests.spec.story_stage import Model, StoryStage
 from tests.store.world import NOW
@@ -188,18 +187,6 @@ def test_s31_a_storage_of_another_chat_is_none_and_changes_nothing(
     assert caplog.records == []
     with pytest.raises(MessageError, match="storage is of type list"):
         stories.get_running_recap_storage(HERE, [], **stage.given)  # type: ignore[arg-type]
-
-
-def test_s31_another_persona_or_a_private_chat_of_others_is_as_if_it_were_not_there(stage: StoryStage) -> None:
-    stage.say("hello", "tg/7", privacy="direct", participant="tg/ann")
-    stage.add("secret", path="tg/7")
-    asking = {**stage.given, "scope": stage.scope(ELSEWHERE)}
-    assert stories.get_running_recap_storage("tg/7", **asking)["versions"] == []
-    with pytest.raises(MessageError, match="no such conversation"):
-        stories.add_running_recap_version("x", conversation="tg/7", **asking)
-    assert not stories.delete_running_recap_version(0, conversation="tg/7", **asking).stored
-    assert stories.get_running_recap_storage("tg/7", **{**stage.given, "scope": Scope("nobody")})["versions"] == []
-    assert len(stage.storage("tg/7")["versions"]) == 1
 
 
 # What it is made from

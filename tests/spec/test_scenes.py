@@ -64,16 +64,6 @@ def test_s20_a_scene_begins_after_the_nearest_earlier_break_that_has_a_recap(sta
     assert stories.get_scene_range(rows[50], **stage.given) == (30, 49)
 
 
-def test_s20_another_conversation_or_persona_sees_no_scene(stage: StoryStage, db: Database) -> None:
-    rows = stage.tell(5)
-    stories.add_scene_break(rows[2], **stage.given)
-    assert stories.list_scenes("tg/43", **stage.given) == []
-    other = StoryStage(db)
-    assert stories.list_scenes(HERE, **other.given) == []
-    assert stories.add_scene_break(rows[3], **other.given).reason == "unchanged"
-    assert stories.remove_scene_break(rows[2], **other.given).reason == "unchanged"
-
-
 def test_s21_another_run_appends_a_version_and_makes_it_current(stage: StoryStage) -> None:
     rows = stage.tell(12)
     stories.add_scene_break(rows[10], **stage.given)

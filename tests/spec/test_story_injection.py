@@ -120,15 +120,6 @@ def test_s42_prompt_and_messages_hold_the_text_once(stage: StoryStage) -> None:
     assert stage.prompt(path=ELSEWHERE)["context"].get("running_recap") is None, "it is that of this conversation"
 
 
-def test_s42_what_others_may_not_see_is_not_in_the_prompt(stage: StoryStage) -> None:
-    stage.say("hello", "tg/7", privacy="direct", participant="tg/ann")
-    stage.add("secret", path="tg/7")
-    own = stage.context(path="tg/7", who="Ann", scope=stage.scope(privacy="direct"))
-    assert "secret" in own["running_recap"]
-    asking = stories.get_running_recap_injection("tg/7", **{**stage.given, "scope": stage.scope(ELSEWHERE)})
-    assert asking["value"] == ""
-
-
 def test_s14_the_injected_text_fits_into_its_share_of_the_context(stage: StoryStage) -> None:
     """The oldest sentences go first, and the report names each that is gone."""
     stage.tell(1)

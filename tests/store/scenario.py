@@ -143,17 +143,7 @@ def _remember(s: _Story) -> None:
         place = (None, S1, C9, DIRECT)[n % 4]
         own = s.more(place, participant="tg/ann" if place == DIRECT else None)
         tags = [TAGS[n % len(TAGS)], TAGS[(n + 3) % len(TAGS)]]
-        s.tell(
-            f"memory {n}",
-            insert_memory,
-            text,
-            "synth",
-            "chat",
-            tags,
-            timestamp=at,
-            importance=n / 10,
-            **own,
-        )
+        s.tell(f"memory {n}", insert_memory, text, "synth", "chat", tags, timestamp=at, importance=n / 10, **own)
     record = remembering.silently_record_memory
     for n, text in enumerate(("Jay likes green tea", "jay likes  green teas", "Jay hates rain", "JAY HATES RAIN")):
         s.tell(f"kept {n}", record, text, "ok", ["auto"], **s.more(S1, participant="tg/jay"))
@@ -263,14 +253,7 @@ def _search(s: _Story) -> None:
         for n, asked in enumerate(SEARCHES):
             for place in (S1, (C9, DIRECT, None)[n % 3]):
                 own = s.more(place, participant="tg/ann" if place == DIRECT else None)
-                s.tell(
-                    f"{ranking} {n} {place}",
-                    search_memories,
-                    limit=30,
-                    ranking=ranking,
-                    **asked,
-                    **own,
-                )
+                s.tell(f"{ranking} {n} {place}", search_memories, limit=30, ranking=ranking, **asked, **own)
     for n, query in enumerate(("cat", "50% slash", "猫 called", "ﬁne teas")):
         s.tell(f"free {n}", free_memory_search, query, 20, **s.more(S1))
 

@@ -106,27 +106,6 @@ def test_p44_stats(db: Database, scope: Scope) -> None:
     assert list(stats.values()) == [3, 2, "2026-03-10T12:00:00+00:00", "2026-03-10T12:00:02+00:00", 10]
 
 
-def test_f12_a_private_conversation_is_read_in_its_own_right_only(db: Database, scope: Scope) -> None:
-    direct = replace(scope, conversation="tg/7", privacy="direct")
-    save(db, direct, "tg/7", "a secret")
-    save(db, scope, "tg/group", "in public", sender_id="8")
-    assert [line["text"] for line in load(db, scope, "tg/7")] == ["a secret"]
-    group = replace(scope, conversation="tg/group")
-    assert load(db, group, "tg/7") == [] and clear_chat_history("tg/7", db=db, settings=DEFAULTS, scope=group) == 0
-    assert [line["text"] for line in load_global_chat_history(db=db, settings=DEFAULTS, scope=group)] == ["in public"]
-    assert get_cache_stats(db=db, settings=DEFAULTS, scope=group)["total_messages"] == 1
-    assert get_cache_stats(db=db, settings=DEFAULTS, scope=direct)["total_messages"] == 2
-    open_all = Settings(private_stays_private=False)
-    assert len(load_global_chat_history(db=db, settings=open_all, scope=group)) == 2
-
-
-def test_f2_another_persona_sees_nothing(db: Database, scope: Scope) -> None:
-    save(db, scope, "tg/1", "mine")
-    for persona in ("%", "*", scope.persona.upper(), scope.persona + " ", scope.persona + "0"):
-        assert load(db, Scope(persona), "tg/1") == []
-        assert clear_chat_history("tg/1", db=db, settings=DEFAULTS, scope=Scope(persona)) == 0
-
-
 # Changing
 
 

@@ -88,11 +88,7 @@ def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, mon
         reports = queue.run_pending()
     assert [(each.id, each.state) for each in reports] == [(first, "failed"), (alone, "completed")]
     listed = {each["id"]: each["error"] for each in queue.list_operations("failed")}
-    assert listed == {
-        first: "KeyError",
-        second: f"DependencyFailed: {first}",
-        third: f"DependencyFailed: {second}",
-    }
+    assert listed == {first: "KeyError", second: f"DependencyFailed: {first}", third: f"DependencyFailed: {second}"}
     fourth = queue.add("e")
     fifth = queue.add("f", "HIGH", fourth)
     assert queue.cancel(fourth).stored

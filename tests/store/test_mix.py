@@ -36,12 +36,7 @@ ACTIONS = (
 )
 
 actions = st.lists(
-    st.tuples(
-        st.sampled_from(ACTIONS),
-        st.sampled_from(PATHS),
-        st.sampled_from(TEXTS),
-        st.integers(0, 5),
-    ),
+    st.tuples(st.sampled_from(ACTIONS), st.sampled_from(PATHS), st.sampled_from(TEXTS), st.integers(0, 5)),
     min_size=1,
     max_size=18,
 )

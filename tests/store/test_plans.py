@@ -8,11 +8,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import and_, event, select
+from sqlalchemy import event, select
 
 from core import ai_diary, chat_history_cache, privacy, synth_tagging
 from core.config import Settings
@@ -33,7 +32,6 @@ SMALL = {"search_stats", "counters", "schema_version", "audiences", "tags", "tag
          "message_alternatives", "short_term_memories", "privacy_levels"}  # fmt: skip
 """Tables of few rows here, or of which the whole vocabulary of a persona is read."""
 DEFAULTS = Settings()
-THERE: dict[str, Any] = {"settings": DEFAULTS}
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +139,6 @@ def _name_of(alias: str, statement: str) -> str:
 
 SERVER = Scope(persona=PERSONA, conversation="tg/7", server="s1")
 PERSON = Scope(persona=PERSONA, conversation="tg/7", participant="tg/u7", server="s1")
-_T = schema
 
 
 def _save_twice(own: dict[str, Any]) -> None:
@@ -229,50 +226,6 @@ NAMED = tuple(reads(None))  # type: ignore[arg-type] - the names alone
 @pytest.mark.parametrize("name", NAMED)
 def test_d2_a_named_read_takes_its_index(db: Database, name: str) -> None:
     check(db, *reads(db)[name])
-
-
-def planned() -> dict[str, tuple[Any, str, str]]:
-    """Return the reads of the data model that later work sends: an index exists from the first release on."""
-    chat, memory, diary, k, link = (
-        _T.chat_history_cache.c, _T.memories.c, _T.ai_diary.c, _T.conversations.c, _T.tag_links.c,
-    )  # fmt: skip
-    since = NOW - timedelta(days=100)
-    return {
-        "answers to a participant": (
-            select(chat.id).where(chat.persona_id == PERSONA, chat.triggered_by == "tg/u7").order_by(chat.id),
-            "chat_history_cache", "ix_chat_triggered",
-        ),
-        "items of a kind": (
-            select(memory.id).where(memory.persona_id == PERSONA, memory.kind == "k1")
-            .order_by(memory.timestamp.desc(), memory.id.desc()).limit(20),
-            "memories", "ix_memories_kind",
-        ),
-        "expired items": (
-            select(memory.id).where(
-                memory.persona_id == PERSONA, memory.tier == "long_term", memory.expires_at <= NOW - timedelta(days=799)
-            ),
-            "memories", "ix_memories_expiry",
-        ),
-        "entries of a chat": (
-            select(diary.id).where(and_(diary.persona_id == PERSONA, diary.interface == "tg", diary.chat_id == "7"))
-            .order_by(diary.timestamp.desc(), diary.id.desc()).limit(20),
-            "ai_diary", "ix_diary_chat",
-        ),
-        "conversations of a server": (
-            select(k.id).where(k.persona_id == PERSONA, k.server_id == "s1", k.last_message_at > since),
-            "conversations", "ix_conversations_server",
-        ),
-        "links in the other direction": (
-            select(link.tag).where(link.persona_id == PERSONA, link.related_tag == "r7"),
-            "tag_links", "ix_tag_links_related",
-        ),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", tuple(planned()))
-def test_d2_a_planned_read_takes_its_index(db: Database, name: str) -> None:
-    statement, table, index = planned()[name]
-    check(db, lambda: db.read(statement, source=table), {table: {index}})
 
 
 def test_d2_the_check_sees_a_scan(db: Database) -> None:

@@ -11,18 +11,7 @@ from core.database.engine import Database
 from core.database.schema import memories as table
 from core.scope import Scope
 from core.text.words import is_short_word
-from tests.store.search_world import (
-    RECENCY,
-    ago,
-    entered,
-    find,
-    find_plainly,
-    ids,
-    memory,
-    places,
-    remember,
-    said,
-)
+from tests.store.search_world import RECENCY, ago, entered, find, find_plainly, ids, memory, places, remember, said
 from tests.store.world import NOW, count, own_scope
 
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])

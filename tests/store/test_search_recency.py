@@ -13,7 +13,6 @@ from core.database.engine import Database
 from core.database.schema import memories as table
 from core.database.sources import MEMORIES
 from core.index import indexed
-from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
 from core.search import gather
 from tests.store.search_world import (
@@ -77,33 +76,6 @@ def test_t26_only_rows_that_may_be_seen_are_read(db: Database, scope: Scope) -> 
     )
     memory(db, scope, "tofu gone", expires_at=NOW)
     assert both(db, scope, keywords=["tofu"]) == rows[3:] == ids(find(db, scope, keywords=["tofu"]))
-
-
-def test_t26_each_scope_finds_what_it_sees(db: Database, scope: Scope) -> None:
-    """The table of F12, through the search."""
-    ann, bob = replace(scope, conversation="tg/ann", participant="tg/ann"), replace(scope, conversation="tg/bob")
-    bob = replace(bob, participant="tg/bob", privacy="direct")
-    ann = replace(ann, privacy="direct")
-    s1 = replace(scope, conversation="dc/1", server="s1", privacy="public")
-    s2 = replace(scope, conversation="dc/2", server="s2", privacy="public")
-    c9 = replace(scope, conversation="dc/9", server="s1", privacy="restricted")
-    r = {name: memory(db, place, f"tofu {name}") for name, place in
-         (("r1", s1), ("r2", s2), ("r3", ann), ("r4", bob), ("r5", c9), ("r6", scope))}  # fmt: skip
-    r["r7"] = said(db, replace(scope, conversation="tg/public", privacy="public"), [("tofu r7", NOW)], "tg/public")[0]
-    c8 = replace(scope, conversation="dc/8", server="s1", privacy="restricted")
-    table_of_f12 = {
-        s1: "r1 r6", s2: "r2 r6", ann: "r3 r6 r7", c9: "r1 r5 r6", c8: "r1 r6", scope: "r6 r7",
-        replace(scope, server="s1"): "r1 r6",
-    }  # fmt: skip
-    for place, seen in table_of_f12.items():
-        wanted = {r[name] for name in seen.split()}
-        for arguments in ({"keywords": ["tofu"]}, {"keywords": ["fu r"]}, {"keywords": ["%", "tofu"]}):
-            assert set(both(db, place, limit=50, **arguments)) == wanted
-            assert set(ids(find(db, place, limit=50, **arguments))) == wanted
-    wide = Settings(private_stays_private=False)
-    assert set(ids(find(db, s1, settings=wide, keywords=["tofu"], limit=50))) == {r["r1"], r["r5"], r["r6"]}
-    everything = find(db, scope, settings=wide, keywords=["tofu"], limit=50, ranking=RECENCY)
-    assert set(ids(everything)) == {r["r3"], r["r4"], r["r6"], r["r7"]}
 
 
 @pytest.mark.parametrize(("limit", "pool"), [(5, 50), (40, 120)])
@@ -175,16 +147,6 @@ def test_t32_hits_are_sorted_by_time_then_source_then_id(db: Database, scope: Sc
     assert hits[-1]["timestamp"] == "" and places(hits) == wanted
     assert lost not in ids(find(db, scope, keywords=["tofu"], ranking=ranking, since=ago(days=9000)))
     assert lost in ids(find(db, scope, keywords=["tofu"], ranking=ranking, until=ago(days=9000)))
-
-
-def test_t24_a_private_conversation_takes_its_rows_along(db: Database, scope: Scope) -> None:
-    """At no moment is a row found in the wrong place (F17)."""
-    inside = replace(scope, conversation="tg/5", participant="tg/7", privacy="public")
-    rows = said(db, inside, [(f"tofu {n}", ago(minutes=n)) for n in range(120)], "tg/5")
-    assert both(db, scope, keywords=["tofu"], limit=200) == rows
-    conversation_marks.set_privacy(db, inside, "tg/5", "restricted")
-    assert both(db, scope, keywords=["tofu"], limit=200) == []
-    assert both(db, replace(inside, privacy=None), keywords=["tofu"], limit=200) == rows
 
 
 def test_t21_of_very_many_rows_the_newest_are_compared_and_the_report_says_so(

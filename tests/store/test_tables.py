@@ -7,15 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, privacy
+from core import chat_history_cache, privacy
 from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
-from core.db import insert_memory
 from core.errors import MessageError
-from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.synth_core_memory import search_memories
 from tests.store.world import NOW, count, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
@@ -102,53 +99,3 @@ def test_d3_a_key_is_never_cut(db: Database, path: str, fields: dict[str, str], 
 
 
 CLOSED, HERE, DIRECT, OTHER = "tg/c9", "tg/c1", "tg/ann", "tg/c8"
-
-
-@pytest.fixture
-def told(db: Database) -> Scope:
-    """A persona to whom Ann said the word xylofant in the restricted channel c9, with an item and an entry of there."""
-    scope = own_scope()
-    there = _in(scope, CLOSED, "restricted")
-    save(db, there, CLOSED, "the xylofant is a secret", "ann")
-    insert_memory("the xylofant of c9", "synth", "chat", ["xylofant"], there, db=db, settings=DEFAULTS)
-    ai_diary.add_diary_entry("a xylofant day", context_tags=["xylofant"], db=db, settings=DEFAULTS, scope=there)
-    save(db, _in(scope, DIRECT, "direct"), DIRECT, "just us two", "ann")
-    save(db, _in(scope, HERE), HERE, "hello everybody", "ann")
-    save(db, _in(scope, OTHER, "restricted"), OTHER, "another closed channel", "ann")
-    return scope
-
-
-def _in(scope: Scope, path: str, kept: Any = None) -> Scope:
-    server = "" if path == DIRECT else "s1"
-    return Scope(persona=scope.persona, conversation=path, participant="tg/ann", server=server, privacy=kept)
-
-
-def _everything(db: Database, asking: Scope) -> str:
-    """Return all that reading doors and a prompt give a scope, as one text."""
-    more: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": asking}
-    message = {
-        "message_id": "x", "date": NOW, "text": "what is it?", "interface_path": asking.conversation,
-        "from_user": {"id": "ann", "full_name": "Ann"},
-    }  # fmt: skip
-    parts: list[Any] = [
-        search_memories(tags=["xylofant"], keywords=["xylofant"], limit=50, ranking=ranking, **more)
-        for ranking in ("recency", "relevance")
-    ]
-    parts += [ai_diary.get_recent_entries(9, **more), ai_diary.get_entries_by_tags(["xylofant"], **more)]
-    parts += [chat_history_cache.load_global_chat_history(50, **more)]
-    parts += [chat_history_cache.load_chat_history(CLOSED, 50, **more)]
-    parts += [build_json_prompt(message, **more)["context"]]
-    return str(parts)
-
-
-@pytest.mark.parametrize("path", [DIRECT, HERE, OTHER, None])
-def test_f14_rows_of_a_closed_channel_are_not_seen_elsewhere(db: Database, told: Scope, path: str | None) -> None:
-    """Whoever speaks: Ann herself does not see them in her direct message."""
-    asking = _in(told, path) if path else Scope(persona=told.persona, server="s1", conversation="tg/new")
-    assert "xylofant" not in _everything(db, asking)
-
-
-def test_f14_rows_of_a_closed_channel_are_seen_there(db: Database, told: Scope) -> None:
-    for who in ("tg/ann", "tg/bob", None):
-        asking = Scope(persona=told.persona, conversation=CLOSED, participant=who, server="s1")
-        assert _everything(db, asking).count("xylofant") >= 6

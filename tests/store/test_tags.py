@@ -14,14 +14,7 @@ from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.scope import Scope
 from core.shapes import Vocabulary
-from core.synth_tagging import (
-    add_alias,
-    add_tag,
-    expand_tags,
-    extract_tags,
-    link_tags,
-    list_tags,
-)
+from core.synth_tagging import add_alias, add_tag, expand_tags, extract_tags, link_tags, list_tags
 from core.tags import table as tags
 from tests.store.world import NOW, count, open_db, own_scope, rows_of
 

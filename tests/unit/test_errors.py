@@ -11,14 +11,7 @@ from core.chat_history_cache import save_chat_message
 from core.config import Settings, resolve
 from core.database.engine import Database
 from core.db import insert_memory, open_database
-from core.errors import (
-    ConfigError,
-    MessageError,
-    PromptTooLargeError,
-    ScopeError,
-    StoreWriteError,
-    TransferError,
-)
+from core.errors import ConfigError, MessageError, PromptTooLargeError, ScopeError, StoreWriteError, TransferError
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, set_hook, to_messages
 from core.scope import Scope

@@ -63,11 +63,7 @@ def test_r36_each_figure_of_the_benchmarks_has_a_command_that_exists() -> None:
             assert [option for option in re.findall(r"--[\w-]+", options) if f'"{option}"' not in source] == [], module
     text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
     tables = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
-    assert {table.split("\n")[0] for table in tables} >= {
-        "Recall alone",
-        "Recall at size",
-        "Cost at size",
-    }
+    assert {table.split("\n")[0] for table in tables} >= {"Recall alone", "Recall at size", "Cost at size"}
     with_figures = [table for table in tables if "\n|---" in table]
     assert [table.split("\n")[0] for table in with_figures if not re.search(r"`(make|python -m)", table)] == []
 

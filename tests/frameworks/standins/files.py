@@ -103,7 +103,7 @@ ASIDE = {
         "test_view_lists_symlinks_only_when_they_stay_inside_memories",
         "test_symlink_validation_reject_creating_files_through_symlink_pointing_outside",
         "test_symlink_validation_reject_parent_directory_that_is_symlink_pointing_outside",
-    ),
+    )
 }
 
 

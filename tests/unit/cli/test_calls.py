@@ -124,13 +124,6 @@ def test_f73_a_password_is_never_shown(run: Command) -> None:
     assert "......" in run("config", "list", "DATABASE_URL").out
 
 
-def test_g26_what_was_said_is_in_no_error(run: Command) -> None:
-    """Errors are copied into bug reports."""
-    ran = run("build", "canary in a mine", "--max-chars", "10")
-    assert ran.code == 1
-    assert "canary" not in ran.err
-
-
 def test_debug_shows_where_an_error_came_from(run: Command) -> None:
     """For whoever mends it."""
     with pytest.raises(Exception, match="does not exist"):

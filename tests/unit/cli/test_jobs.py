@@ -157,7 +157,7 @@ def test_l13_a_worker_with_a_schedule_consolidates_too(run: Command, queue: Queu
     lines = [json.loads(line) for line in run("worker", "--once", "--schedule").out.splitlines()]
     cycles = [each for each in lines if "cycle" in each]
     assert [(each["cycle"], each["stored"], each["conversations"], each["reason"]) for each in cycles] == [
-        ("default", 1, 1, ""),
+        ("default", 1, 1, "")
     ]
     ran = run("worker", "--once", "--schedule", "--text", "--persona", "default")
     assert ran.code == 0 and "Cycle of" not in ran.out

@@ -144,11 +144,7 @@ def test_f76_rows_not_taken_are_told_on_stderr_and_fail_when_asked(run: Command,
     file = tmp_path / "chat.jsonl"
     file.write_text(json.dumps(row) + "\n" + json.dumps({**row, "speaker": ""}) + "\n")
     ran = run("import", file)
-    assert (ran.code, ran.json["imported"], ran.err) == (
-        0,
-        1,
-        "1 row was not taken; the answer gives the reasons.\n",
-    )
+    assert (ran.code, ran.json["imported"], ran.err) == (0, 1, "1 row was not taken; the answer gives the reasons.\n")
     assert ran.json["errors"] == [{"row": 2, "reason": "speaker is blank. A name is needed here"}]
     assert (run("import", file, "--strict").code, run("import", file, "--strict", "--dry-run").code) == (1, 1)
     file.write_text(json.dumps(row) + "\n")
@@ -179,11 +175,7 @@ def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
 def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
     """They count, and change with --apply alone; whose rows is the persona's."""
     run("remember", "tea", "--persona-id", "other")
-    assert {each["name"] for each in run("db", "maintenance", "list").json} >= {
-        "health",
-        "duplicates",
-        "prune",
-    }
+    assert {each["name"] for each in run("db", "maintenance", "list").json} >= {"health", "duplicates", "prune"}
     assert run("db", "maintenance", "health").json["counted"]["memories"] == 0
     assert run("db", "maintenance", "health", "--persona-id", "other").json["counted"]["memories"] == 1
     shown = run("db", "maintenance", "prune", "--set", "expired_before=2026-01-01 00:00:00", "--text").out

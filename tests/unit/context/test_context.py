@@ -40,12 +40,6 @@ def test_p8_keys_of_the_host_are_as_given() -> None:
     }
 
 
-def test_g12_ordering_changes_no_argument() -> None:
-    parts = {"mood": 1, "memories": []}
-    order_context(parts)
-    assert list(parts) == ["mood", "memories"]
-
-
 @pytest.mark.parametrize(
     ("verbosity", "lite", "memories"), [(10, False, 10), (3, False, 3), (0, False, 0), (10, True, 2), (1, True, 1)]
 )

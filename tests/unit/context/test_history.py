@@ -173,12 +173,7 @@ NO_TIME = ROWS.map(lambda entry: dataclasses.replace(entry, time=None))
 MESSAGES = st.lists(ROWS | ROWS | NO_TIME, max_size=14)
 
 
-@given(
-    MESSAGES,
-    MESSAGES,
-    st.integers(0, 5),
-    st.booleans(),
-)
+@given(MESSAGES, MESSAGES, st.integers(0, 5), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_accounted_for(
     stored: list[HistoryEntry], host: list[HistoryEntry], count: int, unified: bool

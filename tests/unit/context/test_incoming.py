@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from core.context.incoming import get, input_facts, read_message
 from core.errors import MessageError
-from core.shapes import IncomingMessage
 from core.text.times import EARLIEST, LATEST, local_time, parse_time, read_time, zone
 
 
@@ -187,9 +186,7 @@ def test_g7_forms_of_one_instant(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["soon", "", "x" * 10**6, [], {}, True, float("nan"), float("inf"), b"2026", "12:00"],
-    ids=numbered(),
+    "value", ["soon", "", "x" * 10**6, [], {}, True, float("nan"), float("inf"), b"2026", "12:00"], ids=numbered()
 )
 def test_f61_an_unreadable_date_is_now_with_a_note(value: Any) -> None:
     found = read(date=value)
@@ -303,10 +300,7 @@ def test_f64_attachments_pass_through_and_what_is_no_list_is_left_out() -> None:
     assert found["attachments"] == [{"a": 1}, "b.png", None, 3]
     assert "image" not in found
     assert notes == ("image_data is of type bytes and is left out",)
-    assert input_facts(read(), attachments="x") == (
-        {},
-        ("attachments are of type str and are left out",),
-    )
+    assert input_facts(read(), attachments="x") == ({}, ("attachments are of type str and are left out",))
     assert input_facts(read(), image_data={"data": "AA"})[0]["image"] == {"data": "AA"}
 
 
@@ -351,12 +345,6 @@ def test_p12_the_message_s_zone_comes_before_the_metadata_s() -> None:
     assert read(time_zone="Asia/Tokyo", context_memory={"time_zone": "Europe/Rome"}).time_zone == "Asia/Tokyo"
     assert read(context_memory={"time_zone": "Europe/Rome"}).time_zone == "Europe/Rome"
     assert read(context_memory=["x"]).time_zone is None
-
-
-def test_g12_the_host_s_message_is_left_as_it_is() -> None:
-    message = {"message_id": 1, "date": None, "text": "a\x00"}
-    found: IncomingMessage = read(dict(message))
-    assert found.raw == message
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What hosts hand over as context_memory: everything usable is used, nothing breaks the call."""
 
-import copy
 from collections import UserDict, deque
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -98,13 +97,6 @@ def test_f64_a_chat_that_breaks_off_keeps_what_came_before() -> None:
     assert "secret" not in str(live.notes)
     assert [entry.text for entry in live.chats["b"]] == ["ok"]
     assert live.skipped == 3
-
-
-def test_g12_reading_changes_nothing() -> None:
-    memory = {"a": deque([{"text": "hi", "reply_to": {"text": "x"}}]), "chat_id": 5}
-    before = copy.deepcopy(memory)
-    read_context_memory(memory)
-    assert memory == before
 
 
 def test_p22_the_fields_have_the_names_hosts_use() -> None:

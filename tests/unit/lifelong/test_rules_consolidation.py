@@ -9,12 +9,7 @@ import pytest
 
 from core.config import Settings
 from core.conversations.rules_summaries import Line
-from core.lifelong.rules_consolidation import (
-    choose_facts,
-    emotion_importance,
-    only_participant,
-    read_reply,
-)
+from core.lifelong.rules_consolidation import choose_facts, emotion_importance, only_participant, read_reply
 from core.templates.phrases import load_phrases, phrases_for
 from core.templates.refused import refused_patterns
 

@@ -55,10 +55,7 @@ def test_p61_the_parts_stand_in_their_order() -> None:
     assert parts == [
         ["recent_conversations", "saved_memories", "running_recap", "weather"],
         ["history_current_chat", "history_recent"],
-        [
-            *("thoughts", "memories", "ai_diary", "short_term"),
-            *("relationship", "message_recaps"),
-        ],
+        [*("thoughts", "memories", "ai_diary", "short_term"), *("relationship", "message_recaps")],
         ["input"],
     ]
     assert messages.breakpoints == (0, 1)

@@ -144,11 +144,7 @@ def test_p9_the_whole_input() -> None:
         "payload": {
             "text": 'say "hi"',
             "timestamp": "2026-03-10T12:00:00+00:00",
-            "source": {
-                "interface_path": "discord/42",
-                "message_id": "1",
-                "name": "mara",
-            },
+            "source": {"interface_path": "discord/42", "message_id": "1", "name": "mara"},
         },
     }
 

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 
 from core.shapes import Hit, Source
 from core.text.folding import clean, collapsed, fold
-from core.text.hits import (
-    content_digest,
-    dedupe,
-    find_match,
-    hit,
-    snippet,
-    snippet_around,
-    snippet_of_match,
-    sort_key,
-)
+from core.text.hits import content_digest, dedupe, find_match, hit, snippet, snippet_around, snippet_of_match, sort_key
 
 texts = st.text(st.sampled_from("aé\u0301ßﬁ\u1100\u1161\u11a8각ｶﾞ猫😀 İ…") | st.characters(codec="utf-8"), max_size=60)
 

@@ -164,7 +164,7 @@ PERSON = [
             "### Task:\nRespond to the user query using the provided context, incorporating citations.\n\n### "
             "Guidelines:\n- Only return JSON if asked.\n<context>\nThe title of the conversation: 5 words or less\n"
             "</context>\n\nWhere did I leave my keys?"
-        ),
+        )
     ],
 ]
 
@@ -220,13 +220,13 @@ TASKS = [
         user(
             "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n### "
             'Output:\nJSON format: { "title": "..." }\n### Chat History:\n<chat_history>\nUSER: hi\n</chat_history>'
-        ),
+        )
     ],
     [
         user(
             "### Task:\nAnalyze the chat history to determine the necessity of generating search queries. Respond "
             "**EXCLUSIVELY** with a JSON object.\n<chat_history>\nUSER: hi\n</chat_history>"
-        ),
+        )
     ],
     [
         *HISTORY,
@@ -246,19 +246,19 @@ TASKS = [
         user(
             "Based on the chat history, give this conversation a name.\nKeep it short - 10 characters max, no "
             "quotes.\nJust provide the name, nothing else.\n\nHere's the conversation:\n\n```\nuser: hi\n```"
-        ),
+        )
     ],
     [
         user(
             "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only "
             "return the title itself.\n\nConversation:\nUser: hi\nAI: hello"
-        ),
+        )
     ],
     [
         user(
             "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise "
             "title in the detected language (5 words or less, no punctuation or quotation)\n\nUser: hi\nAI: hello"
-        ),
+        )
     ],
     [
         *HISTORY,

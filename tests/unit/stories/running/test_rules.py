@@ -5,15 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stories.running.rules import (
-    CoveredScene,
-    RecapPlan,
-    Version,
-    add_lines,
-    fit_text,
-    plan_recap,
-    read_scenes,
-)
+from core.stories.running.rules import CoveredScene, RecapPlan, Version, add_lines, fit_text, plan_recap, read_scenes
 
 ONE, TWO, THREE, FOUR = (CoveredScene(n, n * 10, 0) for n in (1, 2, 3, 4))
 
@@ -52,11 +44,7 @@ def test_s29_a_text_of_the_host_is_carried_on_by_index() -> None:
 
 
 def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
-    versions = [
-        version(0, 10, 1, (ONE,)),
-        version(1, 20, 2, (ONE, TWO)),
-        version(2, 30, 3, (ONE, TWO, THREE)),
-    ]
+    versions = [version(0, 10, 1, (ONE,)), version(1, 20, 2, (ONE, TWO)), version(2, 30, 3, (ONE, TWO, THREE))]
     edited = CoveredScene(2, 20, 1)
     made = plan_recap([ONE, edited, THREE], versions, 2)
     assert (made.kind, made.base, made.scenes) == ("bulk", versions[0], (edited, THREE))
