@@ -171,7 +171,7 @@ def report(result: searching.Result) -> dict[str, Any]:
                 "words": sorted(texts[i] for i in one.candidate.matched),
                 "context": one.candidate.context,
                 "meaning": one.candidate.by_meaning,
-                "reasons": {name: round(value, 4) for name, value in sorted(one.candidate.parts.items())},
+                "reasons": {name: round(value, 4) for name, value in sorted((one.candidate.parts or {}).items())},
             }
             for one in result.chosen
         ],

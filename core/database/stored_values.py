@@ -53,7 +53,8 @@ READ_UTF8 = partial(str, encoding="utf-8", errors="prompt_engine.repaired")
 def decode_row(row: Iterable[Any]) -> list[Any]:
     """Return the values of a row of texts and numbers: servers bring keys as bytes, and SQLite bytes that somebody put
     into a text by hand."""
-    return [READ_UTF8(value) if type(value) is bytes else value for value in row]
+    values = list(row)
+    return values if bytes not in map(type, values) else [READ_UTF8(v) if type(v) is bytes else v for v in values]
 
 
 def read_text(value: Any) -> Any:

@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+
+from .entries import Entry
+from .lookups import TAG, WORD
 
 MOST_WORDS = 160
 """Words that are taken for one beginning, the commonest."""
 MOST_INNER = 64
 """Words that are taken for letters inside them."""
 _BREAK = 10
+_HEAD_BYTES = 8
+"""Bytes of each word that are looked up at once; among those that begin alike the text itself tells."""
 
 
 class SegmentWords:
     """The words of a segment, sorted in one text."""
 
-    __slots__ = ("_docs", "_starts", "_text")
+    __slots__ = ("_docs", "_heads", "_starts", "_text")
 
     def __init__(self, text: bytes, docs: Any) -> None:
         self._text = text
         """The words, each between line breaks."""
         self._docs = docs
-        breaks = np.flatnonzero(np.frombuffer(text, np.uint8) == _BREAK)
-        self._starts = array("I", (breaks[:-1] + 1).tolist() if len(docs) else [])
+        breaks = (np.frombuffer(text, np.uint8) == _BREAK).nonzero()[0]
+        self._starts = (breaks[:-1] + 1).astype(np.uint32) if len(docs) else np.empty(0, np.uint32)
+        self._heads = np.array(text.split(b"\n")[1:-1] if len(docs) else [], f"S{_HEAD_BYTES}")
 
     @property
     def size(self) -> int:
         """Return how many bytes they take."""
-        return len(self._text) + 8 * len(self._starts)
+        return len(self._text) + self._starts.nbytes + self._heads.nbytes
 
     def _word(self, at: int) -> bytes:
-        start = self._starts[at]
+        start = int(self._starts[at])
         return self._text[start : self._text.index(b"\n", start)]
 
-    def _find(self, beginning: bytes, low: int = 0) -> int:
-        return bisect_left(range(len(self._starts)), beginning, low, key=self._word)
+    def _find(self, beginning: bytes) -> int:
+        head = beginning[:_HEAD_BYTES]
+        first = int(self._heads.searchsorted(head))
+        if len(beginning) <= _HEAD_BYTES:
+            return first
+        last = int(self._heads.searchsorted(head, "right"))
+        return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
     def add_beginning(self, beginning: str, counts: Counter[str]) -> None:
         """Count the rows of the words that begin with a text."""
@@ -62,26 +72,35 @@ class SegmentWords:
 
 
 class FreshWords:
-    """The words of rows that are not packed."""
+    """The words and tags of rows that are not packed, and where they stand."""
 
-    __slots__ = ("_counts", "_sorted")
+    __slots__ = ("_rows", "_sorted")
 
-    def __init__(self, rows: Iterable[Mapping[str, int]]) -> None:
-        self._counts: Counter[str] = Counter(word for words in rows for word in words)
-        self._sorted = sorted(self._counts)
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._rows: dict[tuple[int, str], list[tuple[int, int, int]]] = {}
+        for one in entries:
+            for word, times in one.terms.items():
+                self._rows.setdefault((WORD, word), []).append((one.source, one.row_id, times))
+            for tag in one.tags:
+                self._rows.setdefault((TAG, tag), []).append((one.source, one.row_id, 1))
+        self._sorted = sorted(word for kind, word in self._rows if kind == WORD)
+
+    def rows(self, kind: int, term: str) -> Sequence[tuple[int, int, int]]:
+        """Return the rows that hold a word or tag: source, id and how often."""
+        return self._rows.get((kind, term), ())
 
     def add_beginning(self, beginning: str, counts: Counter[str]) -> None:
         """Count the rows of the words that begin with a text."""
         at = bisect_left(self._sorted, beginning)
         while at < len(self._sorted) and (word := self._sorted[at]).startswith(beginning):
-            counts[word] += self._counts[word]
+            counts[word] += len(self._rows[WORD, word])
             at += 1
 
     def add_holding(self, letters: str, counts: Counter[str]) -> None:
         """Count the rows of the words that hold a text anywhere."""
         for word in self._sorted:
             if letters in word:
-                counts[word] += self._counts[word]
+                counts[word] += len(self._rows[WORD, word])
 
 
 class Lexicon:

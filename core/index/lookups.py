@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,22 +26,16 @@ class Segment(NamedTuple):
 
 
 class Posting(NamedTuple):
-    """A word or tag in a row that is not packed."""
+    """Where a word or tag stands in rows that are not packed."""
 
     kind: int
     term: str
-    source: int
-    row_id: int
-    times: int
+    rows: Sequence[tuple[int, int, int]]
+    """Source, id and how often."""
 
 
-class Block(NamedTuple):
-    """A word or tag in a segment."""
-
-    segment_id: int
-    kind: int
-    term: str
-    postings: bytes
+Block = tuple[int, int, str, bytes]
+"""Where a word or tag stands in a segment: the segment, its kind, the word or tag, the postings."""
 
 
 @dataclass(frozen=True, slots=True)

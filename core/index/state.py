@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
@@ -112,7 +112,7 @@ class IndexState:
         for attempt in range(READ_AGAIN):
             self._states = _read_states(self._db, self._audiences)
             try:
-                self._fresh = {one.audience: self._load_fresh(one) for one in self._states.values() if one.fresh}
+                self._fresh = self._load_fresh()
                 self.lexicon: Lexicon = Lexicon([*self._load_words(), *(one.words for one in self._fresh.values())])
                 break
             except ChangedError:
@@ -136,23 +136,35 @@ class IndexState:
                 self._kept.words.move_to_end((one.audience_id, one.stamp))
         return [words for words in known.values() if words is not None]
 
-    def _load_fresh(self, state: AudienceState) -> _Fresh:
-        """Return the rows of an audience that are not packed; those whose content is not kept are read."""
+    def _load_fresh(self) -> dict[int, _Fresh]:
+        """Return the rows of each audience that are not packed; those whose content is not kept are read."""
+        made: dict[int, _Fresh] = {}
+        same: dict[int, dict[tuple[int, int], Entry]] = {}
+        unread: list[tuple[int, int, int]] = []
         with self._kept.lock:
-            kept = self._kept.fresh.get(state.audience)
-            if kept is not None:
-                self._kept.fresh.move_to_end(state.audience)
-        if kept is not None and kept.digests == state.fresh:
-            return kept
-        same = {} if kept is None else {
-            place: kept.entries[place] for place, digest in state.fresh.items() if kept.digests.get(place) == digest
-        }  # fmt: skip
-        entries = same | _read_fresh(self._db, state.audience, [place for place in state.fresh if place not in same])
-        if entries.keys() != state.fresh.keys():
-            raise ChangedError("The search index changed while it was read.")
-        made = _Fresh(state.fresh, entries, FreshWords(one.terms for one in entries.values()))
+            for audience, state in self._states.items():
+                kept = self._kept.fresh.get(audience)
+                if not state.fresh:
+                    continue
+                if kept is not None and kept.digests == state.fresh:
+                    made[audience] = kept
+                    self._kept.fresh.move_to_end(audience)
+                    continue
+                known = {} if kept is None else kept.digests
+                same[audience] = mine = {}
+                for place, digest in state.fresh.items():
+                    if kept is not None and known.get(place) == digest:
+                        mine[place] = kept.entries[place]
+                    else:
+                        unread.append((audience, *place))
+        for one in _read_fresh(self._db, unread):
+            same[one.audience_id][one.source, one.row_id] = one
+        for audience, entries in same.items():
+            if entries.keys() != self._states[audience].fresh.keys():
+                raise ChangedError("The search index changed while it was read.")
+            made[audience] = _Fresh(self._states[audience].fresh, entries, FreshWords(entries.values()))
         with self._kept.lock:
-            self._kept.fresh[state.audience] = made
+            self._kept.fresh.update({audience: made[audience] for audience in same})
         return made
 
     def read(self, words: Collection[str], tags: Collection[str], *, every: bool = False) -> list[AudienceRows]:
@@ -176,7 +188,7 @@ class IndexState:
         made = []
         for audience in sorted(self._states):
             own = self._fresh.get(audience)
-            postings = [] if own is None else _postings_of(own.entries.values(), words, tags)
+            postings = [] if own is None else _list_postings(own.words, words, tags)
             if not (every or postings or audience in blocks):
                 continue
             state = self._states[audience]
@@ -219,12 +231,12 @@ class AudienceRows(NamedTuple):
     gone: Gone
 
 
-def _postings_of(entries: Iterable[Entry], words: Collection[str], tags: Collection[str]) -> list[Posting]:
-    made = []
-    for one in entries:
-        terms = one.terms
-        made += [Posting(WORD, word, one.source, one.row_id, terms[word]) for word in words if word in terms]
-        made += [Posting(TAG, tag, one.source, one.row_id, 1) for tag in one.tags if tag in tags]
+def _list_postings(fresh: FreshWords, words: Collection[str], tags: Collection[str]) -> list[Posting]:
+    """Return where words and tags stand in rows that are not packed."""
+    made: list[Posting] = []
+    for kind, terms in ((WORD, words), (TAG, tags)):
+        found = ((term, fresh.rows(kind, term)) for term in terms)
+        made += [Posting(kind, term, rows) for term, rows in found if rows]
     return made
 
 
@@ -280,10 +292,8 @@ def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[S
     by_place = {(one.audience_id, one.segment_id): one for one in segments}
     stored: dict[Segment, bytes] = {}
     for part in chunks(segments, _AT_ONCE):
-        values: list[Any] = []
         wanted = {"audiences": sorted({one.audience_id for one in part}), "stamps": [one.stamp for one in part]}
-        text = _column_part(name, db.family).text(wanted, values)
-        rows = db.read_driver(text, values, source="search_segment")
+        rows = _column_part(name, db.family).read(db, wanted, "search_segment")
         stored |= {by_place[row[0], row[1]]: bytes(row[2]) for row in rows}
     if len(stored) < len(by_place):
         raise ChangedError("The search index changed while it was read.")
@@ -298,30 +308,26 @@ def _column_part(name: str, family: str) -> Part:
     return Part(select(s.audience_id, s.segment_id, s[name]).where(of_audiences, stamped), family)
 
 
-def _read_fresh(db: Database, audience: int, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Entry]:
-    """Return the content of rows that are not packed."""
-    made: dict[tuple[int, int], Entry] = {}
-    by_source: dict[int, list[int]] = {}
-    for source, row_id in places:
-        by_source.setdefault(source, []).append(row_id)
-    for source, ids in by_source.items():
-        for part in chunks(ids, _AT_ONCE):
-            values: list[Any] = []
-            wanted = {"audience": audience, "source": source, "ids": part}
-            rows = db.read_driver(_fresh_part(db.family).text(wanted, values), values, source="search_fresh")
-            made |= {(source, row[0]): decode(audience, source, row[0], row[1]) for row in rows}
-    return made
+def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> Iterator[Entry]:
+    """Yield the content of rows that are not packed, each named by audience, source and id."""
+    for part in chunks(places, _AT_ONCE):
+        audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
+        wanted = {"audiences": audiences, "sources": numbers, "ids": ids}
+        asked = set(part)
+        for audience, source, row_id, content in _fresh_part(db.family).read(db, wanted, "search_fresh"):
+            if (audience, source, row_id) in asked:
+                yield decode(audience, source, row_id, content)
 
 
 @lru_cache(maxsize=2)
 def _fresh_part(family: str) -> Part:
     f = search_fresh.c
-    one_source = (
-        f.audience_id == bindparam("audience", type_=ID),
-        f.source == bindparam("source", type_=Integer()),
+    these = (
+        f.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        f.source.in_(bindparam("sources", expanding=True, type_=Integer())),
         f.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
     )
-    return Part(select(f.row_id, f.content).where(*one_source), family)
+    return Part(select(f.audience_id, f.source, f.row_id, f.content).where(*these), family)
 
 
 def _read_blocks(
@@ -333,18 +339,13 @@ def _read_blocks(
     for kind, terms in ((WORD, words), (TAG, tags)):
         for audiences in chunks(known, _AT_ONCE) if terms else ():
             for keys in chunks(sorted(terms), _AT_ONCE):
-                values: list[Any] = []
                 wanted = {"audiences": audiences, "keys": keys, "kind": kind}
-                text = _blocks_part(db.family).text(wanted, values)
-                for audience, segment, term, postings in db.read_driver(text, values, source="search_block"):
+                for audience, segment, *found in _blocks_part(db.family).read(db, wanted, "search_block"):
                     if segment in known[audience]:
-                        block = Block(segment, kind, _text(term), bytes(postings))
-                        made.setdefault(audience, []).append(block)
+                        term, postings = found
+                        name = term if type(term) is str else from_key(term)
+                        made.setdefault(audience, []).append((segment, kind, name, postings))
     return made
-
-
-def _text(value: Any) -> str:
-    return value if type(value) is str else from_key(value)
 
 
 @lru_cache(maxsize=2)

@@ -157,7 +157,7 @@ class Visible:
         if not self.packed:
             return own[index]
         made = packed[np.minimum(index, self.packed - 1)]
-        fresh = np.flatnonzero(index >= self.packed)
+        fresh = (index >= self.packed).nonzero()[0]
         made[fresh] = own[index[fresh] - self.packed]
         return made
 
@@ -173,7 +173,7 @@ class Visible:
     @cached_property
     def sources(self) -> frozenset[int]:
         """Return the numbers of the sources that rows are of."""
-        packed = np.flatnonzero(np.bincount(self.table.source))
+        packed = np.bincount(self.table.source).nonzero()[0]
         return frozenset((*packed.tolist(), *self._fresh["source"].tolist()))
 
     def read_postings(
@@ -181,11 +181,11 @@ class Visible:
     ) -> Postings:
         """Return the rows of each word and tag."""
         table = self.table
-        kept = [
-            (number, before, postings)
-            for segment, kind, term, postings in blocks
-            if (number := numbers.get((kind, term))) is not None and (before := table.offsets.get(segment)) is not None
-        ]
+        kept = []
+        for segment, kind, term, postings in blocks:
+            before, number = table.offsets.get(segment), numbers.get((kind, term))
+            if before is not None and number is not None:
+                kept.append((number, before, postings))
         kept.sort()
         every = np.frombuffer(b"".join([postings for _, _, postings in kept]), POSTING)
         sizes = [len(postings) // POSTING.itemsize for _, _, postings in kept]
@@ -196,17 +196,20 @@ class Visible:
             index = table.to_index[every["place"]].astype(np.int64)
         counts = np.zeros(len(numbers) + 1, np.int64)
         np.add.at(counts, [1 + number for number, _, _ in kept], sizes)
-        starts, times = np.cumsum(counts), every["times"]
-        mine = sorted(
-            (number, at, min(one.times, MOST_TIMES))
-            for one in own
-            if (number := numbers.get((one.kind, one.term))) is not None
-            and (at := self._fresh_index.get((one.source, one.row_id))) is not None
-        )
+        starts, times = counts.cumsum(), every["times"]
+        mine = []
+        for kind, term, rows in own:
+            number = numbers.get((kind, term))
+            for source, row_id, often in rows if number is not None else ():
+                at = self._fresh_index.get((source, row_id))
+                if at is not None:
+                    mine.append((number, at, min(often, MOST_TIMES)))
+        mine.sort()
         if mine:
-            number, at, own_times = np.array(mine, np.int64).T
-            index, times = np.insert(index, starts[number + 1], at), np.insert(times, starts[number + 1], own_times)
-            starts = starts + np.searchsorted(number, np.arange(len(starts)), "left")
+            columns, at, own_times = np.array(mine, np.int64).T
+            ends = starts[columns + 1]
+            index, times = np.insert(index, ends, at), np.insert(times, ends, own_times)
+            starts = starts + columns.searchsorted(np.arange(len(starts)), "left")
         return Postings(index, times, starts)
 
     @cached_property
@@ -270,15 +273,15 @@ class Visible:
         """Return where rows stand among all of the audience."""
         if not len(self._places):
             return index
-        shifted = index + np.searchsorted(self._places, index, "right")
-        own = np.clip(index - self.packed, 0, len(self._ranks) - 1)
+        shifted = index + self._places.searchsorted(index, "right")
+        own = (index - self.packed).clip(0, len(self._ranks) - 1)
         return np.where(index < self.packed, shifted, self._ranks[own])
 
     def at_rank(self, rank: Any) -> Any:
         """Return the rows that stand at these places."""
         if not len(self._places):
             return rank
-        before = np.searchsorted(self._ranks, rank, "right")
+        before = self._ranks.searchsorted(rank, "right")
         last = np.maximum(before - 1, 0)
         is_own = (before > 0) & (self._ranks[last] == rank)
         return np.where(is_own, self.packed + last, rank - before)

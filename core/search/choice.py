@@ -105,8 +105,9 @@ def choose_hits(current: Round, drop: Drop | None = None) -> Result:
     kept, copies = _dedupe(search, kept, with_places=asked is not None)
     left += [(c, "duplicate") for c in copies]
     ordered = _order(search, kept, asked)
+    weights = {long: weights_for(long or 0.0, _share(current)) for long in {c.long for c in ordered}}
     for c in ordered if asked is not None else ():
-        c.parts = relevance.parts(c, weights_for(c.long or 0.0, _share(current)))
+        c.parts = relevance.parts(c, weights[c.long])
     rank = {c: n for n, c in enumerate(ordered, 1)}
     left += [(c, "limit") for c in kept if c not in rank and not c.context]
     chosen = [
@@ -130,18 +131,19 @@ def _rank(current: Round, asked: Asked, found: Sequence[Candidate]) -> list[Cand
     search, meaning = current.search, current.meaning
     excluded = {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
     rows = list(found)
-    known = {c.key for c in rows}
+    known = {c.id for c in rows if c.source == _CHAT}
     for c in current.around:
         # What says nothing: a call of a tool, a picture without words.
-        if c.row is not None and c.row.folded.strip() and c.key not in known:
+        if c.row is not None and c.row.folded.strip() and c.id not in known:
             c.context = True
             rows.append(c)
     if meaning is not None:
         vectors = meaning.vectors([c.key for c in rows])
         for c in rows:
             c.meaning, c.vector = meaning.of(*c.key), vectors.get(c.key)
-    relevance.rank_rows(rows, asked, None if meaning is None else meaning.as_one, _share(current))
-    made = [c for c in rows if c.key not in excluded and relevance.may_be_hit(c, asked)]
+    made = relevance.rank_rows(rows, asked, None if meaning is None else meaning.as_one, _share(current))
+    if excluded:
+        made = [c for c in made if c.key not in excluded]
     for c in made:
         if c.context:
             _complete_match(search, c)
@@ -247,7 +249,10 @@ def _order(search: Search, kept: Sequence[Candidate], asked: Asked | None) -> li
         return choose(best, limit)
     spaced = without_many_contexts(relevance.spaced(best), max(1, round(relevance.CONTEXT_SHARE * limit)))
     # What fits best by its own words stays, whatever speaks for the others.
-    first = max(spaced, key=lambda c: c.reasons["own"], default=None)
+    first, own = None, -1.0
+    for c in spaced:
+        if c.reasons["own"] > own:
+            first, own = c, c.reasons["own"]
     return choose(spaced, limit, first)
 
 

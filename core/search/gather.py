@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,7 +26,7 @@ from .terms import Search
 if TYPE_CHECKING:
     from .matches import Matches
     from .meaning import Meanings
-    from .ranking.all_rows import Ranking
+    from .ranking.all_rows import Ranked, Ranking
 
 CONTEXT_REACH = 4
 """Messages after one that fits, and half as many before it, that may hold an answer: a reply comes soon."""
@@ -41,7 +41,7 @@ MOST_FALLBACK = 20_000
 PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
 _CHAT = sources.CHAT.number
-T = TypeVar("T")
+T = TypeVar("T", Candidate, "Ranked")
 
 
 @dataclass(slots=True, eq=False)
@@ -138,7 +138,7 @@ def _gather_best(current: Round, found: Matches) -> None:
     others = [each for each in ranking.best if not each.is_match and each.source == _CHAT][:NEAR_BEST]
     chosen = best
     if search.query.text and search.embedder is None:
-        chosen = _choose_read(best, lambda each: each.source, current)
+        chosen = _choose_read(best, current)
     candidates = all_rows.build_candidates(chosen, found.terms.note)
     by_day = bool(current.question.days)
     for c in candidates:
@@ -202,14 +202,13 @@ def _offer_person(current: Round) -> None:
     current.considered = {_CHAT: len(rows)}
 
 
-def _choose_read(ordered: Sequence[T], source_of: Callable[[T], int], current: Round) -> list[T]:
+def _choose_read(ordered: Sequence[T], current: Round) -> list[T]:
     """Return the rows to read of those found, best first: the best, and some of each source."""
     most, of_each = current.most_read, 2 + current.extra // 4
     kept, counts = [], Counter[int]()
     for n, each in enumerate(ordered):
-        source = source_of(each)
-        counts[source] += 1
-        if n < most or counts[source] <= of_each:
+        counts[each.source] += 1
+        if n < most or counts[each.source] <= of_each:
             kept.append(each)
     return kept
 
@@ -217,7 +216,7 @@ def _choose_read(ordered: Sequence[T], source_of: Callable[[T], int], current: R
 def _leave_read(current: Round) -> None:
     """Leave of the candidates those that are read."""
     before = len(current.candidates)
-    current.candidates = _choose_read(best_first(current.candidates), lambda c: c.source, current)
+    current.candidates = _choose_read(best_first(current.candidates), current)
     current.is_complete = current.is_complete and len(current.candidates) == before
 
 

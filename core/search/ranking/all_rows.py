@@ -7,8 +7,11 @@ together with the rows around them, and the best of all audiences come out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +69,10 @@ class Ranked(NamedTuple):
     """Its place there."""
 
 
+_new_ranked: Callable[[Iterable[Any]], Ranked] = partial(tuple.__new__, Ranked)
+"""A named tuple's own constructor is a frame of Python for each row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """What came out."""
@@ -114,7 +121,8 @@ def rank_all(
         local = _look_around(one, asked, here, reach, max(best, LEADING), by_words) if len(one.rows) else None
         if local is not None:
             made += local.list_best(best)
-    made.sort(key=lambda each: (-each.score, -each.at_us))
+    made.sort(key=itemgetter(1), reverse=True)
+    made.sort(key=itemgetter(0), reverse=True)  # of one score the newest first
     return Ranking(made[:best], {source: n for source, n in matching.items() if n}, matching.total() - left_out)
 
 
@@ -362,8 +370,8 @@ class Local:
         kept = may[_first(self.score[may], self.at_us[may], most)]
         source = self.audience.matches.view.take("source", self.index[kept])
         columns = (self.score[kept], self.at_us[kept], source, self.is_match[kept])
-        listed = zip(*(column.tolist() for column in columns), kept.tolist(), strict=True)
-        return [Ranked(score, at_us, source, is_match, self, i) for score, at_us, source, is_match, i in listed]
+        listed = zip(*(column.tolist() for column in columns), repeat(self), kept.tolist(), strict=False)
+        return list(map(_new_ranked, listed))
 
     def build(self, places: Sequence[int]) -> list[Candidate]:
         """Return the rows at these places."""

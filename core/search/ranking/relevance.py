@@ -60,8 +60,10 @@ Sessions = list[list[Candidate]]
 """Rows by session, those of each by their places."""
 
 
-def rank_rows(rows: Sequence[Candidate], asked: Asked, as_one: AsOne | None = None, by_meaning: float = 0.0) -> None:
-    """Give rows that were read their reasons and their scores.
+def rank_rows(
+    rows: Sequence[Candidate], asked: Asked, as_one: AsOne | None = None, by_meaning: float = 0.0
+) -> list[Candidate]:
+    """Return the rows that may become hits, of those that were read, with their reasons and their scores.
 
     Args:
         as_one: where there is an embedder.
@@ -77,6 +79,7 @@ def rank_rows(rows: Sequence[Candidate], asked: Asked, as_one: AsOne | None = No
     kept = [row for row in rows if may_be_hit(row, asked)]
     _add_reasons(kept, asked, weights)
     _read_closely(sorted(kept, key=attrgetter("score"), reverse=True)[:READ_CLOSELY], asked, weights)
+    return kept
 
 
 def may_be_hit(row: Candidate, asked: Asked) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...shapes import SOURCES
@@ -14,8 +13,7 @@ from ..question.question import Question
 from .weights import INSIDE, K1, hold_back
 
 _NONE: frozenset[str] = frozenset()
-_NO_PARTS: Mapping[str, float] = MappingProxyType({})
-_NOTHING: list[dict[int, float]] = [{}]
+_NOTHING: tuple[Mapping[int, float], ...] = ({},)
 CHAT = SOURCES.index("chat_history")
 """Number of the source of messages."""
 FOLDED_CHARS = 4000
@@ -167,7 +165,7 @@ class Candidate:
     """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
     row: FoundRow | None = None
     """It as it is stored; None until it is read."""
-    passages: Sequence[Mapping[int, float]] = field(default_factory=lambda: _NOTHING)
+    passages: Sequence[Mapping[int, float]] = _NOTHING
     """Number of each group of texts that stands in a passage, with how often (`text.passages.by_passage`)."""
     tag_worth: float = 0.0
     """What the tags it holds are worth, beside those that are looked for as words too."""
@@ -177,8 +175,8 @@ class Candidate:
     """That vector, of length 1; None where it has none."""
     reasons: dict[str, float] = field(default_factory=dict)
     """What speaks for it, by the names of WEIGHTS."""
-    parts: Mapping[str, float] = field(default_factory=lambda: _NO_PARTS)
-    """What the score is made of, by the same names."""
+    parts: Mapping[str, float] | None = None
+    """What the score is made of, by the same names; None where rows were not ranked."""
 
     @property
     def key(self) -> Place:
