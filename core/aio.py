@@ -123,7 +123,6 @@ load_memory = _awaitable(conversations.load_memory)
 memory_tools = _awaitable(conversations.memory_tools)
 parse_tool_call = _awaitable(conversations.parse_tool_call)
 run_tool_call = _awaitable(conversations.run_tool_call)
-saved_memory_history = _awaitable(conversations.saved_memory_history)
 
 change_values = _awaitable(values.change_values)
 delete_expired_values = _awaitable(values.delete_expired_values)

@@ -333,8 +333,6 @@ class RecentConversation(TypedDict):
     """Its key; blank where the host named none."""
     provenance: str
     """model, extract, manual or import."""
-    former: bool
-    """It has left the list: newer ones or a newer summary of the same conversation stand in its place."""
 
 
 class SavedMemory(TypedDict):
@@ -351,19 +349,6 @@ class SavedMemory(TypedDict):
     """It is deleted or replaced, and may be restored."""
     replaced_by: int | None
     """Id of the memory in its place."""
-
-
-class FormerText(TypedDict):
-    """One text a saved memory has had. Keys stand in this order."""
-
-    id: int
-    """Id of the memory that had it."""
-    text: str
-    until: str
-    """When it was replaced or dropped, ISO 8601, UTC; blank for the one that holds."""
-    reason: str
-    """Why, in the words of who did it; blank for the one that holds."""
-    changed_by: str
 
 
 class LoadedMemory(TypedDict):

@@ -8,14 +8,9 @@ from .memory_files import MarkdownResult, export_markdown, import_markdown
 from .memory_prompt import get_system_prompt_with_memory, get_user_memory_prompt, load_memory
 from .memory_tool import memory_tools, parse_tool_call, run_tool_call
 from .recent import add_recent_conversation, close_conversation, list_recent_conversations
-from .saved import (
-    add_saved_memory,
-    delete_saved_memory,
-    list_saved_memories,
-    saved_memory_history,
-)
+from .saved import add_saved_memory, delete_saved_memory, list_saved_memories
 
 __all__ = ["MarkdownResult", "add_recent_conversation", "add_saved_memory", "close_conversation",
            "delete_saved_memory", "export_markdown", "get_system_prompt_with_memory", "get_user_memory_prompt",
            "import_markdown", "list_recent_conversations", "list_saved_memories", "load_memory", "memory_tools",
-           "parse_tool_call", "run_tool_call", "saved_memory_history"]  # fmt: skip
+           "parse_tool_call", "run_tool_call"]  # fmt: skip

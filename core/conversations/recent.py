@@ -233,15 +233,12 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
 
 
 def list_recent_conversations(
-    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[RecentConversation]:
     """Return the conversations on the list that the scope may see, oldest first, ties by id.
 
-    Args:
-        former: those that have left the list too.
-
     Returns:
-        At most MAX_RECENT_CONVERSATIONS of each audience; more with `former`.
+        At most MAX_RECENT_CONVERSATIONS of each audience.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -254,12 +251,11 @@ def list_recent_conversations(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return read_recent(call, look_around(call).viewer, former=bool(former))
+    return read_recent(call, look_around(call).viewer)
 
 
-def read_recent(call: Call, viewer: Viewer, *, former: bool = False) -> list[RecentConversation]:
+def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:
     """Return the conversations on the list that the viewer sees, oldest first; see `list_recent_conversations`."""
-    most = call.settings.max_recent_conversations
     return [
         {
             "id": one.id,
@@ -268,7 +264,6 @@ def read_recent(call: Call, viewer: Viewer, *, former: bool = False) -> list[Rec
             "summary": one.summary,
             "conversation": one.conversation,
             "provenance": one.provenance,
-            "former": one.archived_at is not None,
         }
-        for one in table_summaries.read_summaries(call.db, viewer, most=most, former=former)
+        for one in table_summaries.read_summaries(call.db, viewer, most=call.settings.max_recent_conversations)
     ]

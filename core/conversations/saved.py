@@ -13,12 +13,12 @@ from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
-from ..memories import table_history, table_instructions, table_sources
+from ..memories import table_instructions, table_sources
 from ..memories.instructions import is_recorded, read_instruction
 from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS
 from ..memories.rules_instructions import MOST_CHARS
 from ..scope import Scope
-from ..shapes import FormerText, SavedMemory, WriteResult
+from ..shapes import SavedMemory, WriteResult
 from ..templates.phrases import phrases_for
 from ..text.folding import one_line
 from ..text.remember_phrases import is_request
@@ -247,70 +247,3 @@ def _describe(items: Sequence[Item | table_instructions.Item]) -> list[SavedMemo
         }
         for item in items
     ]
-
-
-def saved_memory_history(
-    id: int,  # noqa: A002 - the key of the listing
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[FormerText]:
-    """Return every text a saved memory has had, the first one first; none where the scope sees no such memory.
-
-    Args:
-        id: as `list_saved_memories` gives it; with what it took the place of, and what took its place.
-
-    Returns:
-        `{id, text, until, reason, changed_by}` each; of the one that holds the last three are blank.
-
-    Raises:
-        MessageError: `id` is no whole number.
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory, saved_memory_history
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> memory = add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> [one["text"] for one in saved_memory_history(memory.id, db=db, scope=scope)]
-    ['Ann likes tea']
-    >>> db.close()
-    """
-    call = open_call(db, settings, scope)
-    viewer = look_around(call).viewer
-    row_id = rows.row_id(id)
-    chain = _follow_replacements(table_saved.read_items(call.db, viewer, former=True), row_id)
-    before: dict[int, list[FormerText]] = {}
-    for old in table_history.read_texts(call.db, call.persona, "memories", [item.id for item in chain]):
-        before.setdefault(old.item_id, []).append(
-            {
-                "id": old.item_id,
-                "text": old.text,
-                "until": iso_text(old.at),
-                "reason": old.reason,
-                "changed_by": old.changed_by,
-            }
-        )
-    texts: list[FormerText] = []
-    for item in chain:
-        former = before.get(item.id, [])
-        texts += former
-        if not item.is_former:
-            texts.append({"id": item.id, "text": item.text, "until": "", "reason": "", "changed_by": ""})
-        elif not former or former[-1]["text"] != item.text:
-            until = iso_text(item.archived_at)
-            texts.append({"id": item.id, "text": item.text, "until": until, "reason": "deleted", "changed_by": ""})
-    return texts
-
-
-def _follow_replacements(items: list[Item], row_id: int) -> list[Item]:
-    """Return the memory with all that it took the place of and all that took its place, oldest first."""
-    by_id = {item.id: item for item in items}
-    wanted = {row_id} & set(by_id)
-    grows = True
-    while grows:
-        later = {by_id[i].superseded_by for i in wanted} & set(by_id)
-        earlier = {item.id for item in items if item.superseded_by in wanted}
-        grows = not (later | earlier) <= wanted
-        wanted |= {i for i in later | earlier if i is not None}
-    return sorted((by_id[i] for i in wanted), key=lambda item: item.id)

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, select, update
+from sqlalchemy import Connection, Integer, and_, bindparam, delete, or_, select
 
 from ..audience import table as audience_table
 from ..audience import table_conversations
@@ -15,7 +15,7 @@ from ..audience.rules import AudienceKey
 from ..audience.view import Viewer
 from ..database import rows
 from ..database.bulk import chunks
-from ..database.dialects import ID, Key, insert_ignore
+from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema_recent import conversation_summaries
@@ -39,9 +39,8 @@ class NewSummary:
     summary: str
     at: datetime
     last: int
-    """What tells the end from others of the conversation (`conversations.rules_summaries.end_number`)."""
+    """What tells the end from others of the conversation (`conversations.rules_summaries.number_end`)."""
     provenance: str
-    language: str = ""
 
 
 class Stored(NamedTuple):
@@ -54,14 +53,9 @@ class Stored(NamedTuple):
     summary: str
     at: datetime | None
     provenance: str
-    archived_at: datetime | None
-    superseded_by: int | None
 
 
-_COLUMNS = (
-    _C.id, _C.audience_id, _C.conversation_key, _C.title, _C.summary, _C.occurred_at, _C.provenance, _C.archived_at,
-    _C.superseded_by,
-)  # fmt: skip
+_COLUMNS = (_C.id, _C.audience_id, _C.conversation_key, _C.title, _C.summary, _C.occurred_at, _C.provenance)
 
 
 # Writing
@@ -80,9 +74,23 @@ def find_place(
 def enlist_summary(
     connection: Connection, db: Database, persona: str, new: NewSummary, place: table_conversations.Place, *, most: int
 ) -> WriteResult:
-    """Put a summary on the list of its audience, in the caller's transaction, which holds the place."""
+    """Store a summary in place of an earlier one of its conversation, in the caller's transaction, which holds the
+    place; only the newest `most` of an audience stay.
+    """
     audience_table.lock(connection, persona, place.audience_id)
     key = new.conversation or ""
+    same_id = find_end(connection, persona, key, new.last)
+    if same_id is not None:
+        return WriteResult(True, same_id) if same_id == new.id else WriteResult(False, same_id, "duplicate")
+    if key:
+        mine = (_C.persona_id == persona, _C.conversation_key == key)
+        at = bindparam("at", new.at, type_=Time())
+        is_later = or_(_C.occurred_at > at, and_(_C.occurred_at == at, _C.id > new.id))
+        later = connection.execute(select(_C.id).where(*mine, is_later)).scalar()
+        if later is not None:
+            note = "the conversation has a summary of a later end"
+            return WriteResult(False, later, "duplicate", notes=(note,))
+        connection.execute(delete(conversation_summaries).where(*mine))
     row = {
         "id": new.id,
         "persona_id": persona,
@@ -92,17 +100,12 @@ def enlist_summary(
         "summary": new.summary,
         "occurred_at": new.at,
         "last_message_row": new.last,
-        "language": new.language,
         "local_only": int(place.local_only),
         "provenance": new.provenance,
         "created_at": db.clock(),
     }
-    if not connection.execute(insert_ignore(conversation_summaries, db.family), row).rowcount:
-        there = find_end(connection, persona, key, new.last)
-        return WriteResult(True, there) if there == new.id else WriteResult(False, there, "duplicate")
-    if key:
-        _supersede(connection, db, persona, key)
-    _trim(connection, db, persona, place.audience_id, most)
+    connection.execute(conversation_summaries.insert().values(row))
+    _trim(connection, persona, place.audience_id, most)
     return WriteResult(True, new.id)
 
 
@@ -114,25 +117,11 @@ def find_end(connection: Connection, persona: str, conversation: str, last: int)
     return connection.execute(same).scalar()
 
 
-def _supersede(connection: Connection, db: Database, persona: str, conversation: str) -> None:
-    """Leave the summary of the latest end of a conversation on the list alone."""
-    ends = select(_C.id, _C.archived_at).where(
-        _C.persona_id == persona, _C.conversation_key == conversation, _C.superseded_by.is_(None)
-    )
-    rows = connection.execute(ends.order_by(_C.occurred_at.desc(), _C.id.desc())).all()
-    now = db.clock()
-    for row in rows[1:]:
-        change = update(conversation_summaries).where(_C.persona_id == persona, _C.id == row.id)
-        connection.execute(change.values(superseded_by=rows[0].id, archived_at=row.archived_at or now))
-
-
-def _trim(connection: Connection, db: Database, persona: str, audience_id: int, most: int) -> None:
-    listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == audience_id, _C.archived_at.is_(None))
+def _trim(connection: Connection, persona: str, audience_id: int, most: int) -> None:
+    listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == audience_id)
     beyond = listed.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(_ALL).offset(most)
-    ids = sorted(connection.execute(beyond).scalars())
-    for part in chunks(ids, 500):
-        change = update(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(part))
-        connection.execute(change.values(archived_at=db.clock()))
+    for part in chunks(sorted(connection.execute(beyond).scalars()), 500):
+        connection.execute(delete(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(part)))
 
 
 # What a person changes
@@ -155,26 +144,24 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
 # Reading
 
 
-@lru_cache(maxsize=2)
-def _read_listed(former: bool) -> Any:
-    chosen = select(*_COLUMNS).where(
+_LISTED = (
+    select(*_COLUMNS)
+    .where(
         _C.persona_id == bindparam("persona"),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
     )
-    if not former:
-        chosen = chosen.where(_C.archived_at.is_(None))
-    return chosen.order_by(_C.occurred_at.desc(), _C.id.desc())
+    .order_by(_C.occurred_at.desc(), _C.id.desc())
+)
 
 
-def read_summaries(db: Database, viewer: Viewer, *, most: int, former: bool = False) -> list[Stored]:
-    """Return the newest `most` summaries of each audience seen, oldest first; with `former` those off the list too."""
+def read_summaries(db: Database, viewer: Viewer, *, most: int) -> list[Stored]:
+    """Return the newest `most` summaries of each audience seen, oldest first."""
     summaries: list[Stored] = []
     for part in chunks(viewer.audiences, _AUDIENCES_AT_ONCE):
         values = {"persona": viewer.scope.persona, "audiences": part, "local_only": int(viewer.sees_local_only)}
-        summaries += [Stored(*row) for row in db.read(_read_listed(former), values, source="conversation_summaries")]
-    if not former:
-        summaries = keep_newest_of_each(summaries, most, lambda one: one.audience_id)
+        summaries += [Stored(*row) for row in db.read(_LISTED, values, source="conversation_summaries")]
+    summaries = keep_newest_of_each(summaries, most, lambda one: one.audience_id)
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 
@@ -216,7 +203,6 @@ def _part(shape: Shape[Any], family: str) -> Part:
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        _C.archived_at.is_(None),
     )
     newest = rows.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
     return Part(newest.offset(bindparam("skipped", type_=Integer())), family)

@@ -17,15 +17,12 @@ conversation_summaries: Table = table(
     Column("summary", LONG_TEXT, nullable=False),
     Column("occurred_at", Time(), nullable=True),
     Column("last_message_row", ID, nullable=True),
-    key("language", 16),
     flag("local_only"),
     key("provenance", 8, default="model"),
-    Column("archived_at", Time(), nullable=True),
-    Column("superseded_by", ID, nullable=True),
     Column("created_at", Time(), nullable=True),
     PrimaryKeyConstraint("id"),
     # the rolling list
-    Index("ix_summaries_audience", "persona_id", "audience_id", "archived_at", "occurred_at", "id"),
+    Index("ix_summaries_audience", "persona_id", "audience_id", "occurred_at", "id"),
     # the same end twice
     UniqueConstraint("persona_id", "conversation_key", "last_message_row", name="uq_summaries_end"),
 )

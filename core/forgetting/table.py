@@ -270,7 +270,7 @@ def _forget_server(removal: Removal, server: str) -> frozenset[str]:
 def _delete_whole(removal: Removal, key: str) -> None:
     """Delete what the registry finds under a conversation's key, its own row too."""
     table_stories.delete_scene_recaps(removal, key)
-    table_items.remove_all_summaries(removal, _Z.conversation_key == key)
+    removal.delete(conversation_summaries, _Z.conversation_key == key)
     for name, column in _BY_CONVERSATION.items():
         table = metadata.tables[name]
         removal.delete(table, table.c[column] == key)
@@ -296,7 +296,7 @@ def _delete_diary_of(removal: Removal, keys: Collection[str], rooms: Collection[
 def _delete_in_audiences(removal: Removal, rooms: Collection[int]) -> None:
     """Delete what stands in audiences that go, and in no conversation."""
     for part in chunks(sorted(rooms), AT_ONCE):
-        table_items.remove_all_summaries(removal, _Z.audience_id.in_(part))
+        removal.delete(conversation_summaries, _Z.audience_id.in_(part))
         removal.delete(short_term_memories, _S.audience_id.in_(part))
         removal.delete(stored_values, _V.audience_id.in_(part))
 

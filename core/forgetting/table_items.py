@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import func, select, update
 
@@ -123,13 +122,11 @@ def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None
 
 
 def remove_summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
-    """Delete the summaries made since the first of the messages that go was stored, and queue the latest anew."""
+    """Delete the summary made since the first of the messages that go was stored, and queue it anew."""
     here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, _Z.id >= min(messages))
-    listed = removal.read_rows(select(_Z.id, _Z.occurred_at, _Z.archived_at, _Z.superseded_by).where(*here))
-    if not listed:
-        return
-    _drop_summaries(removal, [row.id for row in listed])
-    at = max((r.occurred_at for r in listed if r.archived_at is None and r.occurred_at is not None), default=None)
+    listed = removal.read_rows(select(_Z.id, _Z.occurred_at).where(*here))
+    removal.delete_in(conversation_summaries, _Z.id, [row.id for row in listed])
+    at = max((row.occurred_at for row in listed if row.occurred_at is not None), default=None)
     if at is None:
         return
     said = select(_C.id).where(_C.persona_id == removal.persona, _C.interface_path == conversation, _C.timestamp <= at)
@@ -138,17 +135,3 @@ def remove_summaries(removal: Removal, conversation: str, messages: Collection[i
         return
     payload = {"summary": removal.db.ids.one(), "last": int(last), "at": at.isoformat()}
     removal.queue(table_ended.OPERATION, conversation, payload=payload)
-
-
-def remove_all_summaries(removal: Removal, *where: Any) -> None:
-    """Delete the summaries for which a condition holds, with their former texts."""
-    _drop_summaries(removal, removal.find_ids(_Z.id, *where))
-
-
-def _drop_summaries(removal: Removal, ids: Collection[int]) -> None:
-    removal.delete_history(conversation_summaries, ids)
-    removal.delete_in(conversation_summaries, _Z.id, ids)
-    for part in chunks(sorted(ids), AT_ONCE):
-        change = update(conversation_summaries).where(_Z.persona_id == removal.persona, _Z.superseded_by.in_(part))
-        gone = removal.connection.execute(change.values(superseded_by=None))
-        removal.counts[conversation_summaries.name] += int(gone.rowcount)

@@ -392,18 +392,15 @@ CREATE TABLE IF NOT EXISTS conversation_summaries (
     summary MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     occurred_at DATETIME(6),
     last_message_row BIGINT,
-    language VARBINARY(16) NOT NULL DEFAULT '',
     local_only TINYINT NOT NULL DEFAULT 0,
     provenance VARBINARY(8) NOT NULL DEFAULT 'model',
-    archived_at DATETIME(6),
-    superseded_by BIGINT,
     created_at DATETIME(6),
     -- the row (8 bytes)
     PRIMARY KEY (id),
     -- the same end twice (584 bytes)
     UNIQUE KEY uq_summaries_end (persona_id, conversation_key, last_message_row),
-    -- the rolling list (96 bytes)
-    KEY ix_summaries_audience (persona_id, audience_id, archived_at, occurred_at, id)
+    -- the rolling list (88 bytes)
+    KEY ix_summaries_audience (persona_id, audience_id, occurred_at, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS item_history (

@@ -407,19 +407,16 @@ CREATE TABLE IF NOT EXISTS conversation_summaries (
     summary TEXT NOT NULL,
     occurred_at TEXT,
     last_message_row INTEGER,
-    language TEXT DEFAULT '' NOT NULL,
     local_only INTEGER DEFAULT 0 NOT NULL,
     provenance TEXT DEFAULT 'model' NOT NULL,
-    archived_at TEXT,
-    superseded_by INTEGER,
     created_at TEXT,
     -- the row (8 bytes)
     PRIMARY KEY (id)
 );
 -- the same end twice (584 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_summaries_end ON conversation_summaries (persona_id, conversation_key, last_message_row);
--- the rolling list (96 bytes)
-CREATE INDEX IF NOT EXISTS ix_summaries_audience ON conversation_summaries (persona_id, audience_id, archived_at, occurred_at, id);
+-- the rolling list (88 bytes)
+CREATE INDEX IF NOT EXISTS ix_summaries_audience ON conversation_summaries (persona_id, audience_id, occurred_at, id);
 
 CREATE TABLE IF NOT EXISTS item_history (
     id INTEGER NOT NULL,

@@ -118,8 +118,6 @@ class Planting:
         stories.add_running_recap_version(f"a {self.word('running')}", 1, 0, 0, index, conversation=path, **self.given)
         self.put("running_recaps", {"conversation_key": path}, "data")
         self.add("conversation_summaries", conversation_key=path, last_message_row=bob)
-        summary = self.rows("conversation_summaries")[-1]
-        self.add("item_history", item_table="conversation_summaries", item_id=summary.id)
         self.add("message_recaps", message_row=row, alternative=-1, conversation_key=path)
         self.add("message_alternatives", message_row=row, alternative=0)
 
