@@ -227,7 +227,6 @@ search_items = _awaitable(lifelong.search_items)
 trigger_memory_consolidation = _awaitable(lifelong.trigger_memory_consolidation)
 
 cancel = _awaitable(jobs.cancel)
-clear_queue = _awaitable(jobs.clear_queue)
 count_operations = _awaitable(jobs.count_operations)
 enqueue_operation = _awaitable(jobs.enqueue_operation)
 list_operations = _awaitable(jobs.list_operations)

@@ -247,8 +247,6 @@ class Operation:
     """What it works on: ids, and under the key `texts` alone whatever was said. `texts` is emptied when it ends."""
     tries: int = 1
     """Tries begun, this one included."""
-    queue_version: int = 0
-    """Version of the queue it was put into; after `clear_queue` its result is dropped."""
     created_at: datetime | None = None
     """Aware, UTC."""
 

@@ -36,7 +36,6 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.history_engine": ("HistoryEngine",),
     "prompt_engine.jobs": (
         "cancel",
-        "clear_queue",
         "count_operations",
         "enqueue_operation",
         "list_operations",

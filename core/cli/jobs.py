@@ -231,9 +231,9 @@ def cancel(run: Run, job_id: IdArgument) -> None:
     """Cancel an operation; the result of a running one is dropped."""
     from .. import jobs
 
-    done = jobs.cancel(job_id, **run.asking())
-    run.answer({"id": job_id, "cancelled": done.stored}, "Cancelled." if done.stored else _NOT_THERE)
-    if not done.stored:
+    done = bool(jobs.cancel([job_id], **run.asking()))
+    run.answer({"id": job_id, "cancelled": done}, "Cancelled." if done else _NOT_THERE)
+    if not done:
         raise typer.Exit(1)
 
 
@@ -244,7 +244,8 @@ def clear(run: Run) -> None:
     """
     from .. import jobs
 
-    number = jobs.clear_queue(**run.asking())
+    waiting = jobs.list_operations(("in_progress", "retrying", "pending"), limit=10_000, **run.asking())
+    number = jobs.cancel([each["id"] for each in waiting], **run.asking())
     run.answer({"cancelled": number}, f"{number} cancelled.")
 
 

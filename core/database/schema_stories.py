@@ -106,7 +106,6 @@ memory_jobs: Table = table(
     Column("available_at", Time(), nullable=True),
     Column("lease_until", Time(), nullable=True),
     key("claimed_by", 64, default=None, nullable=True),
-    Column("queue_version", Integer, nullable=False, server_default=text("0")),
     Column("error", name_type(500), nullable=True),
     Column("created_at", Time(), nullable=True),
     Column("updated_at", Time(), nullable=True),

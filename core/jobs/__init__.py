@@ -26,7 +26,7 @@ from .tools import Effect, Handler, Tools, operation_scope
 from .worker import Worker
 
 __all__ = ["Effect", "Handler", "ListedOperation", "Operation", "OperationRun", "Tools", "Worker", "cancel",
-           "clear_queue", "count_operations", "enqueue_operation", "list_operations", "operation_scope",
+           "count_operations", "enqueue_operation", "list_operations", "operation_scope",
            "register_handler", "retry_operation", "run_pending"]  # fmt: skip
 
 
@@ -143,39 +143,38 @@ def run_pending(
 
 
 def cancel(
-    id: int,  # noqa: A002 - the name of the specification
+    ids: Iterable[int],
     *,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
-) -> WriteResult:
-    """Cancel an operation of the scope's persona that has not ended; the result of a running one is dropped.
+) -> int:
+    """Cancel operations of the scope's persona that have not ended; the results of running ones are dropped.
 
     Args:
-        id: what `enqueue_operation` returned.
+        ids: what `enqueue_operation` returned; those that have ended, and unknown ones, are passed over.
 
     Returns:
-        `(True, id, "")`; `(False, id, "unchanged")` when it has ended or there is none.
+        How many were cancelled.
 
     Raises:
-        MessageError: no id.
-        StoreWriteError: nothing was changed.
+        MessageError: a value that is no id.
+        StoreWriteError: some may be left; calling it again does the rest.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import cancel, enqueue_operation
     >>> db = open_database("sqlite://")
     >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
-    >>> cancel(job_id, db=db).stored, cancel(job_id, db=db).reason
-    (True, 'unchanged')
+    >>> cancel([job_id], db=db), cancel([job_id], db=db)
+    (1, 0)
     """
-    (job_id,) = _read_ids([id], "id")
+    job_ids = _read_ids(ids, "ids")
     call = open_call(db, settings, scope)
-    done = table.cancel(call.db, call.persona, job_id)
-    return WriteResult(done, job_id, "" if done else "unchanged")
+    return table.cancel(call.db, call.persona, job_ids)
 
 
 def retry_operation(
-    id: int,  # noqa: A002 - as above
+    id: int,  # noqa: A002 - the name of the specification
     *,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -208,33 +207,6 @@ def retry_operation(
         note = "the texts it worked on were emptied when it failed; queue it anew with them"
         return WriteResult(False, job_id, "refused", notes=(note,))
     return WriteResult(done, job_id, "" if done else "unchanged")
-
-
-def clear_queue(
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
-    """Cancel every operation of the scope's persona that has not ended, and return how many.
-
-    Results of running ones are dropped: of all conversations, since a queue belongs to a persona.
-
-    Returns:
-        How many were cancelled by this call.
-
-    Raises:
-        StoreError: some may be left; calling it again does the rest.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.jobs import clear_queue, enqueue_operation
-    >>> db = open_database("sqlite://")
-    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
-    >>> clear_queue(db=db), clear_queue(db=db)
-    (1, 0)
-    """
-    call = open_call(db, settings, scope)
-    return table.clear(call.db, call.persona)
 
 
 def list_operations(

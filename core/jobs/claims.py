@@ -33,7 +33,7 @@ class Claimer:
         most, looks = _FIRST_LOOK, 0
         while looks < _LOOKS:
             batch = table_claiming.read_next(self._db, persona, types, most)
-            turns = rules.choose_turns(batch.waiting, batch.states, batch.version, max_tries)
+            turns = rules.choose_turns(batch.waiting, batch.states, max_tries)
             ended = self._end(persona, turns)
             if turns.ready:
                 claimed = self._claim(persona, turns.ready, lease_seconds)
@@ -48,7 +48,7 @@ class Claimer:
 
     def _end(self, persona: str, turns: Turns) -> int:
         """End what cannot begin any more, and return how many this worker ended."""
-        ended = sum(table.cancel(self._db, persona, each) for each in turns.outdated)
+        ended = 0
         for each, dependency in turns.failed:
             ended += table.fail(self._db, persona, each, rules.error_text("DependencyFailed", str(dependency)))
         for each in turns.lost:

@@ -99,7 +99,6 @@ class Waiting(NamedTuple):
     depends_on: tuple[int, ...]
     status: str
     tries: int
-    queue_version: int
 
 
 class Turns(NamedTuple):
@@ -109,27 +108,22 @@ class Turns(NamedTuple):
     """May begin now, the next first."""
     failed: tuple[tuple[int, int], ...]
     """Id of an operation that cannot begin any more, and that of the dependency it fails with."""
-    outdated: tuple[int, ...]
-    """Ids of those put into a queue that has been cleared since."""
     lost: tuple[int, ...]
     """Ids of those whose last allowed try ended with their worker."""
 
 
-def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str], version: int, max_tries: int = 0) -> Turns:
+def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str], max_tries: int = 0) -> Turns:
     """Return which operations may begin, HIGH before NORMAL before LOW, then older first."""
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
-    outdated: list[int] = []
     lost: list[int] = []
     for each in sorted(waiting, key=lambda each: (each.priority, each.created_at, each.id)):
         known = {other: states[other] for other in each.depends_on if other in states}
         broken = [other for other, state in known.items() if state in ("failed", "cancelled")]
-        if each.queue_version != version:
-            outdated.append(each.id)
-        elif broken:
+        if broken:
             failed.append((each.id, broken[0]))
         elif each.status == "in_progress" and is_last(each.tries, max_tries):
             lost.append(each.id)
         elif all(state == "completed" for state in known.values()):
             ready.append(each)
-    return Turns(tuple(ready), tuple(failed), tuple(outdated), tuple(lost))
+    return Turns(tuple(ready), tuple(failed), tuple(lost))

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, literal, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
 
 from ..database.bulk import chunks
-from ..database.dialects import Key, upsert
 from ..database.engine import Database
 from ..database.rows import read_object
-from ..database.schema import conversations, counters
+from ..database.schema import conversations
 from ..database.schema_stories import memory_jobs
 from ..shapes import OperationState
 from . import rules
@@ -23,18 +22,7 @@ FAILED_KEPT_DAYS = 30
 """Failed ones are kept longer: somebody should look at them."""
 PART = 500
 """Rows changed in one transaction."""
-VERSION = "queue_version"
-"""Name of the row of `counters` that `clear` raises; there is none before the first time."""
-
 _J = memory_jobs.c
-_C = counters.c
-
-
-def version_of(persona: Any) -> Any:
-    """Return the version of a persona's queue as an expression; 0 for one that was never cleared."""
-    chosen = select(_C.value).where(_C.persona_id == persona, _C.name == literal(VERSION, Key(64)))
-    return func.coalesce(chosen.scalar_subquery(), 0)
-
 
 EMPTIED = func.json_replace(_J.payload, "$." + rules.TEXTS, "")
 """The payload of an operation that has ended."""
@@ -73,7 +61,6 @@ def enqueue(
         "payload": dict(payload or {}),
         "depends_on": sorted(set(depends_on)) or None,
         "tries": 0,
-        "queue_version": version_of(persona),
         "created_at": moment,
         "updated_at": moment,
     }
@@ -131,21 +118,9 @@ def _is_waiting(connection: Connection, persona: str, kind: str, conversation: s
 # Ending by hand
 
 
-def cancel(db: Database, persona: str, job_id: int) -> bool:
-    """Cancel an operation that has not ended, and return whether there was one; a running one's result is dropped."""
-    return _end(db, persona, [job_id], "cancelled") == 1
-
-
-def clear(db: Database, persona: str) -> int:
-    """Cancel every operation of a persona that has not ended, and return how many."""
-    row = {"persona_id": persona, "name": VERSION, "value": 1}
-    # A version raised twice drops no more than one raised once.
-    db.repeat(lambda c: c.execute(upsert(counters, db.family, add=["value"]), row), source="counters")
-    found = db.read(_OPEN, {"persona": persona}, source="memory_jobs")
-    return sum(_end(db, persona, part, "cancelled") for part in chunks(sorted(row.id for row in found), PART))
-
-
-_OPEN = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.status.in_(rules.OPEN))
+def cancel(db: Database, persona: str, ids: Sequence[int]) -> int:
+    """Cancel operations that have not ended, and return how many; the results of running ones are dropped."""
+    return sum(_end(db, persona, part, "cancelled") for part in chunks(sorted(set(ids)), PART))
 
 
 def fail(db: Database, persona: str, job_id: int, reason: str) -> bool:
@@ -182,7 +157,6 @@ def retry(db: Database, persona: str, job_id: int) -> bool | None:
             tries=0,
             error=None,
             available_at=None,
-            queue_version=version_of(persona),
             updated_at=db.clock(),
         )
     )

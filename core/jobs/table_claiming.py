@@ -19,7 +19,7 @@ from ..shapes import Operation, OperationState
 from ..upkeep.leases import is_free
 from . import rules
 from .rules import Waiting
-from .table import EMPTIED, version_of
+from .table import EMPTIED
 
 _J = memory_jobs.c
 _P: Any = bindparam("persona")
@@ -39,8 +39,6 @@ class Batch(NamedTuple):
     waiting: tuple[Waiting, ...]
     states: dict[int, str]
     """State of those they depend on, by id."""
-    version: int
-    """The queue's version."""
     is_all: bool
     """Whether no more are there than were looked at."""
 
@@ -74,14 +72,13 @@ def read_next(db: Database, persona: str, types: Collection[str], most: int) -> 
             tuple(each for each in read_list(row.depends_on) if isinstance(each, int)),
             row.status,
             row.tries,
-            row.queue_version,
         )
         for row in found
     )
     others = {other for each in waiting for other in each.depends_on}
     states = {row.id: row.status for row in _states(db, persona, others)}
     per_state = [sum(each.status == status for each in waiting) for status in rules.OPEN]
-    return Batch(waiting, states, found[0].version if found else 0, max(per_state) < most)
+    return Batch(waiting, states, max(per_state) < most)
 
 
 def _states(db: Database, persona: str, ids: Collection[int]) -> list[Any]:
@@ -109,8 +106,6 @@ def _next() -> Any:
                 _J.depends_on,
                 _J.status,
                 _J.tries,
-                _J.queue_version,
-                version_of(_P).label("version"),
             )
             .where(
                 _J.persona_id == _P,
@@ -134,7 +129,7 @@ def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds:
     free = or_(_J.status.in_(rules.TO_DO), and_(_J.status == "in_progress", is_free(_J, now)))
     change = (
         update(memory_jobs)
-        .where(_J.persona_id == persona, _J.id == job_id, free, _J.queue_version == version_of(persona))
+        .where(_J.persona_id == persona, _J.id == job_id, free)
         .values(
             status="in_progress",
             claimed_by=token,
@@ -161,7 +156,6 @@ _MINE = select(
     _J.status,
     _J.payload,
     _J.tries,
-    _J.queue_version,
     _J.created_at,
 ).where(_J.persona_id == _P, _J.id == bindparam("id"), _J.claimed_by == bindparam("token"))
 
@@ -176,7 +170,6 @@ def _operation(persona: str, row: Any) -> Operation:
         rules.name_of(row.priority),
         read_object(row.payload) or {},
         row.tries,
-        row.queue_version,
         row.created_at,
     )
 
@@ -201,12 +194,7 @@ def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] 
     operation = claimed.operation
     change = (
         update(memory_jobs)
-        .where(
-            _J.persona_id == operation.persona,
-            *_owned(claimed),
-            _J.queue_version == operation.queue_version,
-            version_of(operation.persona) == operation.queue_version,
-        )
+        .where(_J.persona_id == operation.persona, *_owned(claimed))
         .values(status="completed", payload=EMPTIED, error=None, lease_until=None, updated_at=db.clock())
     )
 

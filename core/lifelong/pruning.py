@@ -82,8 +82,7 @@ def prune_ltm(
 ) -> Pruned:
     """Archive the long-term items of the persona that are too old or too unimportant, and return how many.
 
-    Pinned items, saved ones, instructions, those of importance 0.7 and above, and what stood in a prompt within that
-    age stay.
+    Pinned items, saved ones, instructions, and those of importance 0.7 and above stay.
 
     Args:
         conf_uid: the persona; the scope's by default.

@@ -371,7 +371,6 @@ CREATE TABLE IF NOT EXISTS memory_jobs (
     available_at DATETIME(6),
     lease_until DATETIME(6),
     claimed_by VARBINARY(64),
-    queue_version INTEGER NOT NULL DEFAULT 0,
     error VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
     created_at DATETIME(6),
     updated_at DATETIME(6),

@@ -384,7 +384,6 @@ CREATE TABLE IF NOT EXISTS memory_jobs (
     available_at TEXT,
     lease_until TEXT,
     claimed_by TEXT,
-    queue_version INTEGER DEFAULT 0 NOT NULL,
     error VARCHAR(500),
     created_at TEXT,
     updated_at TEXT,

@@ -196,7 +196,6 @@ def finish(url: str, persona: str, name: str) -> None:
 
 VOLATILE = {
     "tries", "claimed_by", "lease_until", "available_at", "started_at", "finished_at", "at_us", "content_hash",
-    "queue_version",
 }  # fmt: skip
 """Columns that say who did it, and when."""
 

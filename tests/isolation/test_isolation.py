@@ -432,7 +432,7 @@ def _foreign_writes() -> list[Any]:
         lambda p, by: stories.clear_all(p.conversation, **by),
         lambda p, by: stories.delete_running_recap_version(0, conversation=p.conversation, **by),
         lambda p, by: stories.switch_stories(False, p.conversation, **by),
-        lambda p, by: jobs.cancel(p.rows["memories"], **by),
+        lambda p, by: jobs.cancel([p.rows["memories"]], **by),
     ]
 
 

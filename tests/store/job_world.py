@@ -59,8 +59,7 @@ def handled(**handlers: Handler) -> Iterator[None]:
 def effects(db: Database, persona: str) -> dict[str, int]:
     """Return how often each effect is there."""
     chosen = select(counters.c.name, counters.c.value).where(counters.c.persona_id == persona)
-    found = {row.name: row.value for row in db.read(chosen, source="counters")}
-    return {name: value for name, value in found.items() if name != jobs.VERSION}
+    return {row.name: row.value for row in db.read(chosen, source="counters")}
 
 
 def fill(db: Database, persona: str, number: int, **payload: Any) -> list[int]:

@@ -91,40 +91,38 @@ def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, mon
     assert listed == {first: "KeyError", second: f"DependencyFailed: {first}", third: f"DependencyFailed: {second}"}
     fourth = queue.add("e")
     fifth = queue.add("f", "HIGH", fourth)
-    assert queue.cancel(fourth).stored
+    assert queue.cancel([fourth]) == 1
     assert queue.run_pending() == []
     assert queue.states()[fifth] == "failed" and queue.row(fifth).error == f"DependencyFailed: {fourth}"
     assert queue.effects == {"effect d": 1, TOTAL: 1}
 
 
-# S44: cancelling and clearing
+# S44: cancelling
 
 
 def test_s44_cancel_works_at_once_on_what_waits(queue: Queue) -> None:
     """Texts that were handed in are emptied, ids stay; what has ended cannot be cancelled."""
     pending = queue.add("a", metadata={"texts": ["secret xylofant"], "row": 7})
-    assert queue.cancel(pending) == (True, pending, "")
-    assert queue.cancel(pending) == (False, pending, "unchanged")
-    assert queue.cancel(12345) == (False, 12345, "unchanged")
+    assert queue.cancel([pending, 12345]) == 1
+    assert queue.cancel([pending, 12345]) == 0
     assert json.loads(queue.row(pending).payload) == {"n": "a", "texts": "", "row": 7}
     retrying = queue.add("b")
     jobs_claiming.put_off(queue.db, queue.claimed(), "KeyError", NOW + timedelta(seconds=10))
     assert queue.states()[retrying] == "retrying"
-    assert queue.cancel(retrying).stored
+    assert queue.cancel([retrying]) == 1
     queue.db.clock.forward(seconds=60)  # type: ignore[attr-defined]
     assert queue.run_pending() == [] and queue.effects == {}
-    assert Queue(queue.db).cancel(queue.add("c")).stored is False, "an operation of another persona"
+    assert Queue(queue.db).cancel([queue.add("c")]) == 0, "an operation of another persona"
 
 
-@pytest.mark.parametrize("end", ["cancel", "clear"])
-def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue, end: str) -> None:
-    """Cancelled, or the queue cleared, while the handler works: nothing is stored; other queues go on."""
+def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue) -> None:
+    """Cancelled while the handler works: nothing is stored; other queues go on."""
     other = Queue(queue.db)
     other.add("b")
 
     def during(operation: Operation, tools: Tools) -> Effect:
         assert queue.states()[operation.id] == "in_progress"
-        assert (queue.cancel(operation.id).stored if end == "cancel" else queue.clear_queue()) == 1
+        assert queue.cancel([operation.id]) == 1
         return counted(operation, tools)
 
     with handled(DURING=during):
@@ -135,19 +133,6 @@ def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue, end: str) -> N
     later = queue.add("later")
     assert queue.done(queue.run_pending()) == [later], "what is queued afterwards is done"
     assert len(other.run_pending()) == 1 and other.effects == {"effect b": 1, TOTAL: 1}
-
-
-def test_s44_what_another_transaction_puts_in_while_the_queue_is_cleared_is_dropped(queue: Queue) -> None:
-    """It cannot be seen by the one who clears; the version it was put in with tells."""
-    if queue.db.family == "sqlite":
-        pytest.skip("SQLite has one writer at a time")
-    queue.add("a")
-    with queue.db.engines()[1].connect() as connection:
-        late = jobs.enqueue(connection, queue.db, queue.persona, KIND, payload={"n": "late"})
-        assert queue.clear_queue() == 1
-        connection.commit()
-    assert queue.run_pending() == []
-    assert queue.states()[late] == "cancelled" and queue.effects == {}
 
 
 # S46: tries
@@ -276,7 +261,7 @@ def test_d22_once_puts_in_what_is_not_waiting_already(queue: Queue) -> None:
     second = put()
     assert second is not None
     jobs_claiming.put_off(db, claimed, "x", NOW)
-    queue.cancel(second)
+    queue.cancel([second])
     assert put() is None, "one that waits for its next try has not begun"
 
 

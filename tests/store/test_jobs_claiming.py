@@ -201,15 +201,13 @@ def test_d34_a_lost_commit_is_neither_lost_nor_doubled(queue: Queue, what: Any) 
         assert [each.state for each in queue.run_pending()] == ["completed"]
         second = queue.add("b")
         relay.lose(what)
-        assert queue.cancel(second).stored
+        assert queue.cancel([second]) == 1
         third = queue.add("c")
         jobs.fail(queue.db, queue.persona, third, "x")
         relay.lose(what)
         assert queue.retry_operation(third).stored
-        relay.lose(what)
-        assert queue.clear_queue() == 1
-        assert relay.lost == 8
+        assert relay.lost == 7
         queue.db.close()
     queue.db = direct
-    assert queue.states() == {first: "completed", second: "cancelled", third: "cancelled"}
+    assert queue.states() == {first: "completed", second: "cancelled", third: "pending"}
     assert queue.row(first).tries == 2 and queue.effects == {"effect a": 1, TOTAL: 1}

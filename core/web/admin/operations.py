@@ -15,7 +15,7 @@ from ...jobs.rules import STATES
 from ...prompt_engine import explain_json_prompt
 from ...relationships.rules import MOST_LISTED as MOST_RELATIONSHIPS
 from ...scope import Scope
-from ...shapes import OperationState, WriteResult
+from ...shapes import OperationState
 from ...text.strict_json import make_strict
 from ..answers import (
     ExplainedAnswer,
@@ -111,23 +111,21 @@ def list_operations(
 def cancel(admin: Admin, body: OperationBody) -> OperationChanged:
     """Cancel an operation that has not ended; the result of a running one is dropped."""
     _check_operation(admin, body.id)
-    return _build_changed(jobs.cancel(body.id, **admin.asking), body.id)
+    done = bool(jobs.cancel([body.id], **admin.asking))
+    return OperationChanged(id=body.id, changed=done, reason="" if done else "unchanged", notes=[])
 
 
 @router.post("/jobs/retry", responses=refusals(404))
 def retry(admin: Admin, body: OperationBody) -> OperationChanged:
     """Put a failed operation back into the queue."""
     _check_operation(admin, body.id)
-    return _build_changed(jobs.retry_operation(body.id, **admin.asking), body.id)
+    done = jobs.retry_operation(body.id, **admin.asking)
+    return OperationChanged(id=body.id, changed=done.stored, reason=done.reason, notes=list(done.notes))
 
 
 def _check_operation(admin: AdminCall, operation: int) -> None:
     if not table_listing.is_known(admin.call.db, admin.call.persona, operation):
         raise Refused(404, f"There is no operation {operation} here. GET /jobs lists those there are.")
-
-
-def _build_changed(done: WriteResult, operation: int) -> OperationChanged:
-    return OperationChanged(id=operation, changed=done.stored, reason=done.reason, notes=list(done.notes))
 
 
 # Quarantine and forgetting

@@ -15,7 +15,7 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 def waiting(number: int, priority: str = "NORMAL", *depends_on: int, **more: object) -> Waiting:
     """Return an operation queued `number` seconds after noon."""
     made = Waiting(
-        number, "RECAP", jobs.number_of(priority), NOON + timedelta(seconds=number), depends_on, "pending", 0, 0
+        number, "RECAP", jobs.number_of(priority), NOON + timedelta(seconds=number), depends_on, "pending", 0
     )
     return made._replace(**more)
 
@@ -37,22 +37,15 @@ def test_s43_an_operation_waits_for_those_it_depends_on(
     states: dict[int, str], ready: bool, failed: tuple[tuple[int, int], ...]
 ) -> None:
     """An unknown one counts as done; one that failed for good, or was cancelled, fails it."""
-    found = jobs.choose_turns([waiting(5, "NORMAL", 1, 2)], states, 0)
+    found = jobs.choose_turns([waiting(5, "NORMAL", 1, 2)], states)
     assert (bool(found.ready), found.failed) == (ready, failed)
-
-
-def test_s44_what_was_put_in_before_the_queue_was_cleared_is_outdated() -> None:
-    """Whatever else is true of it."""
-    old, new = waiting(1, "HIGH", 7, queue_version=0), waiting(2, queue_version=1)
-    found = jobs.choose_turns([old, new], {7: "failed"}, 1)
-    assert (found.outdated, found.failed, found.ready) == ((1,), (), (new,))
 
 
 def test_s45_a_lost_operation_is_ready_again_until_its_last_try() -> None:
     again, last = (waiting(n, status="in_progress", tries=n) for n in (7, 8))
-    assert jobs.choose_turns([again, last], {}, 0, 8) == jobs.Turns((again,), (), (), (8,))
-    assert len(jobs.choose_turns([again, last], {}, 0, 0).ready) == 2, "0 never gives up"
-    assert len(jobs.choose_turns([waiting(9, status="retrying", tries=9)], {}, 0, 8).ready) == 1, (
+    assert jobs.choose_turns([again, last], {}, 8) == jobs.Turns((again,), (), (8,))
+    assert len(jobs.choose_turns([again, last], {}, 0).ready) == 2, "0 never gives up"
+    assert len(jobs.choose_turns([waiting(9, status="retrying", tries=9)], {}, 8).ready) == 1, (
         "a limit that was lowered"
     )
 

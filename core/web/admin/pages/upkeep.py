@@ -85,8 +85,8 @@ def change(page: Page) -> Response:
     """Cancel one operation, or try a failed one again."""
     back = {"state": page.field("state")}
     if chosen := parse_ids([page.field("cancel")]):
-        done = jobs.cancel(chosen[0], **page.asking())
-        return page.redirect(page.url("upkeep", note="cancelled" if done.stored else "ended", **back))
+        note = "cancelled" if jobs.cancel(chosen[:1], **page.asking()) else "ended"
+        return page.redirect(page.url("upkeep", note=note, **back))
     if chosen := parse_ids([page.field("retry")]):
         done = jobs.retry_operation(chosen[0], **page.asking())
         note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
