@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
@@ -118,6 +119,26 @@ def files_of(value: Any, *names: str) -> list[dict[str, str]]:
             if shown:
                 made.append({"name": clean(shown)[:255]})
     return made[:50]
+
+
+def count_at(value: Any, *lists: str) -> int:
+    """Return the number under `count`, else the length of the first of the named lists; at least 1."""
+    count = value.get("count") if isinstance(value, Mapping) else None
+    if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+        return count
+    return max((len(list_at(value, name)) for name in lists), default=0) or 1
+
+
+def build_metadata(
+    files: list[dict[str, str]], reactions: Iterable[tuple[str, int]] = (), **more: Any
+) -> dict[str, Any]:
+    """Return the metadata of a message: its files, counts of reactions and more, where there are any."""
+    counts: Counter[str] = Counter()
+    for sign, count in reactions:
+        counts[sign[:64] or "?"] += count
+    signs = [{"emoji": sign, "count": count} for sign, count in counts.items()]
+    held = {"attachments": files[:50], "reactions": signs[:50], **more}
+    return {name: value for name, value in held.items() if value}
 
 
 # Fields that are needed

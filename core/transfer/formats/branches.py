@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...text.folding import clean
 from ...text.replies import strip_thoughts
-from ..fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from ..fields import build_metadata, dict_at, each_part, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker, Version
 
@@ -209,11 +209,6 @@ def _nodes(
         yield node
 
 
-def _metadata(files: list[dict[str, str]], **more: str) -> dict[str, Any]:
-    held = {name: value for name, value in more.items() if value}
-    return {**held, "attachments": files} if files else dict(held)
-
-
 # ChatGPT: `conversations.json`, one list or several files of it, or one conversation as an object
 
 _CHATGPT = Speaker("chatgpt", "ChatGPT", is_assistant=True)
@@ -262,7 +257,7 @@ def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
         text = strip_thoughts(text) if role == "assistant" else text
         yield Node(
             key, id_at(value, "parent"), role, text if role in ("user", "assistant") else "",
-            time_at(message, "create_time"), None, _metadata(_files(message), model=model),
+            time_at(message, "create_time"), None, build_metadata(_files(message), model=model),
         )  # fmt: skip
 
 
@@ -340,7 +335,7 @@ def _openwebui_node(message: Mapping[str, Any], before: str, missing: str) -> No
     text = "\n".join(text for text in texts if text.strip()).strip() if role in _ROLES else ""
     text = strip_thoughts(text) if role == "assistant" else text
     model = text_at(message, "modelName", "model")[:191]
-    metadata = _metadata(files_of(message, "files"), model=model)
+    metadata = build_metadata(files_of(message, "files"), model=model)
     return Node(
         id_at(message, "id") or missing, parent, role or "?", text, time_at(message, "timestamp"), None, metadata
     )
@@ -420,7 +415,7 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
     return Node(
         id_at(message, "uuid", "id") or missing, id_at(message, "parent_message_uuid") or before, role, text,
         time_at(message, "created_at", "updated_at"), time_at(message, "updated_at"),
-        _metadata([file for at, file in enumerate(files) if file not in files[:at]], project=project),
+        build_metadata([file for at, file in enumerate(files) if file not in files[:at]], project=project),
     )  # fmt: skip
 
 

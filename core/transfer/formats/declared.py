@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from ...text.folding import clean
 from ...text.replies import strip_thoughts
-from ..fields import dict_at, files_of, id_at, list_at, text_at, time_at
+from ..fields import build_metadata, count_at, dict_at, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 from .branches import NO_TIME
@@ -413,30 +413,23 @@ def _speaker(name: str, message: Mapping[str, Any], role: str, reading: Reading)
 
 
 def _metadata(form: Format, message: Mapping[str, Any]) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
     held = [file for path in form.files for file in list_at({"files": _get(message, path)}, "files")]
     names = [
         file if isinstance(file, str) else _text(_first(file, ("uri", "original_name", "export_name", "name")), form)
         for file in held
     ]
-    if files := files_of({"files": [name.rpartition("/")[2] for name in names if name]}, "files"):
-        metadata["attachments"] = files
     reactions = _first(message, form.reactions)
-    signs = [
-        sign for each in (reactions if isinstance(reactions, list) else [reactions]) for sign in _signs(each, form)
-    ]
-    if signs:
-        metadata["reactions"] = [{"emoji": sign, "count": signs.count(sign)} for sign in dict.fromkeys(signs)][:50]
-    return metadata
+    signs = [_reaction(each, form) for each in (reactions if isinstance(reactions, list) else [reactions])]
+    files = files_of({"files": [name.rpartition("/")[2] for name in names if name]}, "files")
+    return build_metadata(files, [sign for sign in signs if sign[0]])
 
 
-def _signs(reaction: Any, form: Format) -> list[str]:
-    """Return the sign of a reaction, once for each person who gave it."""
-    if isinstance(reaction, list):  # name and sign
-        reaction = reaction[-1] if reaction else None
-    found = _first(reaction, ("reaction", "emoji.unicode", "emoji")) if isinstance(reaction, Mapping) else reaction
-    sign = _text(found, form)
-    return [sign[:64]] * max(1, len(list_at(reaction, "reactor_emails"))) if sign else []
+def _reaction(value: Any, form: Format) -> tuple[str, int]:
+    """Return the sign of a reaction and how many people gave it."""
+    if isinstance(value, list):  # name and sign
+        value = value[-1] if value else None
+    sign = _first(value, ("reaction", "emoji.unicode", "emoji")) if isinstance(value, Mapping) else value
+    return _text(sign, form), count_at(value, "reactor_emails")
 
 
 def _first(value: Any, paths: Paths) -> Any:

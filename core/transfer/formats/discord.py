@@ -8,7 +8,7 @@ from typing import Any
 
 from ...scope import Privacy
 from ...text.folding import clean
-from ..fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from ..fields import build_metadata, count_at, dict_at, each_part, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..shapes import Fault, Left, Line, Names, Read, Reading, Room, Speaker
 
@@ -109,26 +109,13 @@ def _speaker(author: Mapping[str, Any], characters: Names) -> Speaker:
 
 
 def _metadata(value: Mapping[str, Any]) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
-    if files := files_of(value, "attachments", "stickers"):
-        metadata["attachments"] = files
     reactions = [
-        {"emoji": text_at(dict_at(each, "emoji"), "name", "code") or "?", "count": _count(each)}
+        (text_at(dict_at(each, "emoji"), "name", "code"), count_at(each, "users"))
         for each in list_at(value, "reactions")
-        if isinstance(each, Mapping)
     ]
-    if reactions:
-        metadata["reactions"] = reactions[:50]
-    if value.get("isPinned") is True:
-        metadata["pinned"] = True
-    if command := text_at(dict_at(value, "interaction"), "name"):
-        metadata["command"] = command[:100]
-    return metadata
-
-
-def _count(reaction: Mapping[str, Any]) -> int:
-    count = reaction.get("count")
-    return count if isinstance(count, int) and not isinstance(count, bool) else len(list_at(reaction, "users")) or 1
+    command = text_at(dict_at(value, "interaction"), "name")[:100]
+    files = files_of(value, "attachments", "stickers")
+    return build_metadata(files, reactions, pinned=value.get("isPinned") is True, command=command)
 
 
 def _embedded(value: Mapping[str, Any]) -> str:

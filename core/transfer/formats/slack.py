@@ -10,7 +10,7 @@ from typing import Any
 
 from ...scope import Privacy
 from ...text.folding import clean
-from ..fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from ..fields import build_metadata, count_at, dict_at, each_part, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..shapes import Fault, Left, Line, Names, Read, Reading, Room, Speaker
 
@@ -124,18 +124,11 @@ def _message(place: str, value: Any, room: Room, space: _Workspace, reading: Rea
     key, thread = id_at(value, "ts"), id_at(value, "thread_ts")
     is_below = bool(thread) and thread != key
     where = Room(f"{room.id}/{thread}", room.title, room.privacy, room.server) if is_below else room
-    metadata: dict[str, Any] = {}
-    if files := files_of({"files": [*list_at(value, "files"), dict_at(value, "file")]}, "files"):
-        metadata["attachments"] = files
-    reactions = [
-        {"emoji": f":{text_at(each, 'name')}:", "count": each.get("count") or len(list_at(each, "users")) or 1}
-        for each in list_at(value, "reactions")
-        if isinstance(each, Mapping)
-    ]
-    if reactions:
-        metadata["reactions"] = reactions[:50]
+    files = files_of({"files": [*list_at(value, "files"), dict_at(value, "file")]}, "files")
+    reactions = [(f":{text_at(each, 'name')}:", count_at(each, "users")) for each in list_at(value, "reactions")]
     yield Line(
-        place=place, room=where, text=text, at=at, id=key, speaker=_speaker(value, kind, space), metadata=metadata,
+        place=place, room=where, text=text, at=at, id=key, speaker=_speaker(value, kind, space),
+        metadata=build_metadata(files, reactions),
         is_service=kind not in _SAID, edited=time_at(dict_at(value, "edited"), "ts"),
     )  # fmt: skip
 

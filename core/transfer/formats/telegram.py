@@ -7,7 +7,7 @@ from typing import Any
 
 from ...scope import Privacy
 from ...text.folding import clean
-from ..fields import each_part, id_at, list_at, text_at, time_at
+from ..fields import build_metadata, count_at, each_part, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
@@ -141,23 +141,8 @@ def _poll(value: Mapping[str, Any]) -> str:
 
 
 def _metadata(value: Mapping[str, Any]) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
-    file = text_at(value, *_FILES)
-    kind = text_at(value, "media_type")
-    if file or kind:
-        metadata["attachments"] = [
-            {"name": (file.rsplit("/", 1)[-1] or kind)[:255], **({"kind": kind} if kind else {})}
-        ]
-    reactions = [
-        {
-            "emoji": text_at(each, "emoji") or "?",
-            "count": each.get("count") if isinstance(each.get("count"), int) else 1,
-        }
-        for each in list_at(value, "reactions")
-        if isinstance(each, Mapping)
-    ]
-    if reactions:
-        metadata["reactions"] = reactions[:50]
-    if value.get("forwarded_from") or value.get("saved_from"):
-        metadata["forwarded"] = True
-    return metadata
+    file, kind = text_at(value, *_FILES), text_at(value, "media_type")
+    named = {"name": (file.rsplit("/", 1)[-1] or kind)[:255], **({"kind": kind} if kind else {})}
+    reactions = [(text_at(each, "emoji"), count_at(each)) for each in list_at(value, "reactions")]
+    forwarded = bool(value.get("forwarded_from") or value.get("saved_from"))
+    return build_metadata([named] if file or kind else [], reactions, forwarded=forwarded)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from ...text.folding import clean
+from ..fields import build_metadata
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 from .whatsapp import UnclearError, find_order
@@ -47,15 +48,11 @@ def _lines(member: Member, said: Sequence[_Said], reading: Reading, title: str) 
 
 def _without_marks(text: str) -> tuple[str, dict[str, Any]]:
     """Return what was said, and what a program writes into it: reactions, names of files, placeholders."""
-    metadata: dict[str, Any] = {}
-    if reactions := _REACTIONS.search(text):
-        signs = [each.rpartition(": ")[2] for each in reactions["all"].split(", ")]
-        metadata["reactions"] = [{"emoji": sign[:64], "count": signs.count(sign)} for sign in dict.fromkeys(signs)]
-        text = _REACTIONS.sub("", text)
-    if files := [found["name"] for found in _FILES.finditer(text)]:
-        metadata["attachments"] = [{"name": name[:255]} for name in files[:50]]
-        text = _FILES.sub("", text)
-    return _PLACEHOLDER.sub("", text), metadata
+    found = _REACTIONS.search(text)
+    signs = [(each.rpartition(": ")[2], 1) for each in found["all"].split(", ")] if found else []
+    text = _REACTIONS.sub("", text)
+    files = [{"name": match["name"]} for match in _FILES.finditer(text)]
+    return _PLACEHOLDER.sub("", _FILES.sub("", text)), build_metadata(files, signs)
 
 
 _REACTIONS = re.compile(r"\n\(- (?P<all>[^\n]{1,2000}) -\)\s*\Z")

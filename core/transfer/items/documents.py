@@ -9,11 +9,12 @@ import os
 import re
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal
 
 from ...base.yaml_text import YamlError, compose
 from ...errors import TransferError
 from ..files import check_bytes
+from ..json_lines import MAX_BLANK_LINES, BadJson, JsonLine
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 Syntax = Literal["json", "yaml", "jsonl"]
@@ -28,7 +29,6 @@ MAX_DEPTH = 20
 """Most lists and objects inside one another, the outermost counted."""
 MAX_VALUES = 3_000_000
 """Most values of a file. Each takes many times its bytes once it is read; 50,000 full items have half as many."""
-MAX_BLANK_LINES = 100_000
 
 _GZIP = b"\x1f\x8b"
 _LOOKED_AT = 1 << 16
@@ -39,19 +39,6 @@ _NAME = re.compile(r"[A-Za-z_][\w .-]{0,39}\Z")
 _TEXTS = frozenset({"text", "content", "memory", "observations", "relationType"})
 LISTS = frozenset({"items", "results", "memories", "entries", "character_book", "entities"})
 """Keys of a document that holds items."""
-
-
-class BadValue(NamedTuple):
-    """A line that cannot be read, and why; never what it holds."""
-
-    reason: str
-
-
-class JsonLine(NamedTuple):
-    """The value of a line that is not blank."""
-
-    row: int
-    value: Any
 
 
 class _TwiceError(ValueError):
@@ -217,15 +204,15 @@ def _read_lines(text: str) -> list[JsonLine]:
 
 
 def _read_line(line: str) -> Any:
-    """Return the value of a line; a `BadValue` where it is none, the error itself where it is nested too deeply."""
+    """Return the value of a line; a `BadJson` where it is none, the error itself where it is nested too deeply."""
     try:
         return json.loads(line, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
-        return BadValue(f"not JSON: {error.msg} at character {error.pos + 1}")
+        return BadJson(f"not JSON: {error.msg} at character {error.pos + 1}")
     except RecursionError:
         return RecursionError
     except ValueError as error:
-        return BadValue(f"not usable: {_why(error)}")
+        return BadJson(f"not usable: {_why(error)}")
 
 
 def _read_yaml(text: str) -> Any:

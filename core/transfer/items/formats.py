@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import TransferError
+from ..json_lines import BadJson, JsonLine
 from ..looks import describe_file
 from . import books
 from .documents import (
     MAX_BYTES,
-    BadValue,
-    JsonLine,
     Source,
     Syntax,
     begins_with_lines,
@@ -92,7 +91,7 @@ def _read_lines(lines: list[JsonLine]) -> Items:
     if lines and is_graph(lines[0].value):
         return Items("mcp_memory", [row for line in lines for row in _read_graph(line.row, line.value)])
     return Items("lines", [
-        Row(line.row, None, None, line.value.reason) if isinstance(line.value, BadValue) else item(line.row, line.value)
+        Row(line.row, None, None, line.value.reason) if isinstance(line.value, BadJson) else item(line.row, line.value)
         for line in lines
     ])  # fmt: skip
 
