@@ -17,8 +17,8 @@ from .base import logs
 from .calls.call import Call, find_key, open_call, with_viewer
 from .calls.defaults import check_handle, scope_of
 from .config import Settings
-from .context import attachments
-from .context.incoming import read_message
+from .context.incoming import NON_TEXT, read_message
+from .context.incoming import reply as read_reply
 from .context.live import is_own
 from .context.live import read_message as read_live
 from .database import rows
@@ -200,13 +200,13 @@ def save_message(
             fields=("interface_path",),
         )
     there = resolve_scope(call.db, scope_of(incoming, scope, call.settings))
-    quoted = attachments.reply(incoming.raw)
+    quoted = read_reply(incoming.raw)
     reply = quoted and {
         "text": quoted["text"],
         "timestamp": quoted.get("timestamp", ""),
         **_read_quoted(incoming.raw),
     }
-    if reply and reply["text"] == attachments.NON_TEXT:  # of a message that is stored the id says all
+    if reply and reply["text"] == NON_TEXT:  # of a message that is stored the id says all
         answered = get(get(incoming.raw, "reply_to_message"), "message_id")
         if isinstance(answered, (str, int)):
             reply |= table_reading.find_quoted(call.db, call.persona, there.conversation, answered) or {}

@@ -1,38 +1,43 @@
-"""The two history lists of a prompt, once rows and live messages are at hand."""
+"""The two history lists of a prompt, made of rows and live messages: each message once, oldest first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
-from typing import Any, TypeVar
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
 
+from ..config import Settings
 from ..shapes import HistoryEntry, IncomingMessage, LeftOut
+from ..text.folding import collapsed
+from ..text.hits import compared_text
 from .context import Caps
-from .lines import ChatLine, body, origin, place_of, turn_of
+from .lines import (
+    ChatLine,
+    NameLabels,
+    body,
+    find_persona_name,
+    is_persona,
+    origin,
+    place_of,
+    reply_note,
+    sender,
+    stamp,
+    turn_of,
+)
 from .live import LiveHistory
-from .merge import (
-    STORED,
-    SeenMessages,
-    chronological,
-    entry_id,
-    first_ones,
-    live_places,
-    stored_places,
-)
-from .names import NameLabels, find_persona_name
-from .plan import (
-    CURRENT,
-    RECENT,
-    Candidates,
-    HistoryPlan,
-    MaySee,
-    current_and_recent,
-    skips_history,
-)
-from .shown import Replaced, echo_check, why_not_shown
 
-Item = TypeVar("Item")
+CURRENT, RECENT = "history_current_chat", "history_recent"
+
+SAME_MESSAGE = timedelta(seconds=5)
+"""Two copies of one message without a common id are less than this apart."""
+_OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
+_OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
+
+MaySee = Callable[[str], str]
+"""Conversation key to blank, or to the reason why its messages stay out, such as `private`."""
+Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
+"""A message with what it is sorted by: how its time is known, the time, stored before live, row, position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,6 @@ class HistoryLists:
     visible: list[HistoryEntry] = field(default_factory=list)
     """The messages shown in the two lists: what memories need not repeat."""
     left_out: list[LeftOut] = field(default_factory=list)
-    found: dict[str, int] = field(default_factory=dict)
-    """Section to number of messages found; the lines and the left out of a section add up to it."""
     notes: list[str] = field(default_factory=list)
     echoes: list[HistoryEntry] = field(default_factory=list)
     """Copies of the message being answered, which memories leave out too."""
@@ -77,150 +80,61 @@ class HistoryLists:
     """What the people of the lines are called."""
 
 
-def newest(entries: Sequence[Item], count: int) -> list[Item]:
-    """Return the last `count` of a chronological list, none when `count` is 0 or less."""
-    return list(entries[max(0, len(entries) - count) :]) if count > 0 else []
-
-
-class _Account:
-    """Chooses and renders the lines of one call, and keeps the account of what is left out."""
-
-    def __init__(self, message: IncomingMessage, options: HistoryOptions, may_see: MaySee) -> None:
-        self.own = message.interface_path
-        self.options = options
-        self.may_see = may_see
-        self.look: dict[str, Any] = {"zone": options.zone, "now": options.now}
-        self.is_echo = echo_check(message)
-        self.left_out: list[LeftOut] = []
-        self.titles: dict[str, str] = {}
-        self.names = NameLabels()
-        self._bodies: dict[int, str] = {}
-
-    def leave(self, section: str, reason: str, entry: HistoryEntry) -> None:
-        self.left_out.append(LeftOut(section, reason, entry_id(entry)))
-
-    def why_not(self, entry: HistoryEntry) -> str:
-        if self.is_replaced(entry):
-            return "replaced"
-        return "echo" if self.is_echo(entry) else why_not_shown(entry)
-
-    def is_replaced(self, entry: HistoryEntry) -> bool:
-        return self.options.replaced is not None and self.options.replaced.takes(entry)
-
-    def body(self, entry: HistoryEntry) -> str:
-        """Return the line without the mark of its conversation: what copies of a message have in common."""
-        known = self._bodies.get(id(entry))
-        if known is None:
-            known = self._bodies[id(entry)] = body(entry, **self.look)
-        return known
-
-    def named(self, entry: HistoryEntry) -> HistoryEntry:
-        """Return the message with the persona's name where it replies to the persona."""
-        if entry.reply is None or not entry.reply.is_persona:
-            return entry
-        return replace(entry, reply=replace(entry.reply, name=self.names.persona))
-
-    def line(self, entry: HistoryEntry) -> ChatLine:
-        """Return a line as it is shown; only those of other conversations name theirs."""
-        name, named = self.names.entry(entry), self.named(entry)
-        shown = body(named, **self.look, name=name)
-        if entry.conversation in ("", self.own):
-            return ChatLine(shown, turn_of(named, name))
-        if not entry.title and entry.conversation in self.titles:
-            named = replace(named, title=self.titles[entry.conversation])
-        return ChatLine(f"{origin(named)}{shown}", turn_of(named, name, place_of(named)))
-
-    def choose(
-        self,
-        section: str,
-        most: int,
-        stored: Sequence[HistoryEntry],
-        live: Sequence[HistoryEntry],
-    ) -> list[HistoryEntry]:
-        """Return the newest messages that are shown, each once, oldest first."""
-        seen = SeenMessages(self.body)
-        refused = [(entry, reason) for entry in stored if (reason := self.why_not(entry))]
-        refused_ids = {id(entry) for entry, _ in refused}
-        rows, doubled = first_ones(stored_places(entry for entry in stored if id(entry) not in refused_ids), seen)
-        for entry in doubled:
-            self.leave(section, "duplicate", entry)
-        for entry, reason in refused:
-            seen.add_unseen(entry)
-            self.leave(section, reason, entry)
-        kept: list[HistoryEntry] = []
-        for place, entry in reversed(chronological([*rows, *live_places(live)])):
-            is_row = place[2] == STORED
-            reason = ("" if is_row else self.why_not(entry)) or ("limit" if len(kept) >= most else "")
-            if not reason and not is_row and not seen.take(entry):
-                reason = "duplicate"
-            if reason:
-                self.leave(section, reason, entry)
-                continue
-            kept.append(entry)
-        return kept[::-1]
-
-
 def build_lists(
     *,
     message: IncomingMessage,
     live: LiveHistory,
     stored_current: Iterable[HistoryEntry],
     stored_recent: Iterable[HistoryEntry],
-    plan: HistoryPlan,
+    settings: Settings,
     caps: Caps,
     options: HistoryOptions,
     may_see: MaySee,
 ) -> HistoryLists:
     """Return the two history lists and the account of every message found."""
-    rows, others = list(stored_current), list(stored_recent)
-    account = _Account(message, options, may_see)
-    account.titles = {entry.conversation: entry.title for entry in others if entry.title}
-    chosen = current_and_recent(message, live, rows, others, plan, may_see)
-    account.left_out.extend(chosen.left_out)
-    current = account.choose(CURRENT, caps.history, chosen.current_stored, chosen.current_live)
-    recent = account.choose(RECENT, caps.recent, chosen.recent_stored, chosen.recent_live)
-    full = [
-        section
-        for section, lines, most in ((CURRENT, current, caps.history), (RECENT, recent, caps.recent))
-        if len(lines) >= most
-    ]
-    account.names = NameLabels(find_persona_name(options.persona, [*recent, *current]))
-    own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
+    own, rows, others = message.interface_path, list(stored_current), list(stored_recent)
+    choosing = _Choosing(message, options)
+    live_current, live_recent = choosing.choose_live(live, settings, may_see)
+    here = [entry for entry in rows if entry.conversation == own] if own is not None else []
+    there = [entry for entry in others if entry.conversation != own] if settings.unified_history else []
+    current = choosing.choose(CURRENT, caps.history, here if settings.enable_history_current_chat else [], live_current)
+    recent = choosing.choose(RECENT, caps.recent, there if settings.enable_history_recent else [], live_recent)
+    names = NameLabels(find_persona_name(options.persona, [*recent, *current]))
+    titles = {entry.conversation: entry.title for entry in others if entry.title}
+    here_lines = [choosing.line(entry, names, titles) for entry in current]
+    there_lines: list[str] = []
+    visible = [*current]
+    for entry in recent:
+        line = choosing.line(entry, names, titles)
+        if line in here_lines:
+            choosing.leave(RECENT, "duplicate", entry)
+        else:
+            there_lines.append(line)
+            visible.append(entry)
+    own_entries = [*rows, *(live.chats.get(own, []) if own is not None else [])]
     lists = HistoryLists(
-        current=[account.line(entry) for entry in current],
-        left_out=account.left_out,
-        found=_found(chosen),
+        current=list(here_lines),
+        recent=there_lines,
+        visible=visible,
+        left_out=choosing.left_out,
         notes=[note for note in live.notes if note],
-        echoes=[entry for entry in (*rows, *own_live) if account.is_echo(entry)],
+        echoes=[entry for entry in own_entries if choosing.is_echo(entry)],
         replacing=options.replaced,
-        replaced=[entry for entry in (*rows, *own_live) if account.is_replaced(entry)],
-        full=frozenset(full),
-        names=account.names,
+        replaced=[entry for entry in own_entries if choosing.is_replaced(entry)],
+        full=frozenset(
+            section
+            for section, entries, most in ((CURRENT, current, caps.history), (RECENT, recent, caps.recent))
+            if len(entries) >= most
+        ),
+        names=names,
     )
-    lists.visible.extend(current)
-    _add_recent(lists, account, recent)
     return _without_history(lists) if skips_history(live.metadata) else lists
 
 
-def _found(chosen: Candidates) -> dict[str, int]:
-    """Return how many messages there were for each list; those of a list that is switched off are none."""
-    unseen = [item.section for item in chosen.left_out]
-    return {
-        CURRENT: len(chosen.current_stored) + len(chosen.current_live) + unseen.count(CURRENT),
-        RECENT: len(chosen.recent_stored) + len(chosen.recent_live) + unseen.count(RECENT),
-    }
-
-
-def _add_recent(lists: HistoryLists, account: _Account, recent: list[HistoryEntry]) -> None:
-    """Add the lines of other conversations, but for those that read like one of this conversation."""
-    current = set(lists.current)
-    for entry in recent:
-        shown = account.line(entry)
-        if shown in current:
-            account.leave(RECENT, "duplicate", entry)
-            continue
-        lists.recent.append(shown)
-        lists.visible.append(entry)
+def skips_history(metadata: dict[str, Any]) -> bool:
+    """Return whether the host asked for a prompt without history lists and thoughts; usual words for off are off."""
+    value = metadata.get("skip_history")
+    return value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
 
 
 def _without_history(lists: HistoryLists) -> HistoryLists:
@@ -230,6 +144,248 @@ def _without_history(lists: HistoryLists) -> HistoryLists:
         current=[],
         recent=[],
         left_out=[item for item in lists.left_out if item.section not in (CURRENT, RECENT)],
-        found={**lists.found, CURRENT: 0, RECENT: 0},
         notes=[*lists.notes, "skip_history: the history lists and thoughts are empty because the host asked for it"],
     )
+
+
+class _Choosing:
+    """Chooses and renders the lines of one call, and keeps the account of what is left out."""
+
+    def __init__(self, message: IncomingMessage, options: HistoryOptions) -> None:
+        self.message, self.options = message, options
+        self.is_echo = echo_check(message)
+        self.left_out: list[LeftOut] = []
+
+    def leave(self, section: str, reason: str, entry: HistoryEntry) -> None:
+        self.left_out.append(LeftOut(section, reason, entry_id(entry)))
+
+    def is_replaced(self, entry: HistoryEntry) -> bool:
+        return self.options.replaced is not None and self.options.replaced.takes(entry)
+
+    def why_not(self, entry: HistoryEntry) -> str:
+        if self.is_replaced(entry):
+            return "replaced"
+        return "echo" if self.is_echo(entry) else why_not_shown(entry)
+
+    def choose_live(
+        self, live: LiveHistory, settings: Settings, may_see: MaySee
+    ) -> tuple[list[HistoryEntry], list[HistoryEntry]]:
+        """Return the live messages of this conversation and of others, without those that may not be seen."""
+        own = self.message.interface_path
+        surface = self.message.interface if own is None else own.split("/", 1)[0]
+        current: list[HistoryEntry] = []
+        recent: list[HistoryEntry] = []
+        for key, entries in live.chats.items():
+            is_own = key == own
+            is_on = settings.enable_history_current_chat if is_own else settings.enable_history_recent
+            is_near = is_own or settings.unified_history or key.split("/", 1)[0] == surface
+            if not (is_on and is_near):
+                continue
+            if reason := may_see(key):
+                section = CURRENT if is_own else RECENT
+                self.left_out += [LeftOut(section, reason, entry_id(entry)) for entry in entries]
+            else:
+                (current if is_own else recent).extend(entries)
+        return current, recent
+
+    def choose(
+        self, section: str, most: int, stored: Sequence[HistoryEntry], live: Sequence[HistoryEntry]
+    ) -> list[HistoryEntry]:
+        """Return the newest messages that are shown, each once, oldest first; of two copies the stored one."""
+        seen = SeenMessages()
+        rows: list[Placed] = []
+        refused: list[HistoryEntry] = []
+        for place in _newest_first(_place_stored(stored)):
+            entry = place[1]
+            if reason := self.why_not(entry):
+                refused.append(entry)
+                self.leave(section, reason, entry)
+            elif seen.add(entry):
+                rows.append(place)
+            else:
+                self.leave(section, "duplicate", entry)
+        for entry in refused:
+            seen.add_unseen(entry)
+        kept: list[HistoryEntry] = []
+        for place in _newest_first([*rows[::-1], *_place_live(live)]) if live else rows:
+            entry = place[1]
+            is_live = place[0][2] == 1
+            reason = (self.why_not(entry) if is_live else "") or ("limit" if len(kept) >= most else "")
+            if not reason and is_live and not seen.add(entry):
+                reason = "duplicate"
+            if reason:
+                self.leave(section, reason, entry)
+            else:
+                kept.append(entry)
+        return kept[::-1]
+
+    def line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
+        """Return a line as it is shown; only those of other conversations name theirs."""
+        name = names.entry(entry)
+        if entry.reply is not None and entry.reply.is_persona:
+            entry = replace(entry, reply=replace(entry.reply, name=names.persona))
+        line = body(entry, zone=self.options.zone, now=self.options.now, name=name)
+        if entry.conversation in ("", self.message.interface_path):
+            return ChatLine(line, turn_of(entry, name))
+        if not entry.title and entry.conversation in titles:
+            entry = replace(entry, title=titles[entry.conversation])
+        return ChatLine(f"{origin(entry)}{line}", turn_of(entry, name, place_of(entry)))
+
+
+# When two messages are one, and their order
+
+
+def entry_id(entry: HistoryEntry) -> str:
+    """Return what the report calls the message by: its message id, else its row id, else blank."""
+    return entry.message_id or ("" if entry.row_id is None else str(entry.row_id))
+
+
+class SeenMessages:
+    """The messages seen so far.
+
+    Two of one conversation are the same when they have the same id; when one lacks an id, sender and text are equal and
+    the times less than 5 s apart or missing; or when their lines read the same.
+    """
+
+    def __init__(self) -> None:
+        self._ids: set[tuple[str, str]] = set()
+        self._said: dict[tuple[str, str], list[tuple[HistoryEntry, bool]]] = {}
+
+    def add(self, entry: HistoryEntry) -> bool:
+        """Return True and remember the message when it is a new one, else False."""
+        if entry.message_id and (entry.conversation, entry.message_id) in self._ids:
+            return False
+        if any(_is_same(entry, other, has_line) for other, has_line in self._said.get(_key(entry), ())):
+            return False
+        self._remember(entry, True)
+        return True
+
+    def add_unseen(self, entry: HistoryEntry) -> None:
+        """Remember a message that has no line, such as a hidden one, so that its copies are known."""
+        self._remember(entry, False)
+
+    def _remember(self, entry: HistoryEntry, has_line: bool) -> None:
+        if entry.message_id:
+            self._ids.add((entry.conversation, entry.message_id))
+        self._said.setdefault(_key(entry), []).append((entry, has_line))
+
+
+def _key(entry: HistoryEntry) -> tuple[str, str]:
+    return entry.conversation, compared_text(entry).replace('"', "'")
+
+
+def _is_same(one: HistoryEntry, other: HistoryEntry, has_line: bool) -> bool:
+    """Return whether two messages of one conversation and text are one."""
+    if not (one.message_id and other.message_id):
+        is_near = one.time is None or other.time is None or abs(one.time - other.time) < SAME_MESSAGE
+        if one.sender_id and other.sender_id:
+            is_sender = one.sender_id == other.sender_id
+        else:
+            is_sender = collapsed(sender(one)) == collapsed(sender(other))
+        if is_near and is_sender:
+            return True
+    return has_line and _look(one) == _look(other)
+
+
+def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
+    """Return what two lines of one text can differ in."""
+    reply = "" if entry.reply is None else collapsed(reply_note(entry.reply.name, entry.reply.text))
+    time, text = stamp(entry.time, UTC, entry.shown_time), entry.text
+    return time, collapsed(sender(entry)), reply, text[:1].isspace(), text[-1:].isspace()
+
+
+def _place_stored(entries: Iterable[HistoryEntry]) -> list[Placed]:
+    """Return stored messages with their places; an unreadable time counts as oldest."""
+    return [((0 if e.time is None else 1, e.time or _OLDEST, 0, e.row_id or 0, e.order), e) for e in entries]
+
+
+def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:
+    """Return live messages with their places, of equal times after the stored ones; one without a time stays where the
+    host put it."""
+    by_chat: dict[str, list[HistoryEntry]] = {}
+    for entry in entries:
+        by_chat.setdefault(entry.conversation, []).append(entry)
+    placed: list[Placed] = []
+    for chat in by_chat.values():
+        time = next((entry.time for entry in chat if entry.time is not None), None)
+        for entry in chat:
+            time = entry.time or time
+            placed.append(((2 if time is None else 1, time or _OLDEST, 1, 0, entry.order), entry))
+    return placed
+
+
+def _newest_first(placed: Iterable[Placed]) -> list[Placed]:
+    """Return the messages newest first, the last tie-breaker being the conversation key."""
+    return sorted(placed, key=lambda item: (item[0], item[1].conversation))[::-1]
+
+
+# Which are never shown, and which are the message being answered
+
+ECHO_WINDOW = timedelta(seconds=60)
+"""An equal line of the same sender this near is the message itself, which the host stored a moment before it asked."""
+
+
+def why_not_shown(entry: HistoryEntry) -> str:
+    """Return `blank`, `hidden`, `excluded` or `noise`, or blank text for a message that is shown."""
+    if not entry.text.replace("\x00", "").strip():
+        return "blank"
+    if entry.hidden:
+        return "hidden"
+    if entry.excluded:
+        return "excluded"
+    return "noise" if entry.role == "thought" or (entry.conversation.endswith("/-1") and is_persona(entry)) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A message of the conversation that another one takes the place of, and what the persona said after it."""
+
+    conversation: str
+    message_id: str
+    time: datetime | None = None
+    """When it was said; None where it was not found."""
+    row_id: int | None = None
+    order: int | None = None
+    """Its position among the live messages; None where it is not one of them."""
+
+    def takes(self, entry: HistoryEntry) -> bool:
+        """Return whether an entry, stored or live, is not to be shown for it."""
+        if entry.conversation != self.conversation:
+            return False
+        return entry.message_id == self.message_id or (is_persona(entry) and self._is_before(entry))
+
+    def _is_before(self, entry: HistoryEntry) -> bool:
+        if entry.row_id is None and self.order is not None:
+            return entry.order > self.order
+        if self.time is None or entry.time is None:
+            return False
+        if entry.time == self.time and entry.row_id is not None and self.row_id is not None:
+            return entry.row_id > self.row_id
+        return entry.time >= self.time
+
+
+def _is_sender(entry: HistoryEntry, message: IncomingMessage) -> bool:
+    """Return whether the entry and the message have one sender: by id, or by a name where one of them has no id."""
+    sender = message.sender
+    if entry.sender_id and sender.id:
+        return entry.sender_id in (sender.id, f"{message.interface}/{sender.id}")
+    names = {collapsed(name) for name in (entry.sender_name, entry.username) if name.strip()}
+    asked = {collapsed(name) for name in (sender.name, sender.username) if name.strip()}
+    if names or asked:
+        return bool(names & asked)
+    return not entry.sender_id and not sender.id
+
+
+def echo_check(message: IncomingMessage) -> Callable[[HistoryEntry], bool]:
+    """Return the function that tells whether an entry, stored or live, is the message being answered."""
+    said = collapsed(message.text)
+
+    def check(entry: HistoryEntry) -> bool:
+        if message.interface_path is None or entry.conversation != message.interface_path:
+            return False
+        if message.message_id and entry.message_id == message.message_id:
+            return True
+        is_near = entry.time is None or abs(entry.time - message.date) <= ECHO_WINDOW
+        return bool(said) and is_near and _is_sender(entry, message) and compared_text(entry) == said
+
+    return check

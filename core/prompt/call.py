@@ -13,9 +13,9 @@ from ..calls import defaults
 from ..calls.call import Call
 from ..config import Settings
 from ..context import context as context_rules
+from ..context.history import skips_history
 from ..context.incoming import read_message, read_message_id
 from ..context.live import LiveHistory, read_context_memory
-from ..context.plan import HistoryPlan, history_plan, skips_history
 from ..database.engine import Database
 from ..scope import Destination, Scope
 from ..shapes import IncomingMessage
@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
 MOST_ASKED_CHARS = 16_000
 """Most characters of a message that are searched for; to look through a megabyte took 5 to 20 s."""
-
-_SWITCHES = (
-    "enable_history_current_chat",
-    "enable_history_recent",
-    "unified_history",
-    "enable_memories",
-    "enable_ai_diary",
-    "ai_diary_full",
-    "enable_thoughts",
-    "enable_tags_placeholder",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +96,6 @@ class PromptCall:
         """Return how many hits the search is asked for; lite mode shows fewer of them."""
         s = self.settings
         return max(1, s.context_verbosity if s.memory_items is None else s.memory_items)
-
-    @property
-    def flags(self) -> dict[str, object]:
-        """Return the switches by the name hosts know them by."""
-        return {name.upper(): getattr(self.settings, name) for name in _SWITCHES}
-
-    @property
-    def plan(self) -> HistoryPlan:
-        """Return which history lists there are and where their lines come from."""
-        return history_plan(self.flags)
 
     @property
     def skips_history(self) -> bool:
@@ -214,7 +193,7 @@ class MessageTags:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VisibleContext:
     """What the first round trip showed: who sees what, and which words and tags the message asks for."""
 
     viewer: Viewer | None = None

@@ -14,11 +14,11 @@ from ..search.table_rows import name_author
 from ..shapes import Hit
 from ..text.folding import collapsed, fold
 from ..text.hits import content_digest, entry_digest, hit, known_name, snippet
-from .call import PromptCall, Sight
+from .call import PromptCall, VisibleContext
 from .search import Recalled
 
 
-def plan(call: PromptCall, seeing: Sight) -> list[Branch]:
+def plan(call: PromptCall, seeing: VisibleContext) -> list[Branch]:
     """Return what brings the rows; none without SERVER_IN_DIRECT, or outside of direct messages."""
     s = call.settings
     if seeing.viewer is None or not s.enable_memories:
@@ -29,7 +29,7 @@ def plan(call: PromptCall, seeing: Sight) -> list[Branch]:
 
 def choose(
     call: PromptCall,
-    seeing: Sight,
+    seeing: VisibleContext,
     brought: Mapping[int, Sequence[Any]],
     lists: HistoryLists,
     recalled: Recalled,

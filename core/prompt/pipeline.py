@@ -1,9 +1,9 @@
 """One message to one prompt, in a straight line: a stage takes values and gives values, and what fails gives none.
 
 open_call       the message, settings, scope, database                                       call.py
-look            who sees what; the words and tags of the message                             sight.py
+look            who sees what; the words and tags of the message                             access.py
 start_search    the index: which rows fit best, and these rows                               search.py
-read_stored     lines of the history, diary, rows of the sections                            reading.py
+read_stored     lines of the history, diary, rows of the sections                            py
 build_history   the lines that are shown                                                     history.py
 build_sections  what each noun shows                                                         sections.py
 finish_search   the best rows that are shown nowhere else                                    search.py
@@ -24,8 +24,7 @@ from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls.call import Call
 from ..context.context import order_context
 from ..context.history import HistoryLists
-from ..context.lines import NAMELESS_PERSONA, mark_lines, stamp
-from ..context.names import NameLabels
+from ..context.lines import NAMELESS_PERSONA, NameLabels, mark_lines, stamp
 from ..context.section_base import Asked
 from ..conversations import memory_prompt
 from ..database import stored_values
@@ -40,14 +39,25 @@ from ..text import times
 from ..text.hits import content_digest
 from ..text.sizes import resolve_counter, to_json
 from ..text.strict_json import make_strict
-from . import own_words, reading, sight
-from .call import MOST_ASKED_CHARS, PromptCall, PromptRequest, Sight, open_call
+from . import access, own_words
+from .call import MOST_ASKED_CHARS, PromptCall, PromptRequest, VisibleContext, open_call
 from .contributions import merge_host_context
 from .fit import Fitted, Space, fit
-from .history import Composed, ContextParts, build_history, compose, fill_lists, shown_diary
+from .history import (
+    Composed,
+    ContextParts,
+    StoredLines,
+    ask_history_hook,
+    build_history,
+    compose,
+    fill_lists,
+    find_replaced,
+    plan_lines,
+    read_stored,
+    shown_diary,
+)
 from .message_lines import MOST_MEMORIES, Material, Records, write_messages, write_records
 from .messages import Messages, check_dialect
-from .reading import StoredLines
 from .report import Report
 from .search import Recalled, ShownElsewhere, ask_search_hook, finish_search, start_search
 from .sections import BuiltSections, build_sections, plan_sections
@@ -184,18 +194,18 @@ def _gather(call: PromptCall, space: Space) -> Gathered:
         return _build_context(call, seeing)
 
 
-def _look(call: PromptCall) -> tuple[PromptCall, Sight]:
+def _look(call: PromptCall) -> tuple[PromptCall, VisibleContext]:
     """Take the first round trip, and save what the message itself asks to remember."""
-    first = call.guard("database", lambda: sight.look(call), None)
+    first = call.guard("database", lambda: access.look(call), None)
     if first is None:
         _save_asked(call)
-        return call, Sight()
-    reasons: set[sight.Reason] = set()
-    if sight.register_private(call, first):
+        return call, VisibleContext()
+    reasons: set[access.Reason] = set()
+    if access.register_private(call, first):
         reasons.add("privacy")
     if _save_asked(call):
         reasons.add("memory")
-    seeing = call.guard("database", lambda: sight.complete_sight(call, first, reasons), Sight())
+    seeing = call.guard("database", lambda: access.complete_access(call, first, reasons), VisibleContext())
     call.report.search |= {"tags": list(seeing.tags.said), "words": list(seeing.keywords)}
     return call, seeing
 
@@ -218,7 +228,7 @@ def _save_asked(call: PromptCall) -> bool:
     return bool(account["stored"])
 
 
-def _build_context(call: PromptCall, seeing: Sight) -> Gathered:
+def _build_context(call: PromptCall, seeing: VisibleContext) -> Gathered:
     """Run the stages from the search to the context."""
     guard, report = call.guard, call.report
     # what is stored: the second and third round trip
@@ -226,12 +236,12 @@ def _build_context(call: PromptCall, seeing: Sight) -> Gathered:
     lines, sections, brought = StoredLines(), None, Brought()
     words = (*seeing.keywords, *seeing.tags.expanded)
     if call.db is not None and seeing.viewer is not None and not call.is_down:
-        wanted = reading.plan_lines(call, seeing)
+        wanted = plan_lines(call, seeing)
         sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
         parts = [*plan_sections(guard, sections), *own_words.plan(call, seeing)]
-        brought = reading.read_stored(call, seeing.viewer, wanted, parts)
+        brought = read_stored(call, seeing.viewer, wanted, parts)
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
-    lines = reading.find_replaced(call, reading.ask_history_hook(call, lines))
+    lines = find_replaced(call, ask_history_hook(call, lines))
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
     lists = guard("history", lambda: fill_lists(call, seeing, lines, lists), lists)

@@ -9,8 +9,7 @@ from typing import Any
 from .. import hooks, synth_core_memory
 from .. import search as searching
 from ..context.context import drop_visible, read_hits, visible_rows
-from ..context.history import HistoryLists
-from ..context.shown import echo_check
+from ..context.history import HistoryLists, echo_check
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.rows import read_list
@@ -21,7 +20,7 @@ from ..shapes import HistoryEntry, Hit
 from ..text import times
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
-from .call import PromptCall, Sight
+from .call import PromptCall, VisibleContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class ShownElsewhere:
     """Of texts, whatever row they are from."""
 
 
-def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
+def start_search(call: PromptCall, sight: VisibleContext) -> searching.Round | None:
     """Return the first round of the search, its rows read; None where there is none to run, or it failed."""
     s, db, viewer = call.settings, call.db, sight.viewer
     if times.zone(call.message.time_zone or ""):
@@ -95,7 +94,7 @@ def finish_search(call: PromptCall, search: searching.Round, lists: HistoryLists
     return Recalled([one.hit for one in result.chosen], result.chosen)
 
 
-def ask_search_hook(call: PromptCall, sight: Sight, lists: HistoryLists) -> Recalled:
+def ask_search_hook(call: PromptCall, sight: VisibleContext, lists: HistoryLists) -> Recalled:
     """Return what the hook `search` gives, held to the same rules; nothing where there is none."""
     function, s = hooks.get_hook("search"), call.settings
     tags, words = list(sight.tags.expanded), list(sight.keywords)

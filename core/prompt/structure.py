@@ -8,15 +8,14 @@ from typing import Any, Literal
 
 from ..audience.rules import plain_key
 from ..config.flags import AnswerFormat
-from ..context.attachments import input_facts
 from ..context.context import order_context
-from ..context.incoming import get
-from ..context.lines import NAMELESS_PERSONA, ChatLine
-from ..context.names import NameLabels
-from ..context.plan import CURRENT
+from ..context.history import CURRENT
+from ..context.incoming import input_facts
+from ..context.lines import NAMELESS_PERSONA, ChatLine, NameLabels
 from ..shapes import IncomingMessage
 from ..templates.render import Renderer
 from ..text.hits import known_name
+from ..text.host_values import get
 from ..text.sizes import size
 from ..text.strict_json import make_strict
 from ..text.times import local_time

@@ -24,7 +24,7 @@ from core.config import file as config_file
 from core.config import flag_types, load
 from core.config.flags import FLAGS
 from core.config.levels import known_flag
-from core.context import attachments, context, incoming, lines, live
+from core.context import context, incoming, lines, live
 from core.conversations import memory_files as markdown_files
 from core.conversations import memory_tool
 from core.conversations import rules_summaries as summaries
@@ -249,7 +249,7 @@ def _flag_texts(value: Any) -> object:
 
 def _incoming(value: Any) -> object:
     read = incoming.read_message(value, context_memory=value, now=NOW)
-    return attachments.input_facts(read, image_data=value, attachments=value)
+    return incoming.input_facts(read, image_data=value, attachments=value)
 
 
 def _filled(value: Any) -> object:

@@ -195,7 +195,7 @@ def test_p57_a_long_line_is_compared_by_a_text_worked_out_once(stage: Stage, mon
     from core.text import folding
 
     for number in range(5):
-        stage.say(f"{number} " + "words of a long page " * 500, minutes=0)
+        stage.say(f"{number} " + "wörds of a long page " * 500, minutes=0)
     folded: list[str] = []
 
     def count(text: str) -> str:
@@ -207,4 +207,4 @@ def test_p57_a_long_line_is_compared_by_a_text_worked_out_once(stage: Stage, mon
     shown = stage.context("hello")["history_current_chat"]
     long = [text for text in folded if len(text) > 5000]
     assert len(shown) == 5
-    assert len(long) == len(set(long)) == 10, "each as it was said, and as a line"
+    assert len(long) == len(set(long)) == 5

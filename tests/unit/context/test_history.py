@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.config import Settings
 from core.context import lines
 from core.context.context import caps
-from core.context.history import HistoryLists, HistoryOptions, build_lists, newest
+from core.context.history import HistoryLists, HistoryOptions, build_lists
 from core.context.live import LiveHistory
-from core.context.plan import history_plan
 from core.shapes import HistoryEntry, IncomingMessage, Sender
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -60,24 +60,35 @@ def build(
         "live": host or LiveHistory(),
         "stored_current": current or [],
         "stored_recent": recent or [],
-        "plan": history_plan(flags or {}),
+        "settings": Settings(**{name.lower(): value for name, value in (flags or {}).items()}),
         "caps": caps(count, False),
         "options": OPTIONS,
         "may_see": lambda key: "",
         **given_values,
     }
     made = build_lists(**values)
-    check_account(made)
+    check_account(made, values)
     return made
 
 
-def check_account(made: HistoryLists) -> None:
+def check_account(made: HistoryLists, values: dict[str, Any]) -> None:
+    """Check that every message of a list that is on is either shown or left out."""
+    own, host, on = MESSAGE.interface_path, values["live"], values["settings"]
+    given = [entry for entry in values["stored_current"] if entry.conversation == own]
+    others = [entry for entry in values["stored_recent"] if entry.conversation != own and on.unified_history]
+    for key, entries in host.chats.items():
+        if key == own:
+            given += entries
+        elif on.unified_history or key.startswith("tg/"):
+            others += entries
+    is_skipped = bool(host.metadata.get("skip_history"))
     left_out = Counter(item.section for item in made.left_out)
-    lines = {PARTS[0]: made.current, PARTS[1]: made.recent}
-    assert set(left_out) | set(lines) >= set(made.found)
-    for section, found in made.found.items():
-        assert len(lines.get(section, [])) + left_out[section] == found, section
-    assert set(left_out) <= set(made.found)
+    for section, shown, found, is_on in (
+        (PARTS[0], made.current, given, on.enable_history_current_chat),
+        (PARTS[1], made.recent, others, on.enable_history_recent),
+    ):
+        count = len(found) if is_on and not is_skipped else 0
+        assert len(shown) + left_out[section] == count, section
 
 
 def said(lines: list[str]) -> list[str]:
@@ -88,9 +99,6 @@ def test_p24_the_newest_stay_of_stored_and_live() -> None:
     made = build([row(n) for n in range(1, 6)], host=live(row(6), row(7)), count=4)
     assert said(made.current) == ["m4", "m5", "m6", "m7"]
     assert [item.reason for item in made.left_out] == ["limit"] * 3
-    assert newest([1, 2, 3], 2) == [2, 3]
-    assert newest([1, 2, 3], 0) == newest([1, 2, 3], -1) == []
-    assert newest([1], 5) == [1]
 
 
 def test_p24_the_cut_comes_after_filtering() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.context.shown import echo_check, why_not_shown
+from core.context.history import echo_check, skips_history, why_not_shown
 from core.shapes import HistoryEntry, IncomingMessage, Sender
 
 AT = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -70,3 +70,9 @@ def test_p33_a_message_without_conversation_or_text_has_no_echo_but_its_id() -> 
     assert not is_echo(HistoryEntry("tg/1", "yes", message_id="9"), nowhere)
     silent = IncomingMessage(None, AT, "", "tg", "tg/1")
     assert not is_echo(HistoryEntry("tg/1", "", time=AT), silent)
+
+
+def test_p36_skip_history_is_read_as_a_switch() -> None:
+    assert all(skips_history({"skip_history": value}) for value in (True, 1, "1", "true", "yes"))
+    assert not any(skips_history({"skip_history": value}) for value in (False, 0, None, "", "0", "false", "No"))
+    assert not skips_history({})

@@ -1,0 +1,304 @@
+"""The first round trip of a prompt: who sees what, which words are known, what changed since this process
+last looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from .. import hooks
+from ..audience import table_conversations as conversations_table
+from ..audience.rules import parent_key, split_key
+from ..audience.view import ConversationFacts, Request, Seen, Viewer
+from ..audience.view_statement import LIVE_KEYS
+from ..calls.call import look_around
+from ..context.live import LiveHistory
+from ..database.engine import Connection, Database
+from ..scope import KEY_BYTES
+from ..search.query import is_newest_first, spoken_in
+from ..search.terms import count_rows, read_index
+from ..shapes import Vocabulary
+from ..tags import rules as tag_rules
+from ..text import search_words as word_rules
+from .call import MessageTags, PromptCall, VisibleContext
+
+if TYPE_CHECKING:
+    from ..index.state import IndexState
+
+Reason = Literal["privacy", "memory"]
+"""Why there is a second look. privacy: the conversation was public until this message said otherwise, and its rows have
+moved. memory: the message asked to remember something, and the first memory of a conversation makes an audience to be
+seen."""
+
+MOST_CHATS = 50
+"""Most other conversations read at once."""
+MOST_WORDS = 1000
+"""Most words of a message that are counted to find the rarest."""
+_REMEMBERED = 10_000
+"""Most conversations kept in mind as private or local."""
+_MOST_VOCABULARIES = 256
+"""Most personas whose vocabulary is kept in a process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a look asks, and what of the message it is made from."""
+
+    words: list[str]
+    tags: MessageTags
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """What the first look asked and brought."""
+
+    question: Question
+    seen: Seen | None
+    """None when nothing stored can be read."""
+    held_private: frozenset[str]
+
+
+def look(call: PromptCall) -> FirstLook:
+    """Ask what the scope sees and which words of the message are known, planned with what this process knows."""
+    held = held_private(call.db, call.scope.persona)
+    question = _plan_question(call)
+    if call.db is None:
+        call.guard.lose_stored()
+        return FirstLook(question, None, held)
+    seen = ask(call, call.db, question.request)
+    if seen is None:
+        return FirstLook(question, None, held)
+    _keep_vocabulary(call.db, call.scope.persona, seen)
+    return FirstLook(question, seen, held)
+
+
+def complete_access(call: PromptCall, first: FirstLook, reasons: Collection[Reason]) -> VisibleContext:
+    """Return what is seen, after a second look where there is a reason for one."""
+    question, seen, db = first.question, first.seen, call.db
+    if seen is not None and seen.vocabulary is not None:
+        question = _plan_question(call)
+    if db is not None and seen is not None and reasons:
+        again = ask(call, db, question.request)
+        seen = again or seen
+        if again is not None and again.vocabulary is not None:
+            _keep_vocabulary(db, call.scope.persona, again)
+            question = replace(question, tags=find_tags(call, again.vocabulary))
+    tags = question.tags
+    if db is None or seen is None:
+        keywords = choose_words(call, question.words, None, None)
+        return VisibleContext(tags=tags, keywords=keywords, held_private=first.held_private)
+    index = _read_index(call, seen, db) if question.words or tags.expanded else None
+    keywords = choose_words(call, question.words, seen.viewer, index)
+    remember_private(db, seen.viewer)
+    return VisibleContext(seen.viewer, seen.recent, tags, keywords, index, first.held_private)
+
+
+def _read_index(call: PromptCall, seen: Seen, db: Database) -> IndexState | None:
+    """Return what the index holds of what may be seen; a search that finds none tells why."""
+    if not call.settings.enable_memories or is_newest_first(call.settings):
+        return None
+    return read_index(seen.viewer, db)[0]
+
+
+def ask(call: PromptCall, db: Database, request: Request) -> Seen | None:
+    """Return what the scope sees; None when that cannot be told."""
+    bare = Request(live_keys=request.live_keys, recent=request.recent, bare=True)
+    without = replace(request, vocabulary_version=None)
+    for step in dict.fromkeys((request, without, bare)):
+        seen = call.guard(
+            "conversations",
+            lambda step=step: look_around(call.for_database(db), step),  # type: ignore[misc]
+            None,
+        )
+        if seen is not None:
+            return seen
+        if call.guard.down:
+            break
+    call.guard.lose_stored()
+    return None
+
+
+def request_for_lines(call: PromptCall) -> Request:
+    """Return the part of the request that the history lists need: live conversations, other conversations."""
+    return Request(live_keys=live_keys(call.live), recent=count_recent(call))
+
+
+def _plan_question(call: PromptCall) -> Question:
+    """Return what is asked about the message."""
+    words = salient_words(call)
+    known = None if call.db is None else _vocabularies(call.db).get(call.scope.persona)
+    version, vocabulary = known or (0, Vocabulary())
+    request = replace(request_for_lines(call), vocabulary_version=version)
+    return Question(words, find_tags(call, vocabulary), request)
+
+
+def _vocabularies(db: Database) -> dict[str, tuple[int, Vocabulary]]:
+    """Return the vocabularies this process has seen, with their version, by persona."""
+    kept: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault("prompt.vocabulary", {})
+    return kept
+
+
+def _keep_vocabulary(db: Database, persona: str, seen: Seen) -> None:
+    kept = _vocabularies(db)
+    if seen.vocabulary is None and persona in kept:
+        return
+    if len(kept) >= _MOST_VOCABULARIES and persona not in kept:
+        kept.pop(next(iter(kept)))
+    kept[persona] = (0, Vocabulary()) if seen.vocabulary is None else (seen.vocabulary_version, seen.vocabulary)
+
+
+def register_private(call: PromptCall, first: FirstLook) -> bool:
+    """Register the conversation as private where the message says so and it is not stored as such."""
+    db, scope, seen = call.db, call.scope, first.seen
+    if (
+        db is None
+        or seen is None
+        or scope.conversation is None
+        or scope.privacy not in ("direct", "separate", "restricted")
+    ):
+        return False
+    stored = seen.viewer.conversations.get(scope.conversation)
+    if stored is not None and stored.is_private:
+        return False
+
+    def work(connection: Connection) -> bool:
+        conversations_table.ensure(connection, db, scope, sender=scope.participant)
+        return stored is not None
+
+    return call.guard("conversations", lambda: db.transaction(work, source="conversations"), False)
+
+
+def count_recent(call: PromptCall) -> int:
+    """Return how many other conversations are asked for, to fill history_recent."""
+    if not (call.settings.enable_history_recent and call.settings.unified_history and call.caps.recent):
+        return 0
+    return min(2 * call.caps.recent + 2, MOST_CHATS)
+
+
+# What the message asks for: its tags and its words
+
+
+def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
+    """Return the tags of the message; what fails leaves none, or those before expansion."""
+    text, s = call.asked_text, call.settings
+    own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
+
+    def extracted() -> list[str]:
+        if own is None and not (vocabulary.tags or vocabulary.aliases):
+            return []
+        if own is None:
+            return tag_rules.extract(text, vocabulary=vocabulary, languages=s.languages)
+        return _texts(call.ask_hook(own, {"text": text, "vocabulary": vocabulary}))
+
+    def expanded() -> list[str]:
+        if other is None:
+            return tag_rules.expand(said, vocabulary)
+        return _texts(call.ask_hook(other, {"tags": said, "vocabulary": vocabulary}))
+
+    none: list[str] = []
+    said = call.guard("extract_tags", extracted, none)
+    return MessageTags(said, call.guard("expand_tags", expanded, said))
+
+
+def _texts(given: Any) -> list[str]:
+    """Return the texts of what a hook gave as a list of tags."""
+    if given is not None and not isinstance(given, (list, tuple, set, frozenset)):
+        raise TypeError(f"A list of tags was expected, {type(given).__name__} came.")
+    return [str(tag) for tag in given or () if isinstance(tag, (str, int))]
+
+
+def _spoken(call: PromptCall) -> tuple[str, ...]:
+    """Return the languages whose stop words and endings count for the message: its own, then LANGUAGES."""
+    return spoken_in(call.asked_text, call.settings.languages)
+
+
+def salient_words(call: PromptCall) -> list[str]:
+    """Return what the message has to look for: its salient words, of a message without words its symbols."""
+    text = call.asked_text
+    words = word_rules.salient_words(text, _spoken(call), MOST_WORDS)
+    return words or word_rules.telling_symbols(text, word_rules.TAGS_LIMIT)
+
+
+def choose_words(call: PromptCall, words: Sequence[str], viewer: Viewer | None, index: IndexState | None) -> list[str]:
+    """Return the words looked for, in their search form: neither common nor more than KEYWORD_LIMIT."""
+    spoken = _spoken(call)
+    if viewer is not None and index is not None and words:
+        rows = count_rows(words, index.lexicon, spoken)
+        visible = sum(docs for docs, _ in viewer.docs.values())
+        words = word_rules.drop_common(words, rows, visible)
+        words = word_rules.choose_rarest(words, rows, word_rules.KEYWORD_LIMIT)
+    return list(dict.fromkeys(word_rules.search_form(w, spoken) for w in list(words)[: word_rules.KEYWORD_LIMIT]))
+
+
+# Whose live lines may be seen
+
+
+def live_keys(live: LiveHistory) -> tuple[str, ...]:
+    """Return the conversations of the live messages whose privacy is asked for; of too many, those with the newest."""
+    chats = live.chats
+    newest = list(chats)
+    if len(newest) > LIVE_KEYS // 2:
+        timed = {key: max((e.time.timestamp() for e in chats[key] if e.time), default=0.0) for key in newest}
+        newest.sort(key=lambda key: -timed[key])
+    wanted = dict.fromkeys(name for key in newest for name in (key, parent_key(key)) if name and _is_key(name))
+    return tuple(wanted)[:LIVE_KEYS]
+
+
+def _is_key(text: str) -> bool:
+    """Return whether a text can be the key of a stored conversation."""
+    try:
+        return len(text.encode()) <= KEY_BYTES["conversation"] and "\x00" not in text
+    except UnicodeEncodeError:
+        return False
+
+
+def remember_private(db: Database, viewer: Viewer) -> None:
+    """Keep which conversations are private or local, for the time the database does not answer."""
+    kept: dict[tuple[str, str], None] = db.caches.setdefault("history.private", {})
+    persona = viewer.scope.persona
+    for key, facts in viewer.conversations.items():
+        if facts.is_private or facts.local_only:
+            while len(kept) >= _REMEMBERED:
+                kept.pop(next(iter(kept)), None)
+            kept[persona, key] = None
+        else:
+            kept.pop((persona, key), None)
+
+
+def held_private(db: Database | None, persona: str) -> frozenset[str]:
+    """Return the conversations of a persona this process has seen to be private or local."""
+    kept = db.caches.get("history.private", {}) if db is not None else {}
+    return frozenset(key for who, key in list(kept) if who == persona)
+
+
+def may_see(call: PromptCall, sight: VisibleContext) -> Callable[[str], str]:
+    """Return what tells why live messages of a conversation stay out, blank when they may be seen."""
+    viewer, held, live, own = sight.viewer, sight.held_private, call.live, call.message.interface_path
+    known = viewer.conversations if viewer is not None else {}
+    asked = frozenset(live_keys(live)) if len(live.chats) > LIVE_KEYS // 2 else None
+
+    def why_not(key: str) -> str:
+        facts = known.get(key)
+        if key == own:
+            return "destination" if facts is not None and viewer is not None and _is_closed(facts, viewer) else ""
+        facts = facts or known.get(parent_key(key) or "")
+        if facts is not None and viewer is not None:
+            if _is_closed(facts, viewer):
+                return "destination"
+            return "" if facts.audience_id in viewer.audiences else "private"
+        if asked is not None and key not in asked:
+            return "limit"
+        if key in live.private or key in held or parent_key(key) in held:
+            return "private"
+        chat = split_key(key)[1]
+        senders = {entry.sender_id for entry in live.chats.get(key, ())}
+        return "private" if chat and chat in senders else ""
+
+    return why_not
+
+
+def _is_closed(facts: ConversationFacts, viewer: Viewer) -> bool:
+    return bool(facts.local_only) and not viewer.sees_local_only
