@@ -47,7 +47,7 @@ _FIRST_PERSON = frozenset(
         "benim я мой моя мне меня мы наш мене мій أنا أني نحن لدي اسمي אני שלי",
         "मैं मेरा मेरी मुझे 나 나는 내 내가 저는 제가 저",
     )
-    for word in line.split()
+    for word in fold(line).split()
 )
 _QUESTION = lazy_pattern(rf"[?？؟][{_CLOSING}!.]*\Z|(?:吗|嗎|呢|か|かな|ไหม|มั้ย)[。.]*\Z")
 _FIRST_PERSON_INSIDE = lazy_pattern("私|僕|俺|わたし|うちの|我|咱|ฉัน|ผม|ดิฉัน|หนู|เรา")

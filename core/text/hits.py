@@ -1,15 +1,13 @@
-"""Found rows: their snippets, their order, which of them say the same, and what a match is."""
+"""Found rows: their snippets, what a match is, and what texts are compared by."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 from ..base.patterns import lazy_pattern
-from ..shapes import PERSONA_SENDER, SOURCES, HistoryEntry, Hit, Source
+from ..shapes import PERSONA_SENDER, HistoryEntry, Hit, Source
 from .folding import clean, collapsed, fold, marks_class, one_line
 from .times import parse_time
 
@@ -21,13 +19,6 @@ ELLIPSIS = "..."
 NAME_CHARS = 64
 """Most characters of a name that is shown."""
 
-IDENTITY_CHARS = 80
-"""Characters of the snippet that tell two hits of one row apart."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_SOURCE_ORDER = {source: place for place, source in enumerate(SOURCES)}
-
 _BREAK = lazy_pattern(f"[^{marks_class()}\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
 """Characters before which a text can be cut without changing what either part folds to.
 
@@ -35,8 +26,6 @@ All but those that may join the character in front: combining marks, Hangul lett
 """
 
 _BLOCK_CHARS = 512
-
-Row = TypeVar("Row")
 
 
 def snippet(text: str, chars: int) -> str:
@@ -171,15 +160,6 @@ def hit(
     return {**made, "speaker": speaker} if speaker else made
 
 
-def sort_key(found: Hit) -> tuple[bool, int, int, int]:
-    """Return what `sorted` puts hits in order by: newest first, then source, then the greater id; unreadable
-    time last.
-    """
-    moment = parse_time(found["timestamp"])
-    age = 0 if moment is None else -((moment - _EPOCH) // _MICROSECOND)
-    return moment is None, age, _SOURCE_ORDER.get(found["source"], len(SOURCES)), -found["id"]
-
-
 def compared_text(entry: HistoryEntry) -> str:
     """Return what the text of an entry is compared by, folded once: several lists ask, and lines may have megabytes."""
     if not entry.compared:
@@ -201,27 +181,3 @@ def content_digest(text: str) -> bytes:
 def digest_folded(folded: str) -> bytes:
     """Return `content_digest` of a cleaned text that is folded already."""
     return hashlib.sha256(" ".join(folded.split()).encode("utf-8")).digest()
-
-
-def dedupe(
-    rows: Iterable[Row],
-    *,
-    identity: Callable[[Row], tuple[str, int, str]],
-    content: Callable[[Row], str | bytes | None],
-) -> list[Row]:
-    """Return the rows without those that say again what an earlier one said; what stays keeps its order."""
-    kept: list[Row] = []
-    seen: set[object] = set()
-    for row in rows:
-        text = content(row)
-        same_text: object = content_digest(text) if isinstance(text, str) else text
-        if same_text is not None and same_text in seen:
-            continue
-        source, number, shown = identity(row)
-        same_row: object = source, number, shown[:IDENTITY_CHARS]
-        if same_row not in seen:
-            kept.append(row)
-            seen.add(same_row)
-            if same_text is not None:
-                seen.add(same_text)
-    return kept
