@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -96,7 +98,7 @@ def test_r35_the_bot_answers_after_ten_lines(own_folder: Path, capsys: pytest.Ca
         names["client"].close()
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == said_in([ten])[0] and printed[2] == "Tofu."
-    undated = re.compile(r"\[\d\d/\d\d/\d\d:\d{4}\] ")
+    undated = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d\] ")
     assert undated.sub("", printed[1]) == undated.sub("", said_in([asked])[0])
     assert "My cat is called Tofu." in json.dumps(server.last.messages)
     assert server.last.messages[0]["content"].startswith("You are Iris, a botanist. You like Ann and answer")
@@ -114,6 +116,15 @@ def test_r35_the_bot_s_page_explains_by_the_command(own_folder: Path) -> None:
 
 
 # A front end
+
+
+def count_lines(folder: Path) -> int:
+    """Return how many lines of chat the database in a folder holds."""
+    file = folder / "prompt-engine.sqlite3"
+    if not file.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        return int(connection.execute("SELECT COUNT(*) FROM chat_history_cache").fetchone()[0])
 
 
 @pytest.mark.slow
@@ -139,7 +150,8 @@ def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Pat
                 re.findall(r"base URL of the model server to `(.*?)`", (DOCS / "start/front-end.md").read_text())
             )
             with openai.OpenAI(base_url=base.replace("8765", str(port)), api_key=found[0], max_retries=0) as client:
-                for text in ("My cat is called Tofu.", "What is my cat called?"):
+                for stored, text in enumerate(("My cat is called Tofu.", "What is my cat called?")):
+                    assert wait_until(lambda stored=stored: count_lines(tmp_path) >= stored, 60)
                     client.chat.completions.create(model="tiny", messages=[{"role": "user", "content": text}])
         finally:
             process.kill()
