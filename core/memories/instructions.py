@@ -6,10 +6,11 @@ from ..base import logs
 from ..calls import screening
 from ..config import Settings
 from ..templates.phrases import phrases_for
-from ..text.remember_phrases import read_statements
+from ..text.remember_phrases import may_state, read_statements
 from .rules_instructions import Instruction
 from .rules_modes import MODES
 
+_GROUPS = ("wishes", "endings")
 MOST_INSTRUCTIONS = 5
 """Most instructions of one message."""
 
@@ -32,13 +33,14 @@ def read_instructions(
     if role != "user" or excluded or not is_recorded(settings) or not MODES[settings.memory_mode].saves:
         return ()
     try:
-        statements = read_statements(text, phrases_for(text, settings))
+        known = phrases_for(text, settings)
+        statements = read_statements(text, known) if may_state(text, _GROUPS, known) else []
     except (OSError, ValueError) as error:
         logs.warning("instructions_not_read", error=type(error).__name__)
         return ()
     found = [
         Instruction(each.text, each.topics, begins="wishes" in each.groups, ends="endings" in each.groups)
         for each in statements
-        if each.groups & {"wishes", "endings"}
+        if each.groups.intersection(_GROUPS)
     ]
     return tuple((each, screening.is_flagged(each.text, "memory")[0]) for each in found[:MOST_INSTRUCTIONS])

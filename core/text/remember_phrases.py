@@ -184,6 +184,17 @@ def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, boo
 # The decision
 
 
+def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> bool:
+    """Return whether a phrase of these groups is anywhere in a text; without one `read_statements` finds none.
+
+    Nearly no message has one, and this takes a fifth of the time.
+    """
+    if len(text) > MOST_CHARS:
+        return False
+    form = _without_marks(" ".join(_own_lines(text)))
+    return any(_holds_any(form, group, known) for group in groups)
+
+
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
     """Return the sentences of a text that state something of a person's own; none where it asks not to remember.
 
