@@ -29,7 +29,7 @@ from .memories import instructions as standing
 from .messages import new_message, table_changes, table_reading
 from .messages import table as messages_table
 from .messages.table_reading import Line
-from .relationships import counting
+from .relationships import table as relationships_table
 from .scope import Scope
 from .search.rules_arguments import read_limit
 from .shapes import PERSONA_SENDER, ChatLine, WriteResult
@@ -137,7 +137,7 @@ def save_chat_message(
         queues=flags.recap_on_message,
         instructions=instructions,
         row_id=row_id,
-        also=counting.plan_count(call, message.participant, message.sender_name, message.role),
+        also=relationships_table.plan_count(call, message.participant, message.sender_name, message.role),
     )
 
 

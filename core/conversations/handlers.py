@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ..calls.call import Call
 from ..database.engine import Connection
 from ..errors import ModelError
-from ..jobs.tools import Effect, Tools, operation_scope
+from ..jobs.tools import Effect, Tools, operation_call
 from ..shapes import Operation
-from . import summaries
+from . import memory_files, summaries
 from .rules_summaries import build_substitute
 
 MODEL_TRIES = 3
@@ -16,7 +15,7 @@ MODEL_TRIES = 3
 
 def summary(operation: Operation, tools: Tools) -> Effect | None:
     """Return what stores title and summary of a conversation that ended; None where nothing is left to summarise."""
-    call = Call(tools.db, tools.settings, operation_scope(operation))
+    call = operation_call(operation, tools)
     end = summaries.read_end(operation.payload, tools.now)
     if end is None or not call.settings.enable_recent_conversations:
         return None
@@ -37,3 +36,8 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
         summaries.find_model(call.db, end.id, forget=True)
 
     return effect
+
+
+def follow_summary(operation: Operation, tools: Tools) -> None:
+    """Write the Markdown files after a summary that a worker has stored."""
+    memory_files.write_files(operation_call(operation, tools))

@@ -18,10 +18,8 @@ from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import CoreError, MessageError, TransferError
-from ..jobs.tools import Tools, operation_call
 from ..memories.rules import SAVED_MEMORY_CHARS
 from ..scope import Scope
-from ..shapes import Operation
 from ..text.folding import clean, fold, one_line
 from ..text.times import zone
 from . import table_saved, table_summaries
@@ -352,11 +350,6 @@ def write_files(call: Call) -> None:
         export_markdown(folder, db=call.db, settings=settings, scope=owner)
     except CoreError as error:
         logs.warning("memory_files_not_written", folder=str(folder), error=type(error).__name__)
-
-
-def follow_summary(operation: Operation, tools: Tools) -> None:
-    """Write the files after a summary that a worker has stored."""
-    write_files(operation_call(operation, tools))
 
 
 # Forgetting

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from ..audience.rules import split_key
 from ..context.live import read_message
-from ..memories.rules_said import is_marked
+from ..memories.rules import is_marked
 from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
 from ..text.host_values import get, is_plain, newest_items

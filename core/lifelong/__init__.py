@@ -16,6 +16,7 @@ from ..memories.shapes import (
     Pruned,
 )
 from .changes import (
+    classify_items,
     delete_items,
     edit_item,
     pin_items,
@@ -23,7 +24,6 @@ from .changes import (
     restore_items,
     retag_items,
 )
-from .classifying import classify_items
 from .cycles import (
     consolidate_history,
     deep_consolidation,

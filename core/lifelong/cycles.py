@@ -19,8 +19,8 @@ from ..scope import Scope
 from ..upkeep import leases
 from . import consolidation, table_counters, table_pruning, table_runs, table_windows
 from . import rules_consolidation as rules
-from .call import open_persona_call
 from .consolidation import DEEP_OPERATION, OPERATION, Outcome
+from .items import open_persona_call
 from .pruning import read_limits
 from .table_runs import Counts
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..audience import table_conversations as conversations
 from ..audience import table_participants
 from ..calls import screening
-from ..calls.call import Call, GivenSettings
+from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..calls.screening import Screen
 from ..database.engine import Database
 from ..errors import ItemNotFoundError, MessageError
@@ -21,18 +21,46 @@ from ..memories import table_reading as items
 from ..memories.new_item import NewMemory
 from ..memories.rules import DEFAULT_KIND
 from ..memories.shapes import Added, Item, ItemPage, ItemVersion
-from ..memories.table_reading import ItemFilter
+from ..memories.table_reading import ItemFilter, Seen
 from ..scope import Scope
 from ..tags.rules import normal, tag_items
 from ..text.folding import clean
 from ..text.times import read_time
-from .call import find_seen, open_persona_call
 
 AUTHOR = "host"
 MOST_PAGE = 500
 MOST_WANTED = 200
 """Words, and tags, of one search: each is a condition of the statement, and a database takes a few hundred."""
 MOST_ENTRIES = 10_000
+
+
+# Whose items
+
+
+def open_persona_call(
+    db: Database | None,
+    settings: GivenSettings,
+    scope: Scope | None,
+    conf_uid: str | None,
+    history_uid: str | None = None,
+) -> Call:
+    """Return what a door works with; another persona's scope has nothing of the scope's conversation."""
+    call = open_call(db, settings, scope)
+    own = call.scope
+    if conf_uid is not None and str(conf_uid) != own.persona:
+        own = Scope(conf_uid, destination=own.destination)
+    if history_uid is not None:
+        own = replace(own, conversation=history_uid)
+    return replace(call, scope=own)
+
+
+def find_seen(call: Call, operator: bool) -> Seen:
+    """Return which items are seen; an operator sees all audiences of the persona."""
+    if operator:
+        return Seen(call.persona)
+    viewer = with_viewer(call).viewer
+    assert viewer is not None
+    return Seen(call.persona, viewer.audiences, viewer.sees_local_only)
 
 
 # Storing

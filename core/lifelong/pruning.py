@@ -10,7 +10,7 @@ from ..memories import rules_retention as retention
 from ..memories.shapes import Pruned
 from ..scope import Scope
 from . import table_pruning
-from .call import open_persona_call
+from .items import open_persona_call
 from .table_pruning import Limits
 
 PROTECTED_IMPORTANCE = 0.7

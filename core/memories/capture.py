@@ -20,7 +20,7 @@ from ..text.hits import content_digest
 from ..text.host_values import newest_items
 from . import new_item, shown_texts, table, table_sources
 from .new_item import NewMemory
-from .rules_said import NOT_SAID
+from .rules import NOT_SAID
 
 __all__ = ["NOT_SAID", "should_remember", "silently_record_memory"]
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ..base.hints import hint_name
 from ..errors import MessageError
 from ..text.folding import fold
-from ..text.host_values import newest_items
+from ..text.host_values import newest_items, word_at
 
 KINDS = (
     "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood", "chat", "saved",
@@ -34,7 +34,19 @@ _FIELDS = (
     "provenance", "source_message_ids", "author", "source", "response_text", "local_only", "label",
 )  # fmt: skip
 _TEXTS = ("text", "content")
+NOT_SAID = frozenset(
+    {"tool", "tool_result", "tool_call", "function", "function_call", "memory", "memories", "recap", "summary",
+     "prompt", "context", "system", "developer", "narrator", "thought"}
+)  # fmt: skip
+"""Words by which a host marks a text that nobody said: results of tools, memories and prompts."""
+_MARKS = ("kind", "role", "type", "source")
+"""Fields of a message in which such a word may stand."""
 _FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
+
+
+def is_marked(message: Any) -> bool:
+    """Return whether a message, dict or object, is marked as something nobody said."""
+    return any(word_at(message, name) in NOT_SAID for name in _MARKS)
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:

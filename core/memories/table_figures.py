@@ -1,4 +1,4 @@
-"""The growth of memory items (table memories), and their texts, for people to look at."""
+"""Figures of memory items (table memories) for people to look at: growth, counts, texts."""
 
 from __future__ import annotations
 
@@ -80,3 +80,34 @@ def texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, str]:
 
 
 _TEXTS = select(_C.id, _C.content).where(_MINE, _C.id.in_(bindparam("ids", expanding=True)))
+
+
+class Count(NamedTuple):
+    """How many items of one kind and tier hold."""
+
+    kind: str
+    tier: str
+    items: int
+    oldest: datetime | None
+    newest: datetime | None
+
+
+_KINDS = (
+    select(_C.kind, _C.tier, func.count(), func.min(_C.timestamp), func.max(_C.timestamp))
+    .where(_MINE, *is_there())
+    .group_by(_C.kind, _C.tier)
+    .order_by(_C.kind, _C.tier)
+)
+
+
+def count_kinds(db: Database, persona: str) -> list[Count]:
+    """Return the items that hold, by kind and tier."""
+    rows = db.read(_KINDS, {"persona": persona}, source="memories")
+    return [Count(row[0] or "", row[1] or "", int(row[2]), row[3], row[4]) for row in rows]
+
+
+def count_archived(db: Database, persona: str) -> int:
+    """Return how many items are archived or superseded."""
+    former = or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None))
+    statement = select(func.count()).select_from(memories).where(_MINE, former)
+    return int(db.read(statement, {"persona": persona}, source="memories")[0][0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, Integer, bindparam, case, exists, func, updat
 
 from ..audience import forgotten_late as forgetting_late
 from ..audience import table_participants as people
+from ..calls.call import Call
 from ..database.dialects import Time, upsert, whole_days
 from ..database.engine import Database
 from ..database.schema import participants, privacy_levels
@@ -120,22 +122,22 @@ def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: 
     return db.transaction(work, source=SOURCE, confirm=confirm)
 
 
-def count_interaction(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    key: str,
-    username: str,
-    *,
-    decay_days: int,
-    privacy_default: str,
-) -> None:
-    """Count one interaction with whoever said something, in the transaction that stores it."""
-    now = {"persona": persona, "user": key, "new_username": username, "now": db.clock()}
-    if privacy_default == "none" and _count(connection.dialect.name).run(connection, now).rowcount:
-        return
-    wanted = Change(username=username, touch=True)
-    _change(connection, db, persona, key, wanted, decay_days, privacy_default, db.ids.one())
+def plan_count(call: Call, who: str | None, username: str, role: str) -> Callable[[Connection], None] | None:
+    """Return what counts an interaction with whoever said a message, in the transaction that stores it; None for no
+    person's message.
+    """
+    if who is None or role != "user":
+        return None
+    db, persona, settings = call.db, call.persona, call.settings
+
+    def count(connection: Connection) -> None:
+        values = {"persona": persona, "user": who, "new_username": username, "now": db.clock()}
+        if settings.privacy_default == "none" and _count(connection.dialect.name).run(connection, values).rowcount:
+            return
+        wanted = Change(username=username, touch=True)
+        _change(connection, db, persona, who, wanted, settings.decay_days, settings.privacy_default, db.ids.one())
+
+    return count
 
 
 _SELF, _LINKED = participants.alias(), participants.alias()

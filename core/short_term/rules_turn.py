@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from ..memories.rules_said import NOT_SAID
+from ..memories.rules import NOT_SAID
 from ..scope import KEY_BYTES, key_text
 from ..shapes import PERSONA_SENDER
 from ..text.folding import clean

@@ -11,7 +11,8 @@ from starlette.responses import PlainTextResponse
 
 from ... import jobs
 from ...jobs.rules import STATES
-from ...lifelong import table_counts, table_runs
+from ...lifelong import table_runs
+from ...memories import table_figures
 from ...memories.rules import KINDS, TIERS
 from ...short_term import counts as short_term_counts
 from ..bodies import Admin, refusals_beside_text
@@ -60,7 +61,7 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
     """Return name to words, labels and numbers."""
     db, persona = admin.call.db, admin.call.persona
     items: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
-    for each in table_counts.count_kinds(db, persona):
+    for each in table_figures.count_kinds(db, persona):
         kind, tier = each.kind if each.kind in KINDS else "other", each.tier if each.tier in TIERS else "other"
         items[kind, tier] += each.items
     operations: Counter[tuple[str, ...]] = Counter({(state,): 0 for state in STATES})
@@ -73,7 +74,7 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
         "memory_items_archived": (
             "Memory items that are archived or replaced.",
             (),
-            [((), float(table_counts.count_archived(db, persona)))],
+            [((), float(table_figures.count_archived(db, persona)))],
         ),
         "operations": ("Operations of the queue.", ("state",), _sort_rows(operations)),
         **_describe_last_run(db, persona),
