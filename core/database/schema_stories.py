@@ -48,7 +48,6 @@ scenes: Table = table(
     persona(),
     key("conversation_key", 512),
     Column("break_row", ID, nullable=False),
-    Column("start_row", ID, nullable=True),
     Column("name", name_type(200), nullable=False, server_default=text("''")),
     Column("visible", FLAG, nullable=False, server_default=text("1")),
     Column("current_recap_index", Integer, nullable=True),

@@ -78,15 +78,15 @@ def _clear_scenes(removal: Removal, ids: Sequence[int]) -> None:
     removal.delete_in(scene_recaps, _R.scene_id, ids)
     for part in chunks(sorted(ids), AT_ONCE):
         mine = (_S.persona_id == removal.persona, _S.id.in_(part))
-        told = or_(_S.current_recap_index.is_not(None), _S.start_row.is_not(None), _S.name != "")
-        change = update(scene_table).where(*mine, told).values(current_recap_index=None, start_row=None, name="")
+        told = or_(_S.current_recap_index.is_not(None), _S.name != "")
+        change = update(scene_table).where(*mine, told).values(current_recap_index=None, name="")
         removal.counts[scene_table.name] += int(removal.connection.execute(change).rowcount)
 
 
 def _move_breaks(removal: Removal, story: Layout, gone: Collection[int]) -> None:
     scenes = [each.scene for each in story.scenes]
     breaks = {each.break_row: each.id for each in scenes}
-    counted = {each.id for each in scenes if each.recap_index is not None or each.start_row is not None or each.name}
+    counted = {each.id for each in scenes if each.recap_index is not None or each.name}
     for scene_id, row in rules.moved_breaks(story.rows, breaks, gone).items():
         mine = (_S.persona_id == removal.persona, _S.id == scene_id)
         if row is None:

@@ -33,8 +33,6 @@ class Scene:
     break_row: int
     name: str = ""
     visible: bool = True
-    start_row: int | None = None
-    """First message the current recap covers; None without one."""
     recap_index: int | None = None
     """Number of the current version of the recap, None without one."""
     recap: str = ""
@@ -57,7 +55,7 @@ class Recap:
 
 _WHOLE = (
     select(
-        _S.id, _S.conversation_key, _S.break_row, _S.name, _S.visible, _S.start_row, _S.current_recap_index,
+        _S.id, _S.conversation_key, _S.break_row, _S.name, _S.visible, _S.current_recap_index,
         _R.content, _R.provenance,
     )
     .select_from(scenes)
@@ -73,7 +71,7 @@ _BY_BREAK = _WHOLE.where(_S.break_row == bindparam("row"))
 
 def _scene(r: Any) -> Scene:
     return Scene(
-        r.id, r.conversation_key, r.break_row, r.name or "", bool(r.visible), r.start_row,
+        r.id, r.conversation_key, r.break_row, r.name or "", bool(r.visible),
         None if r.content is None else r.current_recap_index, r.content or "", r.provenance or "",
     )  # fmt: skip
 
@@ -165,8 +163,6 @@ def insert_version(
     content: str,
     *,
     provenance: str,
-    start_row: int | None = None,
-    metadata: Mapping[str, Any] | None = None,
 ) -> int | None:
     """Append a version to a scene's recap, make it current and return its number; None where the scene is gone."""
     if not hold_scene(connection, persona, scene_id):
@@ -179,15 +175,12 @@ def insert_version(
         "scene_id": scene_id,
         "version_index": version,
         "content": content,
-        "metadata": dict(metadata) if metadata else None,
         "provenance": provenance,
         "created_at": db.clock(),
     }
     connection.execute(scene_recaps.insert().values(row))
-    values: dict[str, Any] = {"current_recap_index": version}
-    if start_row is not None:
-        values["start_row"] = start_row
-    connection.execute(update(scenes).where(_S.persona_id == persona, _S.id == scene_id).values(values))
+    change = update(scenes).where(_S.persona_id == persona, _S.id == scene_id)
+    connection.execute(change.values(current_recap_index=version))
     return version
 
 

@@ -316,7 +316,6 @@ CREATE TABLE IF NOT EXISTS scenes (
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     conversation_key VARBINARY(512) NOT NULL DEFAULT '',
     break_row BIGINT NOT NULL,
-    start_row BIGINT,
     name VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
     visible TINYINT NOT NULL DEFAULT 1,
     current_recap_index INTEGER,

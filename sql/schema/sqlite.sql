@@ -327,7 +327,6 @@ CREATE TABLE IF NOT EXISTS scenes (
     persona_id TEXT DEFAULT 'default' NOT NULL,
     conversation_key TEXT DEFAULT '' NOT NULL,
     break_row INTEGER NOT NULL,
-    start_row INTEGER,
     name VARCHAR(200) DEFAULT '' NOT NULL,
     visible INTEGER DEFAULT 1 NOT NULL,
     current_recap_index INTEGER,

@@ -273,9 +273,7 @@ def _store_recap(
             queue_recap(connection, tools.db, persona, conversation, scene.break_row)
             return
         provenance = "extract" if tools.model is None else "model"
-        table_scenes.insert_version(
-            connection, tools.db, persona, scene.id, text, provenance=provenance, start_row=story.rows_of(placed)[0]
-        )
+        table_scenes.insert_version(connection, tools.db, persona, scene.id, text, provenance=provenance)
         if tools.settings.running_scene_recap_auto_generate:
             queue_running(connection, tools.db, persona, conversation)
         refresh.refresh_within(connection, persona, conversation, tools.settings)
