@@ -40,6 +40,7 @@ _REASONS = {
     "visible": "are in the chat's newest lines already",
     "limit": f"match less: {_MOST_ITEMS} memories are the limit here (MEMORY_ITEMS)",
     "duplicate": "say the same as another",
+    "cut": "did not fit into the limit of characters",
 }
 
 
@@ -187,27 +188,19 @@ def _count_words(stored: Mapping[str, int]) -> str:
 
 def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
     """Print what is asked, found, seen by whom, left out and sent for a message."""
-    from ..prompt_engine import build_messages, explain_json_prompt
+    from ..prompt_engine import build_messages, explain_messages
 
-    asking: Any = {
-        "max_chars": _LIMIT,
-        "db": db,
-        "scope": Scope(_PERSONA_ID),
-        "settings": {"MEMORY_ITEMS": _MOST_ITEMS},
-    }
-    prompt, report = explain_json_prompt(message, **asking)
-    build_messages(message, **asking)  # loads what a running program has loaded
-    began = time.perf_counter()
-    messages = cast("Messages", build_messages(message, **asking))
+    asking: Any = {"db": db, "scope": Scope(_PERSONA_ID), "settings": {"MEMORY_ITEMS": _MOST_ITEMS}}
+    sent, report = explain_messages(message, max_chars=_LIMIT, **asking)
+    messages = cast("Messages", sent)
+    began = time.perf_counter()  # now everything is loaded, as in a running program
+    build_messages(message, max_chars=_LIMIT, **asking)
     milliseconds = (time.perf_counter() - began) * 1000
 
     output.heading(f"Asked by {message['from_user']['full_name']} in the kitchen chat")
     output.indented(message["text"])
-    part = report["sections"]["memories"]
-    output.heading(f"Found: {part['found']} memories and messages, by words and tags, without a model")
-    by_rank = {(one["source"], str(one["id"])): one["rank"] for one in report["search"]["hits"]}
-    memories = sorted(prompt["context"]["memories"], key=lambda hit: by_rank[hit["source"], str(hit["id"])])
-    for hit in memories[:_SHOWN]:
+    output.heading(f"Found: {report['sections']['memories']['found']} rows, by words and tags, without a model")
+    for hit in _find_best(message, report, asking):
         output.indented(_start_of(f"[{hit['timestamp'][:10]}] {hit.get('speaker', PERSONA)}: {hit['snippet']}"))
     output.heading("Who may see it")
     output.indented("Everyone in the kitchen chat: it was said or saved there.")
@@ -222,6 +215,17 @@ def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
     output.heading(f"Sent to the model: {len(messages)} messages, {size:,} characters, built in {milliseconds:.0f} ms")
     for each in (messages[0], messages[-1]):
         output.indented(_start_of(f"{each['role']}: {each['content']}"), style="dim")
+
+
+def _find_best(
+    message: Mapping[str, Any], report: Mapping[str, Any], asking: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the memories of the prompt that rank highest."""
+    from ..prompt_engine import build_json_prompt
+
+    ranks = {(one["source"], str(one["id"])): one["rank"] for one in report["search"]["hits"]}
+    hits: list[dict[str, Any]] = build_json_prompt(message, **asking)["context"]["memories"]
+    return sorted(hits, key=lambda hit: ranks[hit["source"], str(hit["id"])])[:_SHOWN]
 
 
 def _count_hidden(db: Database, text: str) -> int:

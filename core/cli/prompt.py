@@ -38,7 +38,7 @@ MaxCharsOption = Annotated[
 LiteOption = Annotated[bool, typer.Option("--lite", help="Few items of each kind, as PROMPT_LITE_MODE.")]
 MessagesOption = Annotated[
     Literal["openai", "alternating", "anthropic"] | None,
-    typer.Option("--messages", help="Print the prompt as the messages of this kind of provider."),
+    typer.Option("--messages", help="Print chat messages of this kind of provider."),
 ]
 
 
@@ -58,12 +58,18 @@ def build(
 ) -> None:
     """Print the prompt for a message."""
     message, interface = _read_message(text, message_file, conversation, user, name, server, private)
-    prompt, _ = _explain_message(run, message, interface, max_chars, lite, local)
+    asking = _gather_arguments(run, interface, max_chars, lite, local)
     if messages is not None:
-        from ..prompt_engine import to_messages
+        from ..prompt_engine import build_messages
 
-        output.print_json(to_messages(prompt, dialect=messages))
-    elif max_chars is not None:
+        with refusals():
+            output.print_json(build_messages(message, dialect=messages, **asking))
+        return
+    from ..prompt_engine import build_json_prompt
+
+    with refusals():
+        prompt = build_json_prompt(message, **asking)
+    if max_chars is not None:
         from ..prompt_engine import fit_prompt
 
         # Ids are printed as text, which takes two characters more for each.
@@ -87,28 +93,27 @@ def explain(
 ) -> None:
     """Print what the prompt for a message holds, and why.
 
-    For each section: how many items were found, kept and left out, and why. How long each stage took, and what failed.
+    For each section: how many items were found, kept and left out, and why; and what failed.
     """
     message, interface = _read_message(text, message_file, conversation, user, name, server, private)
-    _, report = _explain_message(run, message, interface, max_chars, lite, local)
-    run.answer(report, lambda: _print_report(report))
-
-
-def _explain_message(
-    run: Run, message: Any, interface: str | None, max_chars: int | None, lite: bool, local: bool
-) -> tuple[dict[str, Any], dict[str, Any]]:
     from ..prompt_engine import explain_json_prompt
 
     with refusals():
-        return explain_json_prompt(
-            message,
-            interface_name=interface,
-            max_chars=max_chars,
-            destination="local" if local else None,
-            db=run.db,
-            settings={"PROMPT_LITE_MODE": True} if lite else None,
-            scope=run.scope() if run.persona is not None else None,
-        )
+        _, report = explain_json_prompt(message, **_gather_arguments(run, interface, max_chars, lite, local))
+    run.answer(report, lambda: _print_report(report))
+
+
+def _gather_arguments(
+    run: Run, interface: str | None, max_chars: int | None, lite: bool, local: bool
+) -> dict[str, Any]:
+    return {
+        "interface_name": interface,
+        "max_chars": max_chars,
+        "destination": "local" if local else None,
+        "db": run.db,
+        "settings": {"PROMPT_LITE_MODE": True} if lite else None,
+        "scope": run.scope() if run.persona is not None else None,
+    }
 
 
 def _read_message(
