@@ -246,24 +246,21 @@ class Key(Text):
 
 
 class EmbedderName(Text):
-    """What makes vectors of texts: nothing, the address of a server, or `model2vec:` and the path of a folder."""
+    """What makes vectors of texts: nothing, or the address of a server."""
 
-    FOLDER = "model2vec:"
     ADDRESS = ("http://", "https://")
 
     def read(self, value: object) -> str:
         name = Text.read(self, value).strip()
-        if name and not name.removeprefix(self.FOLDER).strip():
-            raise BadValueError("The path of the folder is missing.")
-        if name and not name.startswith((self.FOLDER, *self.ADDRESS)):
+        if name and not name.startswith(self.ADDRESS):
             raise BadValueError("An object of your own is passed in code: core.db.configure(embedder=...).")
         return name
 
     def allowed(self) -> str:
-        return "an address such as http://127.0.0.1:11434/v1, model2vec: and the path of a folder, or blank for none"
+        return "an address such as http://127.0.0.1:11434/v1, or blank for none"
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": rf"^\s*((https?://|{self.FOLDER}).*\S.*)?\s*$"}
+        return {"type": "string", "pattern": r"^\s*(https?://.*\S.*)?\s*$"}
 
 
 ZONE_CHARS = 100

@@ -14,7 +14,7 @@ class SemanticFlags(FlagValues):
 
     embedder: str = flag(
         "",
-        "What makes vectors of texts: the address of a server in the OpenAI dialect, or model2vec:PATH, a folder.",
+        "What makes vectors of texts: the address of a server in the OpenAI dialect.",
         kind=EmbedderName(),
         default_means="none, unless the host passes one: words alone decide",
         group="Memories",

@@ -6,7 +6,7 @@
 | `semantic.batches` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
 What it raises becomes an `EmbedderError` that names the class of the error and none of its text. What the flag
-EMBEDDER names is made here too: a server (`llm.embedder_http`), or vectors of a folder (`llm.embedder_static`).
+EMBEDDER names, a server, is made here too (`llm.embedder_http`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from ..base.vectors import MOST_DIMENSIONS
 from ..calls import defaults
 from ..config import Settings
 from ..errors import ConfigError
-from .embedder_errors import EmbedderError
-from .embedder_http import Endpoint, EndpointEmbedder
-from .embedder_static import StaticEmbedder
+from .embedder_http import EmbedderError, Endpoint, EndpointEmbedder
 from .timed import AbortedError, call_timed
 
 __all__ = ["Embedder", "EmbedderError", "ask", "check", "is_local", "resolve"]
@@ -40,7 +38,7 @@ class Embedder(Protocol):
 
 
 MOST_KEPT = 8
-"""Embedders that flags named, kept for the next call: a folder is read once."""
+"""Embedders that flags named, kept for the next call."""
 _kept: dict[Endpoint, Any] = {}
 _keeping = threading.Lock()
 
@@ -58,20 +56,13 @@ def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
         if named not in _kept:
             while len(_kept) >= MOST_KEPT:
                 _kept.pop(next(iter(_kept)))
-            _kept[named] = _make(named)
+            _kept[named] = EndpointEmbedder(named)
         return _kept[named]
 
 
-def _make(named: Endpoint) -> Any:
-    kind, _, folder = named.url.partition(":")
-    return StaticEmbedder(folder.strip()) if kind == "model2vec" else EndpointEmbedder(named)
-
-
 def check(embedder: Any) -> str:
-    """Return the name of an embedder that could be asked; of one that a flag names, address and folder are
-    looked at.
-    """
-    if isinstance(embedder, (EndpointEmbedder, StaticEmbedder)):
+    """Return the name of an embedder that could be asked; the address of one that a flag names is checked."""
+    if isinstance(embedder, EndpointEmbedder):
         embedder.check()
     return str(embedder.name)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from core.semantic import count_vectors, embed_rows
 from core.synth_core_memory import explain_search, search_memories
 from tests.store.world import NOW, own_scope
 from tests.unit.llm.embedding_server import EmbeddingServer, running
-from tests.unit.llm.static_model import write_model
 
 HERE = "tg/1"
 TALK = ("We had soup", "The rain", "My dog sleeps", "The car")
@@ -41,20 +39,15 @@ def asking(scope: Scope) -> Scope:
     return Scope(scope.persona, HERE, "tg/7")
 
 
-def flags(kind: str, server: EmbeddingServer, folder: Path, **more: Any) -> Settings:
+def flags(server: EmbeddingServer, **more: Any) -> Settings:
     named: dict[str, Any] = {"embedder": server.base(), "embedder_model": "small"}
-    if kind == "model2vec":
-        named = {"embedder": f"model2vec:{write_model(folder / 'tiny')}"}
     usual = {"enable_history_recent": False}
     return Settings(**{**usual, **named, **more})
 
 
-@pytest.mark.parametrize("kind", ["http", "model2vec"])
-def test_rows_are_embedded_and_found_by_flags_alone(
-    db: Database, server: EmbeddingServer, tmp_path: Path, kind: str
-) -> None:
+def test_rows_are_embedded_and_found_by_flags_alone(db: Database, server: EmbeddingServer) -> None:
     """A worker makes the vectors; search, its explanation and the prompt ask the same embedder."""
-    scope, settings = own_scope(), flags(kind, server, tmp_path)
+    scope, settings = own_scope(), flags(server)
     talk(db, scope)
     done = jobs.run_pending(db=db, settings=settings, scope=scope)
     assert [(one.type, one.state) for one in done] == [("EMBED", "completed")]
@@ -74,10 +67,8 @@ def test_rows_are_embedded_and_found_by_flags_alone(
     assert search_memories(query="hound", db=db, settings=plain, scope=asking(scope)) == []
 
 
-@pytest.mark.parametrize("wrong", ["500", "nowhere", "no address", "no folder"])
-def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(
-    db: Database, server: EmbeddingServer, tmp_path: Path, wrong: str
-) -> None:
+@pytest.mark.parametrize("wrong", ["500", "nowhere", "no address"])
+def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(db: Database, server: EmbeddingServer, wrong: str) -> None:
     """The words decide, and the report says what to mend."""
     scope = own_scope()
     talk(db, scope)
@@ -85,11 +76,10 @@ def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(
         "500": Settings(embedder=server.base("500")),
         "nowhere": Settings(embedder="http://127.0.0.1:9/v1"),
         "no address": Settings(embedder="http://"),
-        "no folder": Settings(embedder=f"model2vec:{tmp_path / 'none'}"),
     }[wrong]
     hits, report = explain_search(query="dog?", db=db, settings=settings, scope=asking(scope))
     assert [hit["snippet"] for hit in hits] == [TALK[2]]
-    said = {"no address": "EMBEDDER is 'http://'", "no folder": "no such folder"}.get(wrong, "The embedder")
+    said = {"no address": "EMBEDDER is 'http://'"}.get(wrong, "The embedder")
     assert any(said in note for note in report["notes"])
     message = {"message_id": "x", "date": NOW.isoformat(), "text": "dog?", "interface_path": "tg/2"}
     elsewhere = Scope(scope.persona, "tg/2", "tg/7")

@@ -54,7 +54,6 @@ def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_p
     """Each mistake once, with the line that made it and what to do."""
     for lines, flag, said in (
         ("EMBEDDER: http://", "EMBEDDER", "EMBEDDER is 'http://'"),
-        ("EMBEDDER: model2vec:nowhere", "EMBEDDER", "there is no such folder"),
         ("EMBEDDER: minilm", "EMBEDDER", "It must be an address"),
     ):
         (tmp_path / "config.yaml").write_text(lines + "\n")

@@ -1,10 +1,9 @@
-"""What EMBEDDER names: a server in the OpenAI dialect, or static vectors in a folder."""
+"""What EMBEDDER names: a server in the OpenAI dialect."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +14,8 @@ from core.errors import ConfigError
 from core.llm import embedder as embedders
 from core.llm.embedder import EmbedderError
 from core.llm.embedder_http import Endpoint, EndpointEmbedder
-from core.llm.embedder_static import StaticEmbedder
 from tests.store.embedder import Grams
 from tests.unit.llm.embedding_server import API_KEY, EmbeddingServer, running
-from tests.unit.llm.static_model import write_model
 
 TEXTS = ["canary-text 猫", "My dog sleeps", "canary-text \ud800"]
 LONG = 60.0
@@ -97,7 +94,7 @@ def test_a_server_that_hangs_or_is_not_there_is_given_up(server: EmbeddingServer
     assert caught.value.reason in ("error", "timeout")
 
 
-def test_what_embedder_names_is_made_once_and_after_what_the_host_passes(tmp_path: Path) -> None:
+def test_what_embedder_names_is_made_once_and_after_what_the_host_passes() -> None:
     """A host's own goes before the flag; another value of a flag is another embedder."""
     settings = Settings(embedder="http://127.0.0.1:9/v1", embedder_model="small")
     first = embedders.resolve(None, settings)
@@ -107,16 +104,13 @@ def test_what_embedder_names_is_made_once_and_after_what_the_host_passes(tmp_pat
     assert embedders.resolve(None, Settings()) is None
     grams = Grams()
     assert embedders.resolve(grams, settings) is grams
-    static = embedders.resolve(None, Settings(embedder=f"model2vec:{tmp_path}"))
-    assert isinstance(static, StaticEmbedder)
-    assert (static.path, static.is_local, first.is_local) == (tmp_path, True, False)
-    assert first.name == "small"
+    assert (first.name, first.is_local) == ("small", False)
 
 
-@pytest.mark.parametrize("value", ["core.llm:anything", "model2vec:", "model2vec:  ", "http", "127.0.0.1/v1"])
-def test_embedder_is_an_address_or_a_folder_and_no_code(value: str) -> None:
+@pytest.mark.parametrize("value", ["core.llm:anything", "model2vec:/path", "http", "127.0.0.1/v1"])
+def test_embedder_is_an_address_and_no_code(value: str) -> None:
     """Flags may stand in a file that others write: no class is named there."""
-    with pytest.raises(ConfigError, match=r"EMBEDDER is .* must be an address such as .* model2vec: and the path"):
+    with pytest.raises(ConfigError, match=r"EMBEDDER is .* must be an address such as"):
         Settings(embedder=value)
 
 
@@ -128,38 +122,3 @@ def test_an_address_that_leads_nowhere_is_told_with_what_to_do(url: str) -> None
     assert caught.value.reason == "config"
     assert str(caught.value).startswith("EMBEDDER ")
     assert "canary" not in str(caught.value)
-
-
-def test_static_vectors_come_from_the_folder_alone(tmp_path: Path) -> None:
-    """Texts that mean the same are near; the name tells the folder and what it holds."""
-    write_model(tmp_path / "tiny")
-    embedder = StaticEmbedder(str(tmp_path / "tiny"))
-    dog, hound, soup = embedders.ask(embedder, ["My dog", "a hound", "soup"], LONG)
-
-    def near(one: list[float], other: list[float]) -> float:
-        return sum(a * b for a, b in zip(one, other, strict=True))
-
-    assert near(dog, hound) > 0.9 > 0.3 > near(dog, soup)
-    assert embedder.name.startswith("model2vec:tiny:")
-    assert embedder.name == StaticEmbedder(f"{tmp_path}/tiny").name
-    write_model(tmp_path / "other" / "tiny", turn=1)
-    assert StaticEmbedder(str(tmp_path / "other" / "tiny")).name != embedder.name
-    assert len(StaticEmbedder(str(write_model(tmp_path / ("ü" * 100)))).name.encode()) <= 100
-
-
-@pytest.mark.parametrize("spoilt", ["nowhere", "empty", "config.json", "model.safetensors", "tokenizer.json"])
-def test_a_folder_that_is_none_of_a_model_is_told_with_what_to_do(tmp_path: Path, spoilt: str) -> None:
-    """Nothing is looked for anywhere else."""
-    folder = tmp_path / "model"
-    if spoilt == "empty":
-        folder.mkdir()
-    elif spoilt != "nowhere":
-        write_model(folder)
-        (folder / spoilt).write_bytes(b"[1")
-    with pytest.raises(EmbedderError) as caught:
-        embedders.ask(StaticEmbedder(str(folder)), ["x"], LONG)
-    assert caught.value.reason == "config"
-    told = {"nowhere": "no such folder", "empty": "holds no config.json and no tokenizer.json and no model.safetensors"}
-    usual = "config.json cannot be read" if spoilt == "config.json" else "hold no static model"
-    assert told.get(spoilt, usual) in str(caught.value)
-    assert str(folder) in str(caught.value) and "nothing is downloaded" in str(caught.value)
