@@ -109,8 +109,11 @@ def test_f12_no_tool_shows_what_is_not_seen(world: World) -> None:
             call("memory_context", message=f"what about the {COMMON}?", max_chars=200_000),
             call("memory_search", query=f"the {COMMON} sleeps", limit=200),
             call("memory_search", tags=[TAG], limit=200),
-            *(call("memory_list", limit=200, offset=offset) for offset in (0, 200, 400)),
         ]
+        cursor: str | None = ""
+        while cursor is not None:
+            answers.append(call("memory_list", limit=200, cursor=cursor))
+            cursor = json.loads(answers[-1])["next_cursor"]
         for place in places:
             for row_id in () if may_see(asking.asker, place.origin) else place.rows.values():
                 for name, more in (("memory_delete", {}), ("memory_update", {"text": "x"})):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...base import logs
@@ -17,6 +19,7 @@ from ...chat_history_cache import load_chat_history
 from ...config import Settings
 from ...errors import StoreError
 from ...llm import usage
+from ...memories.instructions import read_instruction
 from ...prompt.call import PromptRequest
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
@@ -28,8 +31,9 @@ BUILD_THREADS = 8
 SAVE_THREADS = 4
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds before each further attempt to store a turn: about four minutes in all."""
-EARLIER_SECONDS = 0.5
+EARLIER_SECONDS = 1.0
 """Longest wait of a request for the turn before it, which is being stored."""
+WARM_UP = "Please remember that I like tea, and call me Jo."
 STOP_SECONDS = 30.0
 """Longest wait at the end for turns that are being stored."""
 
@@ -55,6 +59,11 @@ class TurnMemory:
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[asyncio.Future[None], Scope] = {}
         """Turns that are being written at this moment, and whose they are."""
+
+    async def warm_up(self) -> None:
+        """Compile the phrases that every stored line is compared with: seconds, in which the next message may come."""
+        work = partial(read_instruction, WARM_UP, self._context.values())
+        await asyncio.get_running_loop().run_in_executor(self._saving, work)
 
     async def build(self, scope: Scope, question: str, said: Sequence[str], settings: Settings) -> str:
         """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS."""
@@ -99,16 +108,20 @@ class TurnMemory:
 
     async def _save(self, turn: Turn, answer: str, settings: Settings) -> None:
         def attempt() -> None:
-            db = self._context.database()
-            save_transcript(turn.lines, answer, name=turn.name, db=db, settings=settings, scope=turn.scope)
-            usage.note_request(db, turn.model)
+            save_transcript(
+                turn.lines, answer, name=turn.name, db=self._context.database(), settings=settings, scope=turn.scope
+            )
+
+        def note_model() -> None:
+            with suppress(StoreError):
+                usage.note_request(self._context.database(), turn.model)
 
         for delay in (*SAVE_DELAYS, None):
             work = asyncio.get_running_loop().run_in_executor(self._saving, attempt)
             self._running[work] = turn.scope
             try:
                 await work
-                return
+                break
             except Exception as error:  # noqa: BLE001 - the answer was given; the next request brings the lines again
                 if delay is None or not isinstance(error, StoreError):
                     logs.warning("proxy_not_stored", error=type(error).__name__)
@@ -116,6 +129,7 @@ class TurnMemory:
             finally:
                 del self._running[work]
             await asyncio.sleep(delay)
+        await asyncio.get_running_loop().run_in_executor(self._saving, note_model)
 
 
 def build_block(context: WebContext, settings: Settings, scope: Scope, text: str, said: Sequence[str] = ()) -> str:

@@ -69,7 +69,8 @@ class Proxy:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Wait at the end for what is being stored, and end the connections."""
+        """Be ready to store before the first request; wait at the end for what is being stored."""
+        await self._memory.warm_up()
         try:
             yield
         finally:
