@@ -22,7 +22,7 @@ from ..personas import fill_names, get_persona_text, set_persona_text
 from ..scope import Scope
 from ..text.folding import clean
 from .items import ItemImport, import_items
-from .items.books import find_book
+from .items.formats import find_book
 
 MOST_BYTES = 20 * 1024**2
 """Most bytes of the JSON of a card, and of a file that is no picture."""

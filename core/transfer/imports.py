@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -171,17 +172,8 @@ def import_file(
     >>> result.imported, result.conversations, result.speakers
     (1, ('import/c1',), {'Ann': 1})
     """
-    if not isinstance(path, (str, PathLike)):
-        raise TypeError(f"path is of type {type(path).__name__}. It must be the path of a file.")
     file = Path(path)
-    zone = zone_named(time_zone)
-    if zone is None:
-        raise ValueError(f"time_zone is {time_zone!r}. It must be an IANA name such as Europe/Rome.")
-    if interface is not None:
-        key_text(interface, "interface", 64, required=True)
-    if conversation is not None:
-        key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True)
-    key_text(user, "user", SPEAKER_BYTES)
+    zone = _check_arguments(time_zone, interface, conversation, user)
     found = find_export(file, max_bytes)
     if found is None:
         raise TransferError(f"Nothing can be taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}")
@@ -199,6 +191,19 @@ def import_file(
     result = _describe(plan, found, reading)
     here = replace(call, scope=replace(call.scope, conversation=None, participant=None))
     return _store(here, found, reading, plan, result, progress, stop)
+
+
+def _check_arguments(time_zone: str, interface: str | None, conversation: str | None, user: str) -> tzinfo:
+    """Return the time zone of that name; refuse keys that cannot be any."""
+    zone = zone_named(time_zone)
+    if zone is None:
+        raise ValueError(f"time_zone is {time_zone!r}. It must be an IANA name such as Europe/Rome.")
+    if interface is not None:
+        key_text(interface, "interface", 64, required=True)
+    if conversation is not None:
+        key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True)
+    key_text(user, "user", SPEAKER_BYTES)
+    return zone
 
 
 def _named(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:

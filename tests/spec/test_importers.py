@@ -248,6 +248,31 @@ def test_b5_messages_of_openai_alone_are_a_chat(db: Database, tmp_path: Path) ->
         assert (done.format, done.imported, done.left_out) == ("openai", 2, {"of the system or of tools": 1})
 
 
+def test_b5_chats_of_several_programs_in_one_zip(db: Database, tmp_path: Path) -> None:
+    """People collect what they have; a file that is refused leaves the others."""
+    line = {
+        "conversation": "kitchen",
+        "timestamp": "2026-03-10T12:00:00Z",
+        "speaker": "Ann",
+        "text": "The kettle sings.",
+    }
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(SAMPLES.parent / "tavern_chat.jsonl", "chats/Iris.jsonl")
+        archive.writestr("lines.jsonl", json.dumps(line))
+        archive.writestr("broken.jsonl", json.dumps(line).encode() + b"\n\xff")
+        archive.write(SAMPLES / "replika" / "mira.csv", "mira.csv")
+        archive.writestr("photo.txt", "nothing of the kind")
+    scope = own_scope()
+    done = _import(db, scope, path)
+    assert set(done.format.split("+")) == {"sillytavern", "records", "replika"}
+    assert set(done.conversations) == {"import/Iris", "import/kitchen", "replika/mira"}
+    assert (done.imported, done.story["alternatives"], done.left_out) == (16, 5, {"files that hold no chat": 1})
+    (problem,) = done.errors
+    assert problem.place == "broken.jsonl" and "not UTF-8" in problem.reason
+    assert _import(db, scope, path).imported == 0
+
+
 @pytest.mark.parametrize("name", ["sharegpt", "openai"])
 def test_r21_one_chat_a_line_is_read_alike(db: Database, tmp_path: Path, name: str) -> None:
     """Sets for training are files of lines; a copy with another time of the file adds nothing."""

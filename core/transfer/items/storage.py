@@ -15,7 +15,7 @@ from ...memories import table_transfer
 from ...memories.new_item import NewMemory
 from ...memories.table_transfer import Known
 from ...text.hits import name_persona
-from . import books
+from .formats import fill_macros
 from .rows import NotTakenError, Reading, Row, read
 
 BATCH = 1000
@@ -91,7 +91,7 @@ def _ready(rows: Iterable[Row], reading: Reading, importing: Importing) -> Itera
             value = row.value
             if row.character is not None and value is not None:
                 character = row.character or name_persona(reading.scope.persona)
-                value = books.fill_macros(value, character, reading.user_name)
+                value = fill_macros(value, character, reading.user_name)
             memory = read(value, reading)
         except NotTakenError as error:
             importing.refuse(ItemProblem(row.number, str(error), row.uid))
