@@ -162,6 +162,13 @@ def word_runs(folded: str) -> list[str]:
     return _WORDS.findall(folded)
 
 
+def all_runs(folded: str) -> list[str]:
+    """Return the runs of `runs`, without their kind."""
+    if folded.isascii() or not SPACELESS_PATTERN.search(folded):
+        return _WORDS.findall(folded)
+    return [run for run, _ in runs(folded)]
+
+
 def runs(folded: str) -> Iterator[tuple[str, bool]]:
     """Yield `(run, spaceless)`: the longest stretches of word characters of one kind of script, in order."""
     for match in _WORDS.finditer(folded):

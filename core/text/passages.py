@@ -47,7 +47,8 @@ def find_places(folded: str, text: str, terms: Mapping[str, bool], *, always_who
         else:
             start = at
             if at and not folded[at - 1].isspace():
-                start = _BEFORE.search(folded, max(0, at - LONGEST_WORD), at).start()  # type: ignore[union-attr]
+                after = max(folded.rfind(" ", 0, at) + 1, at - LONGEST_WORD)
+                start = _BEFORE.search(folded, after, at).start()  # type: ignore[union-attr]
             end = _BEHIND.match(folded, end).end()  # type: ignore[union-attr]
             found.append((at, terms.get(folded[start:end], end - start == len(text))))
         at = folded.find(text, end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from .folding import fold, runs
+from .folding import all_runs, fold
 from .languages import bare
 
 WHEN: Mapping[str, str] = {
@@ -212,7 +212,7 @@ def _phrases(name: str, language: str) -> tuple[str, ...]:
 
 def asked_words(text: str) -> str:
     """Return the words of a text as phrases are looked for in it: bare, one space between and at both ends."""
-    return f" {' '.join(run for run, _ in runs(bare(text[:LOOKED_AT])))} "
+    return f" {' '.join(all_runs(bare(text[:LOOKED_AT])))} "
 
 
 def holds(words: str, name: str, languages: Sequence[str]) -> bool:
@@ -241,7 +241,7 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
     if MARKS.intersection(said):
         return True
     folded = bare(said)
-    opening = [run for run, _ in runs(folded[:80])]
+    opening = all_runs(folded[:80])
     for language in languages:
         words = _opening(language)
         if language in WITHOUT_SPACES:

@@ -241,10 +241,12 @@ def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
 
 def stem(word: str, languages: Sequence[str]) -> str:
     """Return the stem of the first language that shortens or changes the word, else the word itself."""
-    for form in stems(word, languages):
-        if form != word:
-            return form
-    return word
+    return word if len(word) > LONGEST_WORD else _stem(word, tuple(languages))
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str, languages: tuple[str, ...]) -> str:
+    return next((form for form in stems(word, languages) if form != word), word)
 
 
 def irregular_forms(form: str, languages: Sequence[str]) -> list[str]:
@@ -266,3 +268,4 @@ def with_prefixes(form: str, languages: Sequence[str]) -> list[str]:
 def forget_kept() -> None:
     """Drop the words that are kept, so that no forgotten one stays in memory."""
     _stems.cache_clear()
+    _stem.cache_clear()

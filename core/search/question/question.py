@@ -23,7 +23,7 @@ from functools import lru_cache
 from ...base.patterns import lazy_pattern
 from ...text import question_words as tables
 from ...text.calendar_words import CALENDARS, calendar
-from ...text.folding import clean, fold, runs
+from ...text.folding import all_runs, clean, fold
 from ...text.languages import SURE, bare, common_words, language_of
 from ...text.question_words import LOOKED_AT, asked_words, holds
 from .days import Range, days_in
@@ -147,4 +147,4 @@ def has_number(text: str, languages: Sequence[str] = ()) -> bool:
 
 
 def _words(said: str) -> list[str]:
-    return [run for run, _ in runs(bare(said))]
+    return all_runs(bare(said))
