@@ -56,7 +56,7 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
             failed.append(done)
 
     inserted_rows.take_in_all(run.db)
-    worker = Worker(run.db, personas=personas or (), told=report)
+    worker = Worker(run.db, personas=personas or (), on_done=report)
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
         ending = "until nothing is left" if once else "until Ctrl-C"
@@ -118,7 +118,7 @@ def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool)
         return
     from ..lifelong import Scheduler
 
-    scheduler = Scheduler(run.db, personas=personas, told=lambda persona, done: _print_cycle(run, persona, done))
+    scheduler = Scheduler(run.db, personas=personas, on_done=lambda persona, done: _print_cycle(run, persona, done))
     if once:
         scheduler.tick()
         yield

@@ -77,7 +77,7 @@ class _Standing:
 def remove_followers(removal: Removal, message: Message) -> None:
     """Take out what was made of a message that goes, while it is still there."""
     key, row = message.conversation, message.row_id
-    if table_stories.is_told(removal, key):
+    if table_stories.has_story(removal, key):
         table_stories.delete_parts(removal, key, {row})
     table_quotes.clean_operations(removal, (), (), {row})
     table_quotes.change_replies(removal, key, message.message_id, message.text, None)
@@ -93,7 +93,7 @@ def remove_followers(removal: Removal, message: Message) -> None:
 def change_followers(removal: Removal, message: Message, text: str) -> None:
     """Bring what was made of a message in step with what it says now; the caller reads the instructions anew."""
     key = message.conversation
-    if table_stories.is_told(removal, key):
+    if table_stories.has_story(removal, key):
         table_stories.renew_parts(removal, key, message.row_id)
     table_quotes.change_replies(removal, key, message.message_id, message.text, text)
     _drop_from_short_term(removal, message, text)

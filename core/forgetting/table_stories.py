@@ -61,7 +61,7 @@ def renew_parts(removal: Removal, conversation: str, row: int) -> None:
     _queue(removal, conversation, anew, running=bool(covering))
 
 
-def is_told(removal: Removal, conversation: str) -> bool:
+def has_story(removal: Removal, conversation: str) -> bool:
     """Return whether a conversation has scenes or a running recap: most have neither."""
     scene = select(_S.id).where(_S.persona_id == removal.persona, _S.conversation_key == conversation).limit(1)
     version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)

@@ -56,7 +56,7 @@ class Worker:
         personas: only these; none for all there are. They take turns, one operation each.
         settings: as every function has them; without them they are read anew for each operation, so that a change acts.
         model: the model to ask; without one that of the process, else that of LLM_BASE_URL.
-        told: called with what became of each operation, in the thread of the worker.
+        on_done: called with what became of each operation, in the thread of the worker.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Worker:
         personas: Sequence[str] = (),
         settings: GivenSettings = None,
         model: Any = None,
-        told: Callable[[OperationRun], None] | None = None,
+        on_done: Callable[[OperationRun], None] | None = None,
     ) -> None:
         self._db = db
         self._only = tuple(personas)
         self._settings = settings
         self._model = model
-        self._told = told
+        self._on_done = on_done
         self._claimer = Claimer(db)
         self._stopped = threading.Event()
 
@@ -120,7 +120,7 @@ class Worker:
             for persona in tuple(waiting):
                 if self._stopped.is_set():
                     return begun
-                if run_next(self._db, self._claimer, persona, self._settings, self._model, self._told) is None:
+                if run_next(self._db, self._claimer, persona, self._settings, self._model, self._on_done) is None:
                     waiting.remove(persona)
                 else:
                     begun += 1
@@ -167,7 +167,7 @@ def run_next(
     persona: str,
     settings: GivenSettings,
     model: Any,
-    told: Callable[[OperationRun], None] | None = None,
+    on_done: Callable[[OperationRun], None] | None = None,
 ) -> OperationRun | None:
     """Do the next operation of a persona and return what became of it; None when none may begin now."""
     known = settings_for(settings)
@@ -176,8 +176,8 @@ def run_next(
     if claimed is None:
         return None
     report = run_operation(db, claimed, settings=known, model=known_model)
-    if told is not None:
-        told(report)
+    if on_done is not None:
+        on_done(report)
     return report
 
 

@@ -35,7 +35,7 @@ class Scheduler:
         personas: only these; none for all something was said to.
         settings: as every function has them; without them they are read anew at each look, so that a change acts.
         model: the model to ask; without one that of the process, else that of LLM_BASE_URL, else extracts are made.
-        told: called with persona and result of each cycle, in the thread of the scheduler.
+        on_done: called with persona and result of each cycle, in the thread of the scheduler.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class Scheduler:
         personas: Sequence[str] = (),
         settings: GivenSettings = None,
         model: Any = None,
-        told: Callable[[str, CycleResult], None] | None = None,
+        on_done: Callable[[str, CycleResult], None] | None = None,
     ) -> None:
         self._db = db
         self._only = tuple(personas)
         self._settings = settings
         self._model = model
-        self._told = told
+        self._on_done = on_done
         self._seen: dict[str, int] = {}
         """Persona to the newest message row looked at."""
         self._tried: dict[tuple[str, str], int] = {}
@@ -80,8 +80,8 @@ class Scheduler:
         result = cycles.run(Call(self._db, settings, scope), self._model, reason)
         if result.reason == BUSY:
             return []
-        if self._told is not None:
-            self._told(scope.persona, result)
+        if self._on_done is not None:
+            self._on_done(scope.persona, result)
         return [result]
 
     def _full(self, settings: Settings, persona: str) -> list[str]:

@@ -23,7 +23,7 @@ class StoryCall(Call):
     """The stored conversation; None where there is none, or none the caller sees."""
     row_id: int | None = None
     """The message that is meant; None where there is none, or none the caller sees."""
-    stays_here: bool = False
+    is_local_only: bool = False
     """The conversation is local_only and the destination is not."""
 
     @property
@@ -36,9 +36,9 @@ class StoryCall(Call):
         """Return those the caller sees."""
         return self.viewer.audiences if self.viewer is not None else ()
 
-    def handed_out(self) -> StoryCall:
+    def redacted(self) -> StoryCall:
         """Return the call for a door that hands out texts: what may not leave this machine is not there."""
-        return replace(self, place=None, row_id=None) if self.stays_here else self
+        return replace(self, place=None, row_id=None) if self.is_local_only else self
 
     def reader(self, source: str = "message_recaps") -> Reader:
         """Return what reads from the database."""
@@ -86,4 +86,4 @@ def _see(call: Call, key: str) -> StoryCall:
     story = StoryCall(call.db, call.settings, there.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:
         return story
-    return replace(story, place=place, stays_here=place.local_only and not viewer.sees_local_only)
+    return replace(story, place=place, is_local_only=place.local_only and not viewer.sees_local_only)

@@ -52,16 +52,13 @@ from core.templates.phrases import load_phrases
 from core.templates.refused import refused_patterns
 from core.templates.render import Renderer
 from core.text import (
-    counters,
     extracts,
     hits,
     languages,
     question_words,
-    refusals,
     replies,
     sizes,
     strict_json,
-    thoughts,
     times,
     words,
 )
@@ -187,7 +184,7 @@ def _texts(value: str) -> object:
         text.fold(value), text.collapsed(value), list(text.runs(text.fold(value))), words.words(value),
         words.salient_words(value, ("en", "de")), words.index_terms(text.fold(value)), hits.snippet(value, 200),
         hits.find_match(value, ["a", "猫"]), hits.content_digest(value), lines.one_line(value), lines.quoted(value),
-        summaries.escape_brackets(value), counters.estimate_tokens(value), tags.normal(value),
+        summaries.escape_brackets(value), sizes.estimate_tokens(value), tags.normal(value),
         rows.short_interface(value),
     )  # fmt: skip
 
@@ -201,11 +198,11 @@ def _secondary(value: str) -> object:
     patterns = _patterns()
     return (
         replies.read_object(value, ("title", "summary")),
-        thoughts.strip_thoughts(value),
+        replies.strip_thoughts(value),
         summaries.read_reply(value, (), patterns=patterns),
         consolidation.read_reply(value, patterns=patterns),
         consolidation.read_deep_reply(value, patterns=patterns),
-        refusals.judge_refusal(value, "x" * 300, patterns=patterns),
+        replies.judge_refusal(value, "x" * 300, patterns=patterns),
     )
 
 

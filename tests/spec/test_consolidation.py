@@ -335,7 +335,7 @@ def test_l13_every_thirtieth_message_runs_a_cycle(life: Life, still: Any) -> Non
         personas=[life.persona],
         settings=Settings(),
         model=Model(lambda prompt: json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]})),
-        told=lambda persona, done: told.append(f"{persona} {done.stored}"),
+        on_done=lambda persona, done: told.append(f"{persona} {done.stored}"),
     )
     runs = []
     for n in range(60):
@@ -372,7 +372,7 @@ def test_l13_a_scheduler_runs_in_a_thread_and_stops(life: Life) -> None:
         personas=[life.persona],
         settings=Settings(consolidate_every_n_messages=5),
         model=facts("a"),
-        told=lambda *_: done.set(),
+        on_done=lambda *_: done.set(),
     )
     with scheduler:
         assert done.wait(10)

@@ -55,7 +55,7 @@ def list_alternatives(
     >>> [(each["number"], each["text"]) for each in list_alternatives(message, db=db)]
     [(0, 'Ann left the house.'), (1, 'Ann stayed.')]
     """
-    call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
+    call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     if call.row_id is None:
         return []
     alternatives = table_alternatives.read_alternatives(call.reader("message_alternatives"), call.persona, call.row_id)

@@ -269,7 +269,7 @@ def get_recap_text(
     >>> get_recap_text("web/42", db=db)
     'Ann left.'
     """
-    call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
+    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return ""
     rows = table_recaps.read_included(call.reader(), call.persona, call.conversation)
@@ -305,6 +305,6 @@ def concatenate_recap(
     >>> edit_memory(message, "Ann left.", db=db).stored, concatenate_recap("Ben came.", message, db=db)
     (True, 'Ann left.\\nBen came.')
     """
-    call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
+    call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     own = None if call.row_id is None else table_recaps.find_recap(call.reader(), call.persona, call.row_id)
     return rules.concatenate([own.memory if own and own.memory else "", *recap.splitlines()])

@@ -223,7 +223,7 @@ def get_data(
     """
     if key is not None:
         rules_keys.check_key(key, rules_keys.READABLE)
-    call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
+    call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     values = {} if call.row_id is None else _read_all(call, call.row_id, key)
     return values if key is None else values.get(key)
 

@@ -92,7 +92,7 @@ def get_running_recap_injection(
     >>> "Ann left" in get_running_recap_injection("web/42", db=db)["value"]
     True
     """
-    call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
+    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     placed = _build_injection(call, counter)
     if position is not None:
         placed["position"] = context_injection.check_position(position)
@@ -225,7 +225,7 @@ def refresh_memory(
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     done = refresh.refresh(call, disabled, counter)
-    placed = _build_injection(call.handed_out(), counter)
+    placed = _build_injection(call.redacted(), counter)
     return {
         "hidden": list(done.ranges.hide),
         "shown": list(done.ranges.show),

@@ -168,7 +168,7 @@ def get_running_recap_storage(
     >>> storage["chat_id"], storage["current_version"], len(storage["versions"])
     ('web/42', 0, 1)
     """
-    call = _open(conversation, storage, db, settings, scope).handed_out()
+    call = _open(conversation, storage, db, settings, scope).redacted()
     empty: RunningRecapStorage = {"chat_id": call.conversation, "current_version": 0, "versions": []}
     if not _is_own(call, storage) or call.place is None:
         return empty
@@ -205,7 +205,7 @@ def get_running_recap_versions(
     >>> [each["content"] for each in get_running_recap_versions("web/42", db=db)]
     ['Ann left.']
     """
-    call = _open(conversation, storage, db, settings, scope).handed_out()
+    call = _open(conversation, storage, db, settings, scope).redacted()
     if not _is_own(call, storage) or call.place is None:
         return []
     versions = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
@@ -243,7 +243,7 @@ def get_running_recap(
     'Ann left.'
     """
     number = rows.number(version, "version")
-    call = _open(conversation, storage, db, settings, scope).handed_out()
+    call = _open(conversation, storage, db, settings, scope).redacted()
     if not _is_own(call, storage) or call.place is None:
         return None
     read = call.reader("running_recaps")

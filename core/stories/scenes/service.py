@@ -261,7 +261,7 @@ def list_scenes(
     >>> [(scene["name"], scene["first_index"], scene["last_index"]) for scene in list_scenes("web/42", db=db)]
     [('The harbour', 0, 0)]
     """
-    call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
+    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return []
     story = layout.read_layout(call.reader("scenes"), call.persona, call.conversation)
@@ -367,7 +367,7 @@ def get_scene_recaps(
     [('Ann left.', 'manual', True)]
     """
     call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
-    if scene is None or call.stays_here:
+    if scene is None or call.is_local_only:
         return []
     return [
         {

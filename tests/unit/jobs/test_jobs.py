@@ -41,11 +41,11 @@ def test_s47_personas_take_turns(db: Database) -> None:
     for persona, number in (("ada", 4), ("ben", 1), ("cem", 2)):
         fill(db, persona, number)
     told: list[OperationRun] = []
-    only = Worker(db, personas=["ben"], settings=Settings(), told=told.append)
+    only = Worker(db, personas=["ben"], settings=Settings(), on_done=told.append)
     assert only.run(once=True) == 1 and [each.persona for each in told] == ["ben"]
     fill(db, "ben", 1)
     told.clear()
-    assert Worker(db, settings=Settings(), told=told.append).run(once=True) == 7
+    assert Worker(db, settings=Settings(), on_done=told.append).run(once=True) == 7
     assert [each.persona for each in told] == ["ada", "ben", "cem", "ada", "cem", "ada", "ada"]
     assert {each.state for each in told} == {"completed"}
 
@@ -53,7 +53,7 @@ def test_s47_personas_take_turns(db: Database) -> None:
 def test_s47_a_worker_ends_after_the_operation_at_hand(db: Database) -> None:
     fill(db, "ada", 3)
     told: list[OperationRun] = []
-    made = Worker(db, settings=Settings(), told=lambda done: (told.append(done), made.stop()))  # type: ignore[func-returns-value]
+    made = Worker(db, settings=Settings(), on_done=lambda done: (told.append(done), made.stop()))  # type: ignore[func-returns-value]
     assert made.run() == 1 and len(told) == 1
     assert jobs_claiming.read_personas(db) == ["ada"]
 
@@ -77,7 +77,7 @@ def test_s47_a_worker_waits_for_more_and_for_a_database_that_is_away(
     with pytest.raises(StoreReadError):
         Worker(db, settings=Settings()).run(once=True)
     done = threading.Event()
-    made = Worker(db, settings=Settings(), told=lambda _: done.set())
+    made = Worker(db, settings=Settings(), on_done=lambda _: done.set())
     thread = threading.Thread(target=made.run)
     thread.start()
     try:
@@ -127,7 +127,7 @@ def slow(operation, tools):
     time.sleep(float(sys.argv[2]))
 db = Database(sys.argv[1])
 register_handler("COUNTED", slow)
-worker = Worker(db, settings=Settings(), told=lambda done: print(done.state, flush=True))
+worker = Worker(db, settings=Settings(), on_done=lambda done: print(done.state, flush=True))
 with worker.on_signals():
     print(worker.run(), flush=True)
 """
