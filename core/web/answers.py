@@ -85,12 +85,6 @@ class BulkAnswer(BaseModel):
     unknown: list[RowId] = Field(description="Ids of which the persona has no item.", examples=[["999"]])
 
 
-class BulkDeletedAnswer(BulkAnswer):
-    """As every bulk answer, with the word of the route for one item."""
-
-    deleted: int = Field(description="The same as count.", examples=[2])
-
-
 class VersionAnswer(BaseModel):
     """One text an item has had."""
 

@@ -274,7 +274,7 @@ def test_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window
     page.wait_for_selector("#toast >> text=Pinned")
     page.check("[data-select-all]")
     press(page, "Delete chosen")
-    page.wait_for_selector("#toast >> text=3 items deleted")
+    page.wait_for_selector("#toast >> text=3 items: Deleted")
     click(page, "#toast >> text=Undo")
     page.wait_for_selector("#toast >> text=3 items restored")
     assert len(texts(page)) == 3

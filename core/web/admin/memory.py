@@ -19,7 +19,6 @@ from ...transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_it
 from ...transfer.items.documents import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from ..answers import (
     BulkAnswer,
-    BulkDeletedAnswer,
     CycleAnswer,
     DeletedAnswer,
     ImportAnswer,
@@ -254,10 +253,9 @@ def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the 
 
 
 @router.post("/memory/delete", responses=refusals())
-def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkDeletedAnswer:
+def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
     """Archive up to 1,000 items in one transaction."""
-    done = lifelong.delete_items(body.ids, operator=True, **admin.asking)
-    return BulkDeletedAnswer(deleted=done.count, count=done.count, unknown=list(done.unknown))
+    return _build_bulk(lifelong.delete_items(body.ids, operator=True, **admin.asking))
 
 
 @router.post("/memory/restore", responses=refusals())

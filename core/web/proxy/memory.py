@@ -19,7 +19,7 @@ from ...chat_history_cache import load_chat_history
 from ...config import Settings
 from ...errors import StoreError
 from ...llm import usage
-from ...memories.instructions import read_instruction
+from ...memories.instructions import read_instructions
 from ...prompt.call import PromptRequest
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
@@ -33,7 +33,8 @@ SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds before each further attempt to store a turn: about four minutes in all."""
 EARLIER_SECONDS = 1.0
 """Longest wait of a request for the turn before it, which is being stored."""
-WARM_UP = "Please remember that I like tea, and call me Jo."
+WARM_UP = "The tea is warm."
+"""Holds no phrase, so that all of them are compared with it."""
 STOP_SECONDS = 30.0
 """Longest wait at the end for turns that are being stored."""
 
@@ -62,7 +63,7 @@ class TurnMemory:
 
     async def warm_up(self) -> None:
         """Compile the phrases that every stored line is compared with: seconds, in which the next message may come."""
-        work = partial(read_instruction, WARM_UP, self._context.values())
+        work = partial(read_instructions, WARM_UP, self._context.values())
         await asyncio.get_running_loop().run_in_executor(self._saving, work)
 
     async def build(self, scope: Scope, question: str, said: Sequence[str], settings: Settings) -> str:

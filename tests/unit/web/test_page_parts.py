@@ -25,7 +25,7 @@ def test_a_plot_stays_in_its_box_whatever_the_values() -> None:
     """One point, equal values, negative ones, one moment, thousands of points."""
     for values in ([0], [5, 5, 5], [-100, 100], list(range(3000)), [1e9, -1]):
         points = [(START + timedelta(hours=n), value) for n, value in enumerate(values)]
-        drawn = plots.draw_lines([("a", points)], steps=len(values) % 2 == 0)
+        drawn = plots.draw_lines([("a", points)])
         assert len(drawn.lines[0].dots) == len(values)
         for dot in drawn.lines[0].dots:
             assert plots.LEFT <= dot.x <= plots.WIDTH - plots.RIGHT

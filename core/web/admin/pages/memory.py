@@ -155,28 +155,13 @@ def item(page: Page) -> Response:
 
 
 SENTENCES: Mapping[str, str] = {
-    "deleted": "deleted. They can be brought back while they are in the archive.",
-    "restored": "restored.",
-    "pinned": "pinned: nothing prunes them.",
-    "unpinned": "unpinned.",
-    "retagged": "given other tags.",
-    "edited": "changed. The former text stands in the item's history.",
-    "unchanged": "as before: the text is what it was.",
-    "merged": "merged into this one. They can be brought back from the archive.",
-    "classified": "changed.",
-    "added": "stored.",
-    "joined": "joined with what was there.",
-    "refused": "not stored: the text is blank, or the person asked not to be remembered.",
-}
-_ONE = {
-    "deleted": "Deleted. It can be brought back while it is in the archive.",
+    "deleted": "Deleted. What is in the archive can be brought back.",
     "restored": "Restored.",
-    "pinned": "Pinned: nothing prunes it.",
+    "pinned": "Pinned: not pruned.",
     "unpinned": "Unpinned.",
     "retagged": "Given other tags.",
     "edited": "Changed. The former text stands in the item's history.",
     "unchanged": "Nothing changed: the text is what it was.",
-    "merged": "Merged into this one. The other can be brought back from the archive.",
     "classified": "Changed.",
     "added": "Stored.",
     "joined": "An item says that already: it has taken over what was new.",
@@ -198,7 +183,7 @@ def build_flash(page: Page) -> Flash | None:
         return None
     count = parse_whole(page.query("count"), "count")
     unknown = len(parse_ids([page.query("unknown")]))
-    text = _ONE[note] if count == 1 else f"{plural(count, 'item')} {SENTENCES[note]}"
+    text = SENTENCES[note] if count == 1 else f"{plural(count, 'item')}: {SENTENCES[note]}"
     if count == 0 and note != "unchanged":
         text = "Nothing changed: no item was chosen, or all of them were so already."
     if unknown:

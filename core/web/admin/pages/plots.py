@@ -62,19 +62,18 @@ def choose_step(span: float, most: int = 4) -> float:
     return float(next(base * each for each in (1, 2, 5, 10) if base * each >= rough - 1e-12))
 
 
-def choose_scale(low: float, high: float, *, whole: bool = True) -> tuple[float, float, list[float]]:
+def choose_scale(low: float, high: float) -> tuple[float, float, list[float]]:
     """Return round ends of an axis that holds two values, and its marks."""
     if high <= low:
         high = low + 1
-    step = choose_step(high - low)
-    step = max(1.0, step) if whole else step
+    step = max(1.0, choose_step(high - low))
     first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
     marks = [round(number * step, 6) for number in range(first, last + 1)]
     return marks[0], marks[-1], marks
 
 
 def _up(marks: Sequence[float], low: float, high: float) -> list[Tick]:
-    return [Tick(_y(each, low, high), f"{each:,.0f}" if each == round(each) else f"{each:g}") for each in marks]
+    return [Tick(_y(each, low, high), f"{each:,.0f}") for each in marks]
 
 
 def _y(value: float, low: float, high: float) -> float:
@@ -84,9 +83,6 @@ def _y(value: float, low: float, high: float) -> float:
 def draw_lines(
     series: Sequence[tuple[str, Sequence[tuple[datetime, float]]]],
     *,
-    low: float = 0,
-    high: float = 0,
-    steps: bool = False,
     unit: str = "",
 ) -> Plot:
     """Return lines over a common axis of time."""
@@ -96,7 +92,7 @@ def draw_lines(
     first, last = min(times), max(times)
     span = (last - first).total_seconds() or 1.0
     values = [value for _, points in series for _, value in points]
-    bottom, top, marks = choose_scale(min(low, *values), max(high, *values))
+    bottom, top, marks = choose_scale(min(0.0, *values), max(0.0, *values))
     zero = _y(min(max(0.0, bottom), top), bottom, top)
 
     def x_of(at: datetime) -> float:
@@ -108,15 +104,15 @@ def draw_lines(
             Dot(x_of(at), _y(value, bottom, top), f"{name} {value:g}{unit}, {at:%Y-%m-%d %H:%M} UTC")
             for at, value in points
         ]
-        path = _path(dots, steps)
+        path = _path(dots)
         lines.append(Line(name, path, dots))
     return Plot(lines, _dates(first, last), _up(marks, bottom, top), zero)
 
 
-def _path(dots: Sequence[Dot], steps: bool) -> str:
+def _path(dots: Sequence[Dot]) -> str:
     if not dots:
         return ""
-    rest = (f"H{dot.x}V{dot.y}" if steps else f"L{dot.x} {dot.y}" for dot in dots[1:])
+    rest = (f"L{dot.x} {dot.y}" for dot in dots[1:])
     return "".join((f"M{dots[0].x} {dots[0].y}", *rest))
 
 
