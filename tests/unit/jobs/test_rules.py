@@ -70,3 +70,7 @@ def test_s46_waits_double_up_to_five_minutes() -> None:
 def test_s46_what_a_failure_means(kinds: list[str], reason: str, expected: str) -> None:
     """Authorisation errors fail at once, as does what a person has to mend first."""
     assert jobs.verdict(kinds, reason) == expected
+
+
+def test_s46_the_error_is_short() -> None:
+    assert len(jobs.error_text("E" * 400, "r" * 400, 1205)) == jobs.ERROR_CHARS

@@ -9,7 +9,14 @@ import pytest
 
 from core.config import Settings
 from core.conversations.rules_summaries import Line
-from core.lifelong.rules_consolidation import choose_facts, emotion_importance, only_participant, read_reply
+from core.lifelong.rules_consolidation import (
+    choose_facts,
+    emotion_importance,
+    is_deep_end,
+    only_participant,
+    read_reply,
+    window,
+)
 from core.templates.phrases import load_phrases, phrases_for
 from core.templates.refused import refused_patterns
 
@@ -102,3 +109,15 @@ def test_l15_the_participant_when_all_messages_are_of_one() -> None:
 def test_l18_without_a_model_only_statements_about_the_person_are_facts(text: str) -> None:
     """The memory recalled its own questions, and a novel's hero as the person."""
     assert choose_facts([Line(text, participant=ANN)], lambda said: phrases_for(said, Settings())) == []
+
+
+def test_l14_the_window_is_within_20_to_500() -> None:
+    assert [window(given, 120) for given in (5, 20, 300, 500, 9000, None, "x", True)] == [
+        20, 20, 300, 500, 500, 120, 120, 120,
+    ]  # fmt: skip
+
+
+def test_l20_every_fifth_end_is_a_deep_one() -> None:
+    assert [n for n in range(12) if is_deep_end(n, 5)] == [5, 10]
+    assert [n for n in range(12) if is_deep_end(n, 0)] == [n for n in range(12) if is_deep_end(n, None)] == [5, 10]
+    assert [n for n in range(5) if is_deep_end(n, 1)] == [1, 2, 3, 4]

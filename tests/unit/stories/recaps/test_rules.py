@@ -78,3 +78,8 @@ def test_s12_recaps_are_told_oldest_first_one_a_line() -> None:
 
 def test_g18_more_than_a_hundred_percent_is_the_default() -> None:
     assert limit_tokens(500, "percent", 8192) == 819
+
+
+def test_s14_the_limit_is_a_share_rounded_down_or_a_number() -> None:
+    assert [limit_tokens(n, "percent", 8192) for n in (10, 0, 100, 15)] == [819, 0, 8192, 1228]
+    assert limit_tokens(500, "absolute", 8192) == 500
