@@ -6,15 +6,24 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, String, Table, case, func, or_, select, type_coerce
+from sqlalchemy import Select, String, Table, case, func, or_, select, type_coerce, union_all
 
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
 from ..database.engine import Database
-from ..database.schema import audiences, chat_history_cache, conversations, memories, participants, privacy_levels
+from ..database.schema import (
+    ai_diary,
+    audiences,
+    chat_history_cache,
+    conversations,
+    memories,
+    participants,
+    privacy_levels,
+)
 
 _K, _P = conversations.c, participants.c
 AT_ONCE = 500
+MOST_KEYS = 100_000
 
 
 class ConversationCount(NamedTuple):
@@ -201,3 +210,54 @@ def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str
         )
         found |= {row.participant_key: row.display_name for row in db.read(chosen, source="participants")}
     return found
+
+
+# What there is and where
+
+
+class PlaceCount(NamedTuple):
+    """Rows that are seen together."""
+
+    kind: str
+    """persona, public, server, direct, saved or conversation."""
+    server: str
+    rows: int
+
+
+def count_places(db: Database, persona: str) -> list[PlaceCount]:
+    """Return how many messages, memories and diary entries stand where, most first."""
+    a = audiences.c
+    counted = union_all(
+        *(
+            select(table.c.audience_id, func.count().label("held"))
+            .where(table.c.persona_id == persona)
+            .group_by(table.c.audience_id)
+            for table in (chat_history_cache, memories, ai_diary)
+        )
+    ).subquery()
+    found = (
+        select(a.kind, a.server_id, func.sum(counted.c.held).label("held"))
+        .select_from(audiences.join(counted, counted.c.audience_id == a.audience_id))
+        .where(a.persona_id == persona)
+        .group_by(a.kind, a.server_id)
+    )
+    rows = db.read(found, source="audiences")
+    return sorted((PlaceCount(row.kind, row.server_id, int(row.held)) for row in rows), key=lambda one: -one.rows)
+
+
+def list_keys(db: Database, persona: str, kind: str) -> list[str]:
+    """Return the keys of people, conversations or servers that are known, at most MOST_KEYS."""
+    column, table = {
+        "participant": (participants.c.participant_key, participants),
+        "conversation": (conversations.c.conversation_key, conversations),
+        "server": (conversations.c.server_id, conversations),
+    }[kind]
+    chosen = select(column).where(table.c.persona_id == persona).distinct().order_by(column).limit(MOST_KEYS)
+    return [str(row[0]) for row in db.read(chosen, source=table.name) if row[0]]
+
+
+def is_known(db: Database, persona: str, conversation: str) -> bool:
+    """Return whether anything was stored of a conversation."""
+    c = conversations.c
+    chosen = select(c.id).where(c.persona_id == persona, c.conversation_key == conversation)
+    return bool(db.read(chosen, source="conversations"))

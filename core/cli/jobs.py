@@ -296,10 +296,10 @@ def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
     Raises:
         TransferError: nothing was stored of the conversation.
     """
-    from ..audience import table_places
+    from ..audience import table_overview
 
     scope = run.scope(conversation, server=server, destination="local")
-    if not table_places.is_known(run.db, scope.persona, conversation):
+    if not table_overview.is_known(run.db, scope.persona, conversation):
         raise TransferError(
             f"Nothing is stored of the conversation {conversation!r} of the persona {scope.persona!r}. "
             "Name it by its key interface/chat[/thread], and the persona it belongs to by --persona-id."

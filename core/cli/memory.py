@@ -87,10 +87,10 @@ def search(
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     """Return where rows are that this scope does not see, most first: a wrong scope looks like an empty memory."""
-    from ..audience import table_overview, table_places
+    from ..audience import table_overview
 
     sentences = []
-    places = table_places.count_places(run.db, scope.persona)
+    places = table_overview.count_places(run.db, scope.persona)
     for place in places:
         rows = f"{place.rows} rows"
         if place.kind in ("direct", "saved", "conversation") and scope.conversation is None:
@@ -215,13 +215,13 @@ def forget(
 
 def name_near(run: Run, kind: str, key: str) -> str:
     """Return a sentence that says which key is unknown, and names the keys that are near it."""
-    from ..audience import table_places
+    from ..audience import table_overview
 
     persona = run.scope().persona
     sentence = f"Nothing is known of the {kind} {output.clean(key)!r} of the persona {persona!r}."
     if kind == "memory":
         return sentence
-    keys = table_places.list_keys(run.db, persona, kind)
+    keys = table_overview.list_keys(run.db, persona, kind)
     ids = {one.rpartition("/")[2]: one for one in keys}
     close = difflib.get_close_matches(key, keys, n=3, cutoff=0.6)
     close += [ids[one] for one in difflib.get_close_matches(key.rpartition("/")[2], ids, n=3, cutoff=0.8)]

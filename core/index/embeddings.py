@@ -18,7 +18,7 @@ from ..database.sources import SourceTable
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_time
 from . import vector_versions
-from .limits import Limits, window_conditions
+from .lookups import Limits, window_conditions
 
 AT_ONCE = 500
 

@@ -162,15 +162,6 @@ class _Cache:
                 taken -= self.held.popitem(last=False)[1].size
 
 
-def held_bytes(db: Database) -> int:
-    """Return how many bytes of vectors are held for a database."""
-    cache: _Cache | None = db.caches.get(HELD)
-    if cache is None:
-        return 0
-    with cache.lock:
-        return sum(one.size for one in cache.held.values())
-
-
 def read_parts(
     db: Database, model: str, audiences: Mapping[int, int], dimensions: int, most_bytes: int
 ) -> Iterator[tuple[Part, bool]]:

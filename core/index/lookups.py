@@ -1,10 +1,14 @@
-"""What is looked for in the search tables. Called by `search`; reads no database."""
+"""What is looked for in the search tables, and what holds for every row of a search. Reads no database."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, or_
+
+from ..database.dialects import Time, from_microseconds
 
 HELD = "search.held"
 """In the caches of a database handle: what the process holds of the search tables."""
@@ -62,3 +66,52 @@ class Wanted:
     def applies(self, source: int, chat: int) -> bool:
         """Return whether it is looked for in the texts of a source: tags are in the chat alone."""
         return self.is_keyword or self.is_minor or source == chat
+
+
+# What holds for every row of a search
+
+AT_LEAST, AT_MOST = -(2**63) + 1, 2**63 - 1
+"""Times in microseconds that bound nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What holds for every row of a search."""
+
+    persona: str
+    since_us: int = AT_LEAST
+    """Earliest time. Rows whose time cannot be read count as oldest: they are in where there is no earliest time."""
+    until_us: int = AT_MOST
+    local_only: bool = False
+    """Take rows marked local_only too."""
+    without_conversations: tuple[str, ...] = ()
+    """Conversation keys whose chat rows are left out."""
+    here: str = ""
+    """The active conversation, whose session items do not expire."""
+
+    @property
+    def bounds(self) -> tuple[bool, bool]:
+        """Return whether there is an earliest and a latest time."""
+        return self.since_us != AT_LEAST, self.until_us != AT_MOST
+
+    def values(self) -> dict[str, Any]:
+        """Return the parameters of statements that read rows."""
+        since, until = self.bounds
+        return {
+            "persona": self.persona,
+            "since": from_microseconds(self.since_us) if since else None,
+            "until": from_microseconds(self.until_us) if until else None,
+            "local_only": int(self.local_only),
+            "without": list(self.without_conversations),
+            "here": self.here,
+        }
+
+
+def window_conditions(column: Any, bounds: tuple[bool, bool]) -> list[Any]:
+    """Return the conditions of a time window over rows. A row whose time is missing counts as oldest."""
+    since, until = bounds
+    made = [column >= bindparam("since", type_=Time())] if since else []
+    if until:
+        before = column < bindparam("until", type_=Time())
+        made.append(before if since else or_(before, column.is_(None)))
+    return made

@@ -162,11 +162,6 @@ def _blocks_of(terms: Sequence[Term], of: Any, places: Any, times: Any) -> Block
     return {term: data[first * size : last * size] for term, first, last in bounds if last > first}
 
 
-def read_block(block: bytes) -> Any:
-    """Return the postings of a block, by place."""
-    return np.frombuffer(block, POSTING)
-
-
 def write_head(rows: Rows) -> bytes:
     """Return the rows of a segment as they are stored."""
     told = {"rows": len(rows), "threads": list(rows.threads), "speakers": [list(one) for one in rows.speakers]}

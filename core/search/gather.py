@@ -12,8 +12,7 @@ from ..database import sources
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import CoreError, StoreReadError
-from ..index.limits import Limits
-from ..index.lookups import TAG, Wanted
+from ..index.lookups import TAG, Limits, Wanted
 from ..text.question_words import self_words
 from . import table_plain
 from .asked import build_asked, text_docs, visible_rows, with_people

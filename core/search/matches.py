@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..database import sources
-from ..index.limits import AT_LEAST, AT_MOST
-from ..index.lookups import PHRASE, TAG, WORD
+from ..index.lookups import AT_LEAST, AT_MOST, PHRASE, TAG, WORD
 from ..index.state import AudienceRows
 from ..index.visible import Postings
 from .ranking.all_rows import AudienceMatches, Term, is_among

@@ -12,7 +12,7 @@ from ..database import sources
 from ..database.engine import Database
 from ..index import embeddings, held_vectors
 from ..index.held_vectors import Part, find_rows
-from ..index.limits import AT_LEAST, AT_MOST
+from ..index.lookups import AT_LEAST, AT_MOST
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
 from . import gather

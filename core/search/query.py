@@ -12,7 +12,7 @@ from ..base import logs
 from ..config import Settings
 from ..database import sources
 from ..database.dialects import microseconds
-from ..index.limits import AT_LEAST, AT_MOST, Limits
+from ..index.lookups import AT_LEAST, AT_MOST, Limits
 from ..text.folding import clean, fold, fold_case
 from ..text.languages import languages_of
 from ..text.question_words import is_question

@@ -15,8 +15,7 @@ from ..database.engine import Database
 from ..database.statements import Part
 from ..database.stored_values import read_time
 from ..errors import StoreReadError
-from ..index.limits import Limits, window_conditions
-from ..index.lookups import Wanted
+from ..index.lookups import Limits, Wanted, window_conditions
 from .ranking.rows import Candidate
 from .table_rows import Rows, list_columns, read_row, stays
 

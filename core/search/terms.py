@@ -12,8 +12,7 @@ from ..audience.view import Viewer
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import StoreReadError
-from ..index.limits import Limits
-from ..index.lookups import Wanted
+from ..index.lookups import Limits, Wanted
 from ..llm import embedder as semantic_embedder
 from ..text.search_words import choose_nearest, split_halves
 from ..text.stems import stem, with_prefixes

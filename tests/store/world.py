@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 from sqlalchemy import select
 
 from core.database.engine import Database
@@ -159,7 +160,7 @@ def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Plac
     stays = packing.find_staying(rows, number, gone)
     held: dict[int, tuple[dict[str, int], list[str]]] = {place: ({}, []) for place in range(len(rows))}
     for (kind, term), block in blocks.items():
-        for place, times in segment.read_block(block).tolist():
+        for place, times in np.frombuffer(block, segment.POSTING).tolist():
             if kind == TAG:
                 held[place][1].append(term)
             else:

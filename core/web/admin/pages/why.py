@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from .... import lifelong
-from ....audience import table_places
+from ....audience import table_overview
 from ....errors import ItemNotFoundError, PromptTooLargeError
 from ....prompt_engine import explain_messages, to_json
 from ....scope import Destination
@@ -82,7 +82,7 @@ def ask(page: Page) -> Response:
     try:
         messages, _ = explain_message(page.admin, body, explain_messages)
         shown = _build_shown(page, *explain_message(page.admin, body), messages)
-        if conversation and not table_places.is_known(page.db, page.persona, conversation):
+        if conversation and not table_overview.is_known(page.db, page.persona, conversation):
             note = f"Nothing is stored of the conversation {conversation!r}: it is taken for a new one. See its key."
             shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
     except PromptTooLargeError as error:
