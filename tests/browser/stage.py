@@ -165,6 +165,6 @@ def _work(db: Database, asking: dict[str, Any]) -> None:
         jobs.enqueue_operation("CONVERSATION_SUMMARY", conversation="discord/4711", **asking)
         jobs.enqueue_operation("RECAP", "LOW" if number % 2 else "HIGH", conversation="discord/4712", **asking)
     first, second = jobs.list_operations(**asking)[:2]
-    jobs.cancel(first["id"], **asking)
+    jobs.cancel([first["id"]], **asking)
     fail(db, PERSONA, second["id"], "ModelError: timeout")
     lifelong.trigger_memory_consolidation("interval", **asking)

@@ -268,7 +268,7 @@ def test_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window
     assert page.inner_text("[data-chosen]") == "3 chosen"
     page.fill("#bulk-tags", "winter, Warm")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#toast >> text=3 items given other tags")
+    page.wait_for_selector("#toast >> text=3 items: Given other tags")
     assert page.locator(".chips", has_text="winter").count() == 3
     click(page, "[data-pin] >> nth=0")
     page.wait_for_selector("#toast >> text=Pinned")
@@ -276,7 +276,7 @@ def test_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window
     press(page, "Delete chosen")
     page.wait_for_selector("#toast >> text=3 items: Deleted")
     click(page, "#toast >> text=Undo")
-    page.wait_for_selector("#toast >> text=3 items restored")
+    page.wait_for_selector("#toast >> text=3 items: Restored")
     assert len(texts(page)) == 3
     search(page, site, "", tags="winter")
     assert len(texts(page)) == 3
