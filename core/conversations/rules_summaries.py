@@ -108,14 +108,14 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
     )
 
 
-def keep_newest(lines: Sequence[Line], most: int = MOST_MESSAGES, most_chars: int = MOST_CHARS) -> list[Line]:
+def keep_newest(lines: Sequence[Line]) -> list[Line]:
     """Return the newest lines that fit, in order; a newest line too long for itself is cut."""
     kept: list[Line] = []
-    room = most_chars
-    for line in reversed(lines[-most:]):
+    room = MOST_CHARS
+    for line in reversed(lines[-MOST_MESSAGES:]):
         if len(line.text) > room:
             if not kept:
-                kept.append(replace(line, text=line.text[:most_chars]))
+                kept.append(replace(line, text=line.text[:MOST_CHARS]))
             break
         room -= len(line.text)
         kept.append(line)

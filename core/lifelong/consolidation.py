@@ -135,7 +135,7 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
     patterns = refused_patterns(settings.templates_dir)
     read = rules.read_deep_reply if deep else rules.read_reply
     facts: list[Fact] = []
-    for piece in pieces(lines):
+    for piece in iter_pieces(lines):
         shown = [
             json.dumps({"from": each.who or ("persona" if each.is_persona else "person"), "text": each.text},
                        ensure_ascii=False)
@@ -150,15 +150,15 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
     return facts
 
 
-def pieces(lines: Sequence[Line], most_chars: int = PIECE_CHARS) -> Iterator[list[Line]]:
+def iter_pieces(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """Yield the lines in stretches that are short enough to be asked about at once; a longer line is cut."""
     piece: list[Line] = []
-    room = most_chars
+    room = PIECE_CHARS
     for line in lines:
         if piece and len(line.text) > room:
             yield piece
-            piece, room = [], most_chars
-        piece.append(line if len(line.text) <= most_chars else replace(line, text=line.text[:most_chars]))
+            piece, room = [], PIECE_CHARS
+        piece.append(line if len(line.text) <= PIECE_CHARS else replace(line, text=line.text[:PIECE_CHARS]))
         room -= len(line.text)
     if piece:
         yield piece

@@ -41,14 +41,13 @@ def insert(
     memory: NewMemory,
     *,
     privacy_default: str,
-    of_person: bool = False,
     row_id: int | None = None,
 ) -> WriteResult:
     """Store one item in the scope, or say that privacy forbids it."""
     row_id = row_id or db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
-        if is_private(connection, scope, memory.tier, privacy_default, of_person):
+        if is_private(connection, scope, memory.tier, privacy_default, False):
             return _result(memory, None, "privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
         place = conversations.choose_place(connection, db, scope, place, memory.kind)

@@ -254,10 +254,8 @@ def read_topics(metadata: dict[str, Any]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def match_person(known: bool, everyone: bool) -> Any:
+def match_person(known: bool) -> Any:
     """Return the condition of rows of who is asking, under whichever of their linked identities."""
-    if everyone:
-        return _C.id.is_not(None)
     if not known:
         return _C.participant_key.is_(None)
     p = participants.c
@@ -273,7 +271,7 @@ def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
 
 
-def read_items(db: Database, viewer: Viewer, *, everyone: bool = False, former: bool = False) -> list[Item]:
+def read_items(db: Database, viewer: Viewer, *, former: bool = False) -> list[Item]:
     """Return the visible instructions of who is asking, oldest first, ties by id."""
     if not viewer.audiences:
         return []
@@ -283,7 +281,7 @@ def read_items(db: Database, viewer: Viewer, *, everyone: bool = False, former: 
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        match_person(known, everyone),
+        match_person(known),
         *wanted,
     )
     values |= {"persona": viewer.scope.persona, "audiences": list(viewer.audiences)}

@@ -41,7 +41,7 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, own_words.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        instructions.match_person(known, False),
+        instructions.match_person(known),
         *instructions.match_holding(),
     )
     return Part(made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
