@@ -64,6 +64,8 @@ class PromptCall:
     guard: Guard
     replacing: str | None = None
     """Id of the stored message that the message takes the place of."""
+    most_memories: int | None = None
+    """Hits that are looked for where MEMORY_ITEMS says nothing; None for CONTEXT_VERBOSITY."""
 
     @property
     def report(self) -> Report:
@@ -80,7 +82,10 @@ class PromptCall:
         """Return how many items of each kind the context holds."""
         s = self.settings
         return context_rules.caps(
-            s.context_verbosity, s.prompt_lite_mode, history=s.history_lines, memories=s.memory_items
+            s.context_verbosity,
+            s.prompt_lite_mode,
+            history=s.history_lines,
+            memories=self.most_memories if s.memory_items is None else s.memory_items,
         )
 
     @property
@@ -95,7 +100,8 @@ class PromptCall:
     def hits_wanted(self) -> int:
         """Return how many hits the search is asked for; lite mode shows fewer of them."""
         s = self.settings
-        return max(1, s.context_verbosity if s.memory_items is None else s.memory_items)
+        most = self.most_memories if s.memory_items is None else s.memory_items
+        return max(1, s.context_verbosity if most is None else most)
 
     @property
     def skips_history(self) -> bool:

@@ -67,11 +67,11 @@ class Space:
             raise ValueError("limit_tokens needs a counter. Pass counter=, or use max_chars.")
         self.counter: Counter | None = counter
         self.most: int | None = self.limit_tokens if self.limit_chars is None else self.limit_chars
+        self.measure: Measure = len if self.limit_tokens is None else self._count
+        """The size of a text in the unit of `most`."""
 
-    def measure(self, text: str) -> int:
-        """Return the size of a text in the unit of `most`."""
-        if self.limit_tokens is None or self.counter is None:
-            return len(text)
+    def _count(self, text: str) -> int:
+        assert self.counter is not None and self.limit_tokens is not None
         tokens = count_tokens(self.counter, text)
         if self.limit_chars is None:
             return tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, NamedTuple
 
 from ..base.wire_ids import write_ids
@@ -182,10 +182,19 @@ def _moment(hit: Hit) -> tuple[str, str]:
 
 
 def _memory_line(hit: Hit, zone: tzinfo) -> Line:
-    moment = parse_time(hit["timestamp"]) if hit.get("timestamp") else None
+    moment = _read_moment(hit.get("timestamp", ""))
     time = f"{stamp(moment, zone)} " if moment else ""
     speaker = f"{one_line(hit['speaker'])}: " if hit.get("speaker") else ""
     return Line(MEMORIES, one_line(hit["snippet"]), f"{time}{speaker}", hit)
+
+
+def _read_moment(timestamp: str) -> datetime | None:
+    """Return the time of a hit; those of a host's hook may be written in any way."""
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return parse_time(timestamp)
+    return moment if moment.tzinfo is not None else parse_time(timestamp)
 
 
 def _lines_of(section: str, value: Any, zone: tzinfo) -> Iterable[Line]:

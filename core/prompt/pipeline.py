@@ -149,9 +149,9 @@ def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
 def _for_lines(call: PromptCall) -> PromptCall:
     """Return the call with as many memories as fit where nobody says how many, and times in the asker's zone."""
     s, zone = call.settings, call.message.time_zone
-    most = MOST_MEMORIES if s.memory_items is None else s.memory_items
-    known = zone if zone and times.zone(zone) else s.timezone
-    return replace(call, settings=replace(s, memory_items=most, timezone=known))
+    if zone and zone != s.timezone and times.zone(zone):
+        call = replace(call, settings=replace(s, timezone=zone))
+    return replace(call, most_memories=MOST_MEMORIES)
 
 
 class _Repairs:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import hooks
+from .. import hooks, synth_core_memory
+from .. import search as searching
 from ..base import logs
 from ..calls import defaults
 from ..database.engine import Database
@@ -40,7 +41,9 @@ class Report:
         self.over_limit: bool = False
         self.counter: str | None = None
         self.search: dict[str, Any] = {"tags": [], "words": []}
-        """What was looked for and what the search found."""
+        """What was looked for."""
+        self.found: searching.Result | None = None
+        """What the search found."""
         self.errors: list[dict[str, str]] = []
         self._notes: dict[str, None] = {}
         self._kept: dict[str, int] = {}
@@ -108,7 +111,7 @@ class Report:
                 ],
                 "errors": self.errors,
                 "notes": list(self._notes),
-                "search": self.search,
+                "search": {**self.search, **(synth_core_memory.report(self.found) if self.found else {})},
             }
         )[0]
         return plain

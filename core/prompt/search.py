@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import hooks, synth_core_memory
+from .. import hooks
 from .. import search as searching
 from ..context.context import drop_visible, read_hits, visible_rows
 from ..context.history import HistoryLists, echo_check
@@ -77,7 +77,7 @@ def finish_search(call: PromptCall, search: searching.Round, lists: HistoryLists
         result = searching.choose_hits(search, drop)
         if not (result.is_done or call.is_down):
             result = searching.run(search.search, db, drop, after=result)
-        report.search |= synth_core_memory.report(result)
+        report.found = result
         return result
 
     result = call.guard("memories", work, searching.Result(search))
@@ -136,14 +136,18 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: ShownElsewhere) -> se
     replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
     is_echo = echo_check(call.message)
-    said = collapsed(call.message.text)
+    said = content_digest(call.message.text) if call.message.text.strip() else None
+    asked_id = call.message.message_id
     chat = sources.CHAT.number
 
     def drop(candidate: Any, row: FoundRow) -> str:
         if candidate.source == chat:
             if not row.folded.strip():  # what an agent did between two lines says nothing here
                 return "blank"
-            if row.id in echo_rows or _echoes(row, is_echo, said):
+            if row.id in echo_rows:
+                return "echo"
+            may_echo = row.message_id == asked_id if asked_id else False
+            if (may_echo or (said is not None and row.digest == said)) and is_echo(_as_entry(row)):
                 return "echo"
             if replaced is not None and replaced.takes(_as_entry(row)):
                 return "replaced"
@@ -169,10 +173,6 @@ def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
     text = collapsed(row.texts[0])
     said = text.removeprefix(collapsed(f"{row.said_by}:")).strip()
     return bool(said) and any(said in compared_text(line) for line in lines)
-
-
-def _echoes(row: FoundRow, is_echo: Callable[[HistoryEntry], bool], said: str) -> bool:
-    return bool(said) and is_echo(_as_entry(row))
 
 
 def _as_entry(row: FoundRow) -> HistoryEntry:
