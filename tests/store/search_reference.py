@@ -29,7 +29,7 @@ from core.search.terms import Search
 from core.text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from core.text.words import index_terms
 
-LEADING, REACH, BEST = 600, 6, 120
+LEADING, REACH, BEST = 200, 6, 120
 TAKES_PART = 0.5
 
 

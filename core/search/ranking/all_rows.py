@@ -21,7 +21,7 @@ from .relevance import FADE_BACK, FADE_ON, LEAST_CONTEXT, SHORT_ROW
 from .rows import Asked, Candidate
 from .weights import K1, B, rarity_weight
 
-LEADING = 600
+LEADING = 200
 """Best rows by their own words that are looked at with what stands around them, in each audience."""
 REACH = 6
 """Rows on either side of them that are looked at too; more where answers are looked for further away."""
