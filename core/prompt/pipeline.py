@@ -41,7 +41,6 @@ from ..text.sizes import resolve_counter, to_json
 from ..text.strict_json import make_strict
 from . import access, own_words
 from .call import MOST_ASKED_CHARS, PromptCall, PromptRequest, VisibleContext, open_call
-from .contributions import merge_host_context
 from .fit import Fitted, Space, fit
 from .history import (
     Composed,
@@ -61,7 +60,15 @@ from .messages import Messages, check_dialect
 from .report import Report
 from .search import Recalled, ShownElsewhere, ask_search_hook, finish_search, start_search
 from .sections import BuiltSections, build_sections, plan_sections
-from .structure import MESSAGES, Contents, assemble, choose_answer_format, shape_actions, write_line
+from .structure import (
+    MESSAGES,
+    Contents,
+    assemble,
+    choose_answer_format,
+    merge_host_context,
+    shape_actions,
+    write_line,
+)
 
 LONGEST_RECORDS = 1_000_000
 """Most characters of records where nothing else limits them."""

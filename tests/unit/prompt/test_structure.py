@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from core.context.context import OWN_KEYS
 from core.context.incoming import read_message
 from core.prompt import structure as module
-from core.prompt.contributions import DROPPED_KEYS, merge_host_context
-from core.prompt.structure import Contents, assemble, shape_actions
+from core.prompt.structure import DROPPED_KEYS, Contents, assemble, merge_host_context, shape_actions
 from core.templates.render import Renderer
 from core.text.sizes import size
 
