@@ -113,6 +113,9 @@ READERS |= {
     "core.prompt_engine.build_json_prompt": Reader(
         lambda w, a, p: prompt_engine.build_json_prompt(message(a), live(w, a), **_given(w, a))
     ),
+    "core.prompt_engine.explain_messages": Reader(
+        lambda w, a, p: prompt_engine.explain_messages(message(a), live(w, a), **_given(w, a))
+    ),
     "core.prompt_engine.build_messages": Reader(
         lambda w, a, p: prompt_engine.build_messages(message(a), live(w, a), **_given(w, a))
     ),
