@@ -405,6 +405,20 @@ def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Seq
         cursor.close()  # else an error that is kept would keep the file open
 
 
+def begin_snapshot(connection: Connection) -> None:
+    """Let what is read next be as it was now; nothing is locked.
+
+    On a server that was configured to read what is committed, each statement sees what is committed when it runs.
+    """
+    is_sqlite = connection.dialect.name == "sqlite"
+    run_driver(connection, "BEGIN" if is_sqlite else "START TRANSACTION WITH CONSISTENT SNAPSHOT", ())
+
+
+def end_snapshot(connection: Connection) -> None:
+    """Let what is read next be what is committed by then."""
+    run_driver(connection, "COMMIT", ())
+
+
 def make_private(target: Target) -> None:
     """Make the file of a new database so that its owner alone may read it, as SQLite's own files beside it then are."""
     if target.is_missing and target.url.query.get("mode", "rwc") == "rwc":

@@ -41,10 +41,12 @@ class UndoError(Exception):
 class Call:
     """The reads of one call: the connection they share, and the seconds they have taken together."""
 
-    __slots__ = ("connection", "since", "spent")
+    __slots__ = ("connection", "since", "snapshot", "spent")
 
-    def __init__(self) -> None:
+    def __init__(self, *, snapshot: bool = False) -> None:
         self.connection: Connection | None = None
+        self.snapshot = snapshot
+        """Whether its reads see the database as it was at the first of them."""
         self.spent: float = 0.0
         self.since: float | None = None
         """When the read under way began; None between reads."""
@@ -58,6 +60,9 @@ class Call:
         """Give the connection back."""
         connection, self.connection = self.connection, None
         if connection is not None:
+            if self.snapshot:
+                with contextlib.suppress(exc.SQLAlchemyError):  # it is gone already, or was not begun
+                    connections.end_snapshot(connection)
             with contextlib.suppress(exc.SQLAlchemyError):  # it is gone already
                 connection.close()
 
@@ -195,15 +200,16 @@ class Database:
         raise AssertionError
 
     @contextlib.contextmanager
-    def one_call(self) -> Iterator[None]:
+    def one_call(self, *, snapshot: bool = False) -> Iterator[None]:
         """Let this thread's reads up to the end of the block share one connection and DB_TIMEOUT_SECONDS.
 
+        With `snapshot` all of them see the database as it was at the first, but for what this thread writes meanwhile.
         A block inside another one belongs to it. What other threads read meanwhile, hooks for instance, is their own.
         """
         if getattr(self._local, "call", None) is not None:
             yield
             return
-        call = self._local.call = Call()
+        call = self._local.call = Call(snapshot=snapshot)
         try:
             yield
         finally:
@@ -236,6 +242,8 @@ class Database:
             return
         if call.connection is None:
             call.connection = self.engines()[0].connect()
+            if call.snapshot:
+                connections.begin_snapshot(call.connection)
         connections.give_time(call.connection, self._left())
         yield call.connection
 
@@ -276,6 +284,7 @@ class Database:
         """
         unsure = False
         self._check_file(StoreWriteError)
+        self.let_go()  # a snapshot would not hold what is written now
         with self._bounded() as alone, self._spending():
             for attempt in range(1, TRIES + 1):
                 committing = False

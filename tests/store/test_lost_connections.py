@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -225,3 +226,23 @@ def test_f52_a_server_that_is_not_there_is_an_error_and_leaves_nothing_open(wher
         assert "secretword" not in str(caught.value)
     handle.close()
     gc.collect()
+
+
+@pytest.mark.engines("sqlite", "mariadb", "mysql")  # seekdb reads what is committed
+def test_f17_the_reads_of_one_prompt_see_one_moment(db: Database) -> None:
+    """What others write meanwhile is not half in it; what the call writes itself is."""
+    scope = own_scope()
+
+    def lines() -> int:
+        return count(db, schema.chat_history_cache, scope.persona)
+
+    save(db, scope, "tg/1", "first")
+    with db.one_call(snapshot=True):
+        assert lines() == 1
+        other = threading.Thread(target=save, args=(db, scope, "tg/1", "second"))
+        other.start()
+        other.join()
+        assert lines() == 1
+        save(db, scope, "tg/1", "third")
+        assert lines() == 3
+    assert lines() == 3
