@@ -83,7 +83,7 @@ def check(run: Run) -> None:
 def _find_model_usage(run: Run, db: Database, findings: list[Finding]) -> list[Finding]:
     """Return what was asked of models today, where anything was."""
     from ..db import Finding
-    from ..llm.usage import read_usage
+    from ..llm.table_usage import read_usage
     from ..upkeep.check import EMPTY
 
     if any(one.severity == "error" or one.what == EMPTY for one in findings):

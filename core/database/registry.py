@@ -160,6 +160,7 @@ REGISTRY: tuple[Registered, ...] = (
         participant=("participant_key",),
         conversation=("conversation_key",),
     ),
+    Registered("model_usage", "none"),
     Registered(
         "stored_values",
         "persona",
@@ -169,7 +170,6 @@ REGISTRY: tuple[Registered, ...] = (
         row_of=("memory_id",),
         row_table="memories",
     ),
-    Registered("model_usage", "none"),
     Registered("schema_version", "none"),
 )
 

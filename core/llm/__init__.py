@@ -27,10 +27,10 @@ from ..config import Settings
 from ..database.engine import Database
 from ..errors import ModelError
 from ..text.folding import clean
-from . import usage
+from . import table_usage as usage
 from .client import AUTH_STATUSES, ChatClient, close
+from .table_usage import MeteredModel
 from .timed import AbortedError, call_timed
-from .usage import MeteredModel
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]
 

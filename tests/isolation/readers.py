@@ -283,6 +283,7 @@ WRITERS = {
     "core.lifelong": "add_facts_with_meta classify_items consolidate_history deep_consolidation "
     "delete_items edit_item on_stream_end pin_items prune_ltm prune_session_by_ttl purge_items "
     "restore_items retag_items run_cycle trigger_memory_consolidation Scheduler",
+    "core.personas": "set_persona_text",
     "core.privacy": "link_participants release set_conversation_local_only set_conversation_privacy set_privacy "
     "unlink_participant",
     "core.relationships": "adjust ensure_and_touch",
@@ -316,6 +317,7 @@ BARE = {
     "core.jobs": "operation_scope register_handler",
     "core.prompt_engine": "extract_tags fit_prompt reduce_prompt_for_llm_limit "
     "parse_answer set_hook to_json to_messages expand_tags",
+    "core.personas": "get_persona_text",
     "core.privacy": "scope_of set_screen",
     "core.scope": "use_scope",
     "core.short_term": "relative_age",

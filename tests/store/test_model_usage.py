@@ -14,7 +14,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.errors import ModelError
 from core.jobs import Worker
-from core.llm import usage
+from core.llm import table_usage as usage
 from core.scope import Scope
 from tests.store.world import Clock
 

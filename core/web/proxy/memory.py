@@ -18,7 +18,7 @@ from ...base import logs
 from ...chat_history_cache import load_chat_history
 from ...config import Settings
 from ...errors import StoreError
-from ...llm import usage
+from ...llm import table_usage as usage
 from ...memories.instructions import read_instructions
 from ...prompt.call import PromptRequest
 from ...prompt.message_lines import HEAD

@@ -13,7 +13,7 @@ from ....forgetting import delete_quarantined
 from ....jobs.rules import OPEN, STATES
 from ....lifelong import CycleResult, Pruned, table_runs
 from ....lifelong.pruning import PROTECTED_IMPORTANCE
-from ....llm.usage import read_usage
+from ....llm.table_usage import read_usage
 from ....memories import table_figures
 from ....memories.table_figures import Growth
 from ....shapes import Source
