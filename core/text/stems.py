@@ -49,7 +49,8 @@ class Arabic:
                 word = word[: -len(ending)]
                 # Before an ending the last letter of `مدرسة` is another one: `مدرستي`.
                 return word[:-1] if word[-1] == "ت" and len(word) > self.shortest else word
-        return word
+        # The ending of an object without an article; shorter words often have it as a letter of their own.
+        return word[:-1] if word.endswith("ا") and len(word) > self.shortest + 1 else word
 
 
 class Hebrew:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from ..database.engine import Database
 from ..database.failures import is_missing_table
@@ -36,12 +36,11 @@ def list_entries(db: Database, persona: str) -> set[tuple[datetime | None, bytes
 
 def read_rows(source: Database, table: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table with the columns it has; none where there is no such table."""
-    mark = "?" if source.family == "sqlite" else "%s"
-    sql = f"SELECT * FROM {table} WHERE id > {mark} ORDER BY id LIMIT {RANGE}"  # noqa: S608 - one of three names
+    sql = text(f"SELECT * FROM {table} WHERE id > :above ORDER BY id LIMIT {RANGE}")  # noqa: S608 - one of three names
     above = -1
     while True:
         try:
-            rows = source.read_driver(sql, (above,), source=table)
+            rows = source.read(sql, {"above": above}, source=table)
         except StoreError as error:
             if is_missing_table(error):
                 return

@@ -231,7 +231,7 @@ def test_c28_a_store_that_fails_is_an_answer(stage: Stage) -> None:
 def test_c29_in_mode_plus_the_message_is_saved_before_the_prompt(stage: Stage) -> None:
     def prompt(said: str, **flags: Any) -> tuple[Any, Any]:
         made, report = stage.explain(said, **{"MEMORY_MODE": "plus", **flags})
-        return made["context"].get("saved_memories", []), report.get("memory_tool")
+        return made["context"].get("saved_memories", []), report["search"].get("memory_tool")
 
     shown, told = prompt("@memory likes tea")
     assert shown == ["likes tea"]

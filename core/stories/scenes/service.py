@@ -414,10 +414,11 @@ def set_scene_recap(
     >>> [recap["content"] for recap in get_scene_recaps(message, db=db)]
     ['Ann left.']
     """
+    opened = open_call(db, settings, scope)
     text = rows.text(content, "content")
     if not text.strip():
         return WriteResult(False, None, "empty")
-    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
+    call, scene = open_scene(opened, message, interface_path)
     if scene is None:
         return NO_BREAK
     if scene.recap == text:
