@@ -21,8 +21,8 @@ from .memories import rules_retention as retention
 from .memories import table as memories
 from .memories import table_sources
 from .scope import Scope
-from .upkeep import check, migration
-from .upkeep.check import Finding
+from .shapes import Finding
+from .upkeep import migration
 from .upkeep.migration import Migrated
 
 if TYPE_CHECKING:
@@ -205,6 +205,8 @@ def check_server(db: Database | None = None) -> list[Finding]:
     >>> check_server(open_database("sqlite://"))
     []
     """
+    from .upkeep import check  # noqa: PLC0415 - loads what every table and server is checked by
+
     return check.check_server(_bare(db))
 
 

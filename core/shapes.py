@@ -354,3 +354,24 @@ class LoadedMemory(TypedDict):
 
     recent: list[RecentConversation]
     saved: list[SavedMemory]
+
+
+Severity = Literal["error", "warning", "note"]
+"""error: something does not work or will fail. warning: it works, poorer or not for long. note: worth knowing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it should be, or that an operator wants to know."""
+
+    severity: Severity
+    what: str
+    """A sentence without its full stop."""
+    where: str
+    """Table or `table.column`; blank for the server."""
+    remedy: str
+    """The statement or command that repairs it; blank if nothing is to be done."""
+
+    def __str__(self) -> str:
+        place = f" {self.where}" if self.where else ""
+        return f"{self.severity}:{place} {self.what}. {self.remedy}".rstrip()

@@ -23,8 +23,7 @@ from .errors import StoreReadError
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
 from .search import table_plain
-from .search.gather import MOST_COMPARED
-from .search.terms import list_unindexed
+from .search.report import build_report
 from .shapes import Hit
 
 __all__ = [
@@ -140,7 +139,7 @@ def explain_search(
         result = searching.run(search, call.db)
         if not result.chosen:
             _raise_if_unread(result, call.db)
-    return [one.hit for one in result.chosen], report(result)
+    return [one.hit for one in result.chosen], build_report(result)
 
 
 def _raise_if_unread(result: searching.Result, db: Database) -> None:
@@ -152,49 +151,6 @@ def _raise_if_unread(result: searching.Result, db: Database) -> None:
         if not told.error and table_plain.is_readable(db, sources.BY_NUMBER[number]):
             return
     raise StoreReadError(errors[0], source="search_memories")
-
-
-def report(result: searching.Result) -> dict[str, Any]:
-    """Return the report of a search: plain JSON, without any text of a row."""
-    query, texts = result.round.search.query, result.round.search.texts
-    left_aside = () if result.round.matches is None else result.round.matches.left_aside
-    return {
-        "ranking": query.ranking,
-        "hits": [
-            {
-                "source": one.hit["source"],
-                "id": one.hit["id"],
-                "rank": one.rank,
-                "score": round(one.candidate.score, 4),
-                "tier": one.candidate.tier,
-                "tags": sorted(one.candidate.tags),
-                "words": sorted(texts[i] for i in one.candidate.matched),
-                "context": one.candidate.context,
-                "meaning": one.candidate.by_meaning,
-                "reasons": {name: round(value, 4) for name, value in sorted((one.candidate.parts or {}).items())},
-            }
-            for one in result.chosen
-        ],
-        "sources": {
-            sources.BY_NUMBER[number].name: {
-                "considered": told.considered,
-                "dropped": dict(told.dropped),
-                "error": told.error,
-            }
-            for number, told in result.reports.items()
-        },
-        "notes": [
-            *query.notes,
-            *list_unindexed(result.round.search.viewer),
-            *([str(error)] if (error := result.round.meaning_error) else []),
-            *([f"The search index: {why}"] if (why := result.round.index_error) else []),
-            *(
-                f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
-                for number in result.round.newest_only
-            ),
-            *(f"left aside, too many rows hold it: {word}" for word in left_aside),
-        ],
-    }
 
 
 def free_memory_search(

@@ -4,13 +4,49 @@ Two memories: a rolling list of summaries of conversations, made by itself when 
 when a person asks. Both are held to what the scope may see.
 """
 
-from .memory_files import MarkdownResult, export_markdown, import_markdown
-from .memory_prompt import get_system_prompt_with_memory, get_user_memory_prompt, load_memory
-from .memory_tool import memory_tools, parse_tool_call, run_tool_call
-from .recent import add_recent_conversation, close_conversation, list_recent_conversations
-from .saved import add_saved_memory, delete_saved_memory, list_saved_memories
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .memory_files import MarkdownResult, export_markdown, import_markdown
+    from .memory_prompt import get_system_prompt_with_memory, get_user_memory_prompt, load_memory
+    from .memory_tool import memory_tools, parse_tool_call, run_tool_call
+    from .recent import add_recent_conversation, close_conversation, list_recent_conversations
+    from .saved import add_saved_memory, delete_saved_memory, list_saved_memories
 
 __all__ = ["MarkdownResult", "add_recent_conversation", "add_saved_memory", "close_conversation",
            "delete_saved_memory", "export_markdown", "get_system_prompt_with_memory", "get_user_memory_prompt",
            "import_markdown", "list_recent_conversations", "list_saved_memories", "load_memory", "memory_tools",
            "parse_tool_call", "run_tool_call"]  # fmt: skip
+
+_MODULES = {
+    "MarkdownResult": ".memory_files",
+    "add_recent_conversation": ".recent",
+    "add_saved_memory": ".saved",
+    "close_conversation": ".recent",
+    "delete_saved_memory": ".saved",
+    "export_markdown": ".memory_files",
+    "get_system_prompt_with_memory": ".memory_prompt",
+    "get_user_memory_prompt": ".memory_prompt",
+    "import_markdown": ".memory_files",
+    "list_recent_conversations": ".recent",
+    "list_saved_memories": ".saved",
+    "load_memory": ".memory_prompt",
+    "memory_tools": ".memory_tool",
+    "parse_tool_call": ".memory_tool",
+    "run_tool_call": ".memory_tool",
+}
+"""Where each name is made; a module is loaded when one of its names is first used: a prompt needs few of them."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of this door as it stands in its module now."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,9 +14,10 @@ from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
 from ..memories import table_instructions, table_sources
-from ..memories.instructions import is_recorded, read_instruction
+from ..memories.instructions import read_instruction
 from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS
 from ..memories.rules_instructions import MOST_CHARS
+from ..memories.section_instructions import is_recorded
 from ..scope import Scope
 from ..shapes import SavedMemory, WriteResult
 from ..templates.phrases import phrases_for

@@ -9,15 +9,11 @@ from ..templates.phrases import phrases_for
 from ..text.remember_phrases import may_state, read_statements
 from .rules_instructions import Instruction
 from .rules_modes import MODES
+from .section_instructions import is_recorded
 
 _GROUPS = ("wishes", "endings")
 MOST_INSTRUCTIONS = 5
 """Most instructions of one message."""
-
-
-def is_recorded(settings: Settings) -> bool:
-    """Return whether standing instructions are stored and shown at all."""
-    return bool(settings.record_wishes and settings.enable_saved_memory)
 
 
 def read_instruction(text: str, settings: Settings) -> Instruction:

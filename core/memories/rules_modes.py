@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ..text.remember_phrases import Phrases, is_request
+if TYPE_CHECKING:
+    from ..text.remember_phrases import Phrases
 
 ModeName = Literal["agent", "plus", "basic", "project"]
 """Values of MEMORY_MODE."""
@@ -64,4 +65,6 @@ def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@me
     if found is not None:
         after = text[found.end() :].strip()
         return after or text[: found.start()].strip(), "@memory"
+    from ..text.remember_phrases import is_request  # noqa: PLC0415 - its patterns are for mode plus alone
+
     return (text, "phrase") if is_request(text, known) else None

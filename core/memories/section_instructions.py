@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..config import Settings
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..shapes import LeftOut
 from . import table_instructions_shown as shown_instructions
-from .instructions import is_recorded
 from .rules_instructions import choose_holding
 from .rules_modes import MODES
 
@@ -17,6 +17,11 @@ KEY = "standing_wishes"
 INSTRUCTIONS_IN_PROMPT = 20
 """Most instructions in a prompt: who gave more than these has mostly replaced the older ones."""
 CUT, SAID_AGAIN = "cut", "superseded"
+
+
+def is_recorded(settings: Settings) -> bool:
+    """Return whether standing instructions are stored and shown at all."""
+    return bool(settings.record_wishes and settings.enable_saved_memory)
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:

@@ -26,7 +26,6 @@ from ..context.context import order_context
 from ..context.history import HistoryLists
 from ..context.lines import NAMELESS_PERSONA, NameLabels, mark_lines, stamp
 from ..context.section_base import Asked
-from ..conversations import memory_prompt
 from ..database import stored_values
 from ..database.engine import Database
 from ..errors import PromptTooLargeError
@@ -222,6 +221,8 @@ def _save_asked(call: PromptCall) -> bool:
     db = call.db
     if not isinstance(db, Database) or call.is_down or MODES[call.settings.memory_mode].how != "before":
         return False
+    from ..conversations import memory_prompt  # noqa: PLC0415 - loads all that saves, which mode plus alone needs
+
     account = call.guard(
         "memories",
         lambda: memory_prompt.save_before_generation(

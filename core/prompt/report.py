@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import hooks, synth_core_memory
-from .. import search as searching
+from .. import hooks
 from ..base import logs
 from ..calls import defaults
 from ..database.engine import Database
 from ..errors import CoreError, StoreError
+from ..search.choice import Result
+from ..search.report import build_report
 from ..shapes import LeftOut
 from ..text.sizes import to_json, without_base64
 from ..text.strict_json import make_strict
@@ -42,7 +43,7 @@ class Report:
         self.counter: str | None = None
         self.search: dict[str, Any] = {"tags": [], "words": []}
         """What was looked for."""
-        self.found: searching.Result | None = None
+        self.found: Result | None = None
         """What the search found."""
         self.errors: list[dict[str, str]] = []
         self._notes: dict[str, None] = {}
@@ -111,7 +112,7 @@ class Report:
                 ],
                 "errors": self.errors,
                 "notes": list(self._notes),
-                "search": {**self.search, **(synth_core_memory.report(self.found) if self.found else {})},
+                "search": {**self.search, **(build_report(self.found) if self.found else {})},
             }
         )[0]
         return plain

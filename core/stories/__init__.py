@@ -6,40 +6,44 @@ together with `interface_path`.
 
 from __future__ import annotations
 
-from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
-from .recaps.alternatives import add_alternative, choose_alternative, list_alternatives
-from .recaps.inclusion import (
-    check_message_exclusion,
-    concatenate_recap,
-    get_recap_text,
-    get_short_token_limit,
-    update_message_inclusion_flags,
-)
-from .recaps.refresh import HidePlan, auto_hide_plan
-from .recaps.values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
-from .running.injection import Refreshed, get_running_recap_injection, refresh_memory, switch_stories
-from .running.service import (
-    RunningRecapStorage,
-    RunningRecapVersion,
-    add_running_recap_version,
-    delete_running_recap_version,
-    get_running_recap,
-    get_running_recap_storage,
-    get_running_recap_versions,
-    set_current_running_recap,
-)
-from .scenes.service import (
-    SceneInfo,
-    SceneRecap,
-    add_scene_break,
-    choose_scene_recap,
-    edit_scene_break,
-    get_scene_range,
-    get_scene_recaps,
-    list_scenes,
-    remove_scene_break,
-    set_scene_recap,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
+    from .recaps.alternatives import add_alternative, choose_alternative, list_alternatives
+    from .recaps.inclusion import (
+        check_message_exclusion,
+        concatenate_recap,
+        get_recap_text,
+        get_short_token_limit,
+        update_message_inclusion_flags,
+    )
+    from .recaps.refresh import HidePlan, auto_hide_plan
+    from .recaps.values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
+    from .running.injection import Refreshed, get_running_recap_injection, refresh_memory, switch_stories
+    from .running.service import (
+        RunningRecapStorage,
+        RunningRecapVersion,
+        add_running_recap_version,
+        delete_running_recap_version,
+        get_running_recap,
+        get_running_recap_storage,
+        get_running_recap_versions,
+        set_current_running_recap,
+    )
+    from .scenes.service import (
+        SceneInfo,
+        SceneRecap,
+        add_scene_break,
+        choose_scene_recap,
+        edit_scene_break,
+        get_scene_range,
+        get_scene_recaps,
+        list_scenes,
+        remove_scene_break,
+        set_scene_recap,
+    )
 
 __all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
            "RunningRecapVersion", "SceneInfo", "SceneRecap", "add_alternative",
@@ -52,3 +56,62 @@ __all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
            "list_scenes", "queue_recaps", "refresh_memory", "remove_scene_break", "role_from_number",
            "role_to_number", "set_current_running_recap", "set_data", "set_scene_recap", "switch_stories",
            "to_number", "to_numbers", "update_message_inclusion_flags"]  # fmt: skip
+
+_MODULES = {
+    "HidePlan": ".recaps.refresh",
+    "Injection": "..context.injection",
+    "Refreshed": ".running.injection",
+    "RunningRecapStorage": ".running.service",
+    "RunningRecapVersion": ".running.service",
+    "SceneInfo": ".scenes.service",
+    "SceneRecap": ".scenes.service",
+    "add_alternative": ".recaps.alternatives",
+    "add_running_recap_version": ".running.service",
+    "add_scene_break": ".scenes.service",
+    "auto_hide_plan": ".recaps.refresh",
+    "check_message_exclusion": ".recaps.inclusion",
+    "choose_alternative": ".recaps.alternatives",
+    "choose_scene_recap": ".scenes.service",
+    "clear_all": ".recaps.values",
+    "concatenate_recap": ".recaps.inclusion",
+    "delete_running_recap_version": ".running.service",
+    "edit_memory": ".recaps.values",
+    "edit_scene_break": ".scenes.service",
+    "from_number": "..context.injection",
+    "get_data": ".recaps.values",
+    "get_memory": ".recaps.values",
+    "get_recap_text": ".recaps.inclusion",
+    "get_running_recap": ".running.service",
+    "get_running_recap_injection": ".running.injection",
+    "get_running_recap_storage": ".running.service",
+    "get_running_recap_versions": ".running.service",
+    "get_scene_range": ".scenes.service",
+    "get_scene_recaps": ".scenes.service",
+    "get_short_token_limit": ".recaps.inclusion",
+    "list_alternatives": ".recaps.alternatives",
+    "list_scenes": ".scenes.service",
+    "queue_recaps": ".recaps.values",
+    "refresh_memory": ".running.injection",
+    "remove_scene_break": ".scenes.service",
+    "role_from_number": "..context.injection",
+    "role_to_number": "..context.injection",
+    "set_current_running_recap": ".running.service",
+    "set_data": ".recaps.values",
+    "set_scene_recap": ".scenes.service",
+    "switch_stories": ".running.injection",
+    "to_number": "..context.injection",
+    "to_numbers": "..context.injection",
+    "update_message_inclusion_flags": ".recaps.inclusion",
+}
+"""Where each name is made; a module is loaded when one of its names is first used: a prompt needs few of them."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of this door as it stands in its module now."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,19 +6,17 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ..database import registry
 from ..database.connections import is_local
 from ..database.engine import Database
 from ..errors import StoreError
+from ..shapes import Finding, Severity
 from . import check_rows, ddl, inspection, migration
 from .inspection import FoundTable
 
-Severity = Literal["error", "warning", "note"]
-"""error: something does not work or will fail. warning: it works, poorer or not for long. note: worth knowing."""
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 MINIMUM = {"MySQL": (8, 0), "MariaDB": (10, 11), "SQLite": (3, 38)}
@@ -34,23 +32,6 @@ CHECKED_BYTES = 1 << 30
 
 _SETTINGS = ("read_only", "innodb_flush_log_at_trx_commit", "log_bin", "binlog_format")
 _ON = frozenset({"on", "1", "yes", "true"})
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is not as it should be, or that an operator wants to know."""
-
-    severity: Severity
-    what: str
-    """A sentence without its full stop."""
-    where: str
-    """Table or `table.column`; blank for the server."""
-    remedy: str
-    """The statement or command that repairs it; blank if nothing is to be done."""
-
-    def __str__(self) -> str:
-        place = f" {self.where}" if self.where else ""
-        return f"{self.severity}:{place} {self.what}. {self.remedy}".rstrip()
 
 
 NO_TABLES = Finding("note", EMPTY, "", f"run {INIT}")

@@ -9,7 +9,6 @@ from ...context.section_base import Asked, Built, StoredRows
 from ...database.row_shapes import Branch
 from ...shapes import LeftOut
 from . import table as running_table
-from .injection import fit_version
 
 KEY = "running_recap"
 
@@ -25,6 +24,8 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; what was cut is told one by one, oldest first."""
     for row in running_table.CURRENT.rows_in(rows):
+        from .injection import fit_version  # noqa: PLC0415 - loads all of the stories, and few prompts have a running recap
+
         made = fit_version(row.content or "", row.provenance or "", asked.settings)
         left_out = tuple(LeftOut(KEY, "limit", f"{row.id}/{at}") for at in range(made.dropped))
         return Built(made.text or None, left_out, notes=made.notes)
