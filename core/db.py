@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from .audience import inserted_rows
 from .base.hints import hint_name
 from .calls import defaults, screening
 from .calls.call import open_call
@@ -261,6 +260,8 @@ def reindex(
     from .index import rebuild  # noqa: PLC0415 - loads numpy
 
     handle = defaults.handle(db)
+    from .audience import inserted_rows  # noqa: PLC0415 - as above
+
     inserted_rows.take_in_all(handle, progress)
     return rebuild.rebuild_all(handle, progress)
 

@@ -12,7 +12,6 @@ from datetime import UTC, timedelta, tzinfo
 from typing import Any
 
 from .. import hooks
-from ..ai_diary.rules import diary_lines, thought_lines
 from ..audience.rules import plain_key
 from ..audience.table_rooms import resolve_scope
 from ..audience.view import Recent, Viewer
@@ -20,6 +19,7 @@ from ..calls import defaults
 from ..config import Settings
 from ..context import context as context_rules
 from ..context.context import read_hits
+from ..context.diary_lines import diary_lines, thought_lines
 from ..context.history import CURRENT, RECENT, HistoryLists, HistoryOptions, Replaced, build_lists
 from ..context.incoming import read_message
 from ..context.live import read_context_memory

@@ -15,7 +15,7 @@ from ..database.engine import Database
 from ..scope import Scope
 from ..templates.render import Renderer
 from ..text.times import iso_text
-from . import rules, table, table_reading
+from . import rules, table_reading
 from .rules import Relationship, RelationshipResult
 
 __all__ = ["Relationship", "RelationshipResult", "adjust", "ensure_and_touch", "get", "list_recent",
@@ -128,6 +128,8 @@ def adjust(
     >>> liked.relationship["affinity"], liked.relationship["trust"]
     (100, 0)
     """
+    from . import table  # noqa: PLC0415 - it writes, and a prompt only reads
+
     # 1. what is wanted
     change = table.Change(
         rules.read_delta(affinity_delta, "affinity_delta"),

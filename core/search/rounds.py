@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..base import logs
 from ..database.engine import Database
 from ..errors import ConfigError, CoreError, StoreReadError
-from ..llm.embedder import EmbedderError
 from .asked import question_of
 from .choice import Drop, Result, choose_hits
 from .gather import Round, add_plain_matches, gather, leave_read_by_meaning, read_rows
@@ -46,7 +45,8 @@ def start(search: Search, db: Database, before: Result | None = None, *, extra: 
 
 def _compare(current: Round, db: Database, before: Result | None) -> None:
     """Compare rows with the message by their meaning, and read those that are near in words or meaning."""
-    from . import meaning  # noqa: PLC0415 - loads numpy, which only a search needs
+    from ..llm.embedder import EmbedderError  # noqa: PLC0415 - loads what asks servers
+    from . import meaning  # noqa: PLC0415
 
     try:
         if current.meaning_error is None:

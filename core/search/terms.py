@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..audience.view import Viewer
+from ..calls.defaults import default_embedder
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import StoreReadError
 from ..index.lookups import Limits, Wanted
-from ..llm import embedder as semantic_embedder
 from ..text.search_words import choose_nearest, split_halves
 from ..text.stems import stem, with_prefixes
 from ..text.words import Fragment, fragments, is_short_word
@@ -117,7 +117,16 @@ def resolve(
     words = find_words(query, None if index is None else index.lexicon, settings.languages, rows)
     here = viewer.scope.conversation or ""
     limits = query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=here)
-    return Search(query, viewer, settings, words, index, error, limits, semantic_embedder.resolve(embedder, settings))
+    return Search(query, viewer, settings, words, index, error, limits, _resolve_embedder(embedder, settings))
+
+
+def _resolve_embedder(embedder: Any, settings: Settings) -> Any:
+    """Return the embedder to ask, None where nobody named one."""
+    if embedder is None and default_embedder() is None and not settings.embedder:
+        return None
+    from ..llm import embedder as semantic_embedder  # noqa: PLC0415 - loads what asks servers
+
+    return semantic_embedder.resolve(embedder, settings)
 
 
 def list_unindexed(viewer: Viewer) -> list[str]:

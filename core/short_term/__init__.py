@@ -6,6 +6,9 @@ the turn itself; no model is called. Writing stands in `short_term.writer`, read
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import StoreError
@@ -14,12 +17,21 @@ from . import counts, places, table
 from .reader import build_short_term_context, get_for_server, get_for_user, relative_age
 from .rules_turn import read_id
 from .shapes import ShortTermEntry, ShortTermSection, ShortTermStats
-from .writer import store_short_term_memory, update_short_term_memory, write_turn
+
+if TYPE_CHECKING:
+    from .writer import store_short_term_memory, update_short_term_memory, write_turn
 
 __all__ = ["ShortTermEntry", "ShortTermSection", "ShortTermStats", "build_short_term_context",
            "clear_by_channel", "clear_by_server", "clear_by_user", "clear_expired", "get_for_server",
            "get_for_user", "get_stats", "relative_age", "store_short_term_memory", "update_short_term_memory",
            "write_turn"]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of the writer, which is loaded when first used: a prompt only reads."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(".writer", __name__), name)
 
 
 def clear_by_channel(

@@ -222,11 +222,14 @@ class _NearSpelling:
                 yield nearest
 
     def _nearest(self, word: str) -> str | None:
-        from rapidfuzz import fuzz, process  # noqa: PLC0415 - 40 ms that only unknown words need
+        comparable = list(self._comparable(word))
+        if not comparable:
+            return None
+        from rapidfuzz import fuzz, process  # noqa: PLC0415 - 40 ms that only words like a tag need
 
         tag_of = self._index.names
         best: tuple[float, tuple[int, str]] | None = None
-        for names in self._comparable(word):
+        for names in comparable:
             if self._left < len(names):
                 return None
             self._left -= len(names)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 
-from ..context.lines import stamp
 from ..shapes import DiaryEntry, LeftOut
 from ..text.folding import collapsed, one_line
+from .lines import stamp
 
 _OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
