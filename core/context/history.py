@@ -50,6 +50,8 @@ class HistoryOptions:
     """TIMEZONE."""
     replaced: Replaced | None = None
     """What the message takes the place of."""
+    replaced_rows: frozenset[int] = frozenset()
+    """Row ids of stored messages that the caller's own list replaces."""
     persona: str = ""
     """Id of the persona, by which it is called where no line has its name."""
 
@@ -160,6 +162,8 @@ class _Choosing:
         self.left_out.append(LeftOut(section, reason, entry_id(entry)))
 
     def is_replaced(self, entry: HistoryEntry) -> bool:
+        if entry.row_id is not None and entry.row_id in self.options.replaced_rows:
+            return True
         return self.options.replaced is not None and self.options.replaced.takes(entry)
 
     def why_not(self, entry: HistoryEntry) -> str:

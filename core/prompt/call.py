@@ -45,6 +45,8 @@ class PromptRequest:
     settings: Settings | Mapping[str, Any] | None = None
     scope: Scope | None = None
     replacing: str | int | None = None
+    replaced_rows: frozenset[int] = frozenset()
+    """Stored messages that the caller's own list replaces, by row id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class PromptCall:
     guard: Guard
     replacing: str | None = None
     """Id of the stored message that the message takes the place of."""
+    replaced_rows: frozenset[int] = frozenset()
+    """Row ids of stored messages that the caller's own list replaces."""
     most_memories: int | None = None
     """Hits that are looked for where MEMORY_ITEMS says nothing; None for CONTEXT_VERBOSITY."""
 
@@ -166,6 +170,7 @@ def open_call(request: PromptRequest) -> PromptCall:
         db=db,
         guard=guard,
         replacing=read_message_id(request.replacing, "replacing"),
+        replaced_rows=request.replaced_rows,
     )
 
 

@@ -141,6 +141,7 @@ def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
         now=call.message.date,
         zone=zone_of(call.settings),
         replaced=replaced,
+        replaced_rows=call.replaced_rows,
         persona=call.scope.persona,
     )
 

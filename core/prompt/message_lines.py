@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from typing import Any, NamedTuple
 
 from ..base.wire_ids import write_ids
-from ..context.lines import ChatLine, mark_lines, stamp
+from ..context.lines import UNKNOWN, ChatLine, mark_lines, stamp
 from ..errors import PromptTooLargeError
 from ..shapes import Hit, LeftOut
 from ..text.folding import collapsed, one_line
@@ -170,7 +170,8 @@ def list_lines(material: Material, *, as_turns: bool = True) -> list[Line]:
             lines += [_memory_line(hit, material.zone) for hit in sorted(value, key=_moment)]
         elif section == "relationship" and isinstance(value, Mapping):
             facts = ", ".join(f"{key} {each}" for key, each in value.items())
-            lines.append(Line(section, f"How you stand to {material.asker}: {facts}."))
+            asker = "who asks" if material.asker == UNKNOWN else material.asker
+            lines.append(Line(section, f"How you stand to {asker}: {facts}."))
         else:
             for item in value if isinstance(value, list) else [value]:
                 lines += _lines_of(section, item, material.zone)
@@ -291,7 +292,7 @@ def _account(lines: Sequence[Line], kept: Sequence[int]) -> tuple[list[Hit], dic
 
 
 def _title(material: Material, section: str) -> str:
-    if section == "standing_wishes":
+    if section == "standing_wishes" and material.asker != UNKNOWN:
         return f"What {material.asker} asked of you once and for all:"
     return TITLES.get(section, f"{section}:")
 

@@ -149,7 +149,7 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: ShownElsewhere) -> se
             may_echo = row.message_id == asked_id if asked_id else False
             if (may_echo or (said is not None and row.digest == said)) and is_echo(_as_entry(row)):
                 return "echo"
-            if replaced is not None and replaced.takes(_as_entry(row)):
+            if row.id in call.replaced_rows or (replaced is not None and replaced.takes(_as_entry(row))):
                 return "replaced"
             if row.id in rows:
                 return "visible"
@@ -158,18 +158,24 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: ShownElsewhere) -> se
                 return "visible"
         elif row.id in shown.memories or _stands_in(row, said_in):
             return "visible"
-        if row.digest is not None and row.digest in replaced_texts:
+        is_made_of = not call.replaced_rows.isdisjoint(_message_rows(row)) if call.replaced_rows else False
+        if is_made_of or (row.digest is not None and row.digest in replaced_texts):
             return "replaced"
         return "visible" if row.digest is not None and row.digest in digests else ""
 
     return drop
 
 
+def _message_rows(row: FoundRow) -> list[int]:
+    """Return the messages a memory was made of."""
+    return [each for each in read_list(row.messages) if isinstance(each, int)] if row.messages else []
+
+
 def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
     """Return whether a memory is a sentence of a message that is visible, the one it was made of."""
-    if not row.messages:
+    lines = [said_in[each] for each in _message_rows(row) if each in said_in]
+    if not lines:
         return False
-    lines = [said_in[each] for each in read_list(row.messages) if isinstance(each, int) and each in said_in]
     text = collapsed(row.texts[0])
     said = text.removeprefix(collapsed(f"{row.said_by}:")).strip()
     return bool(said) and any(said in compared_text(line) for line in lines)

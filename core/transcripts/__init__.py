@@ -93,6 +93,20 @@ def save_transcript(
         return _Saving(call, conversation, lines, name, persona_name).save(clean(said))
 
 
+def find_replaced(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> frozenset[int]:
+    """Return the row ids of stored lines that a list replaces: those it changes, and those after its last line."""
+    call = open_call(db, settings, scope)
+    conversation = call.scope.conversation
+    lines = _read_lines(messages)[-MOST_LINES:]
+    return _Saving(call, conversation, lines, None, None).find_replaced() if conversation and lines else frozenset()
+
+
 class _Said(NamedTuple):
     """A line of the list."""
 
@@ -140,8 +154,7 @@ class _Saving:
 
     def save(self, answer: str) -> TranscriptSaved:
         stored = self._read_stored()
-        spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in stored]
-        found = rules.compare_lines([line.spoken for line in self._lines], spoken)
+        found = self._compare(stored)
         before = ""
         for at, line in enumerate(self._lines):
             index = found.matches[at]
@@ -157,6 +170,20 @@ class _Saving:
             following = stored[last + 1] if last is not None and last + 1 < len(stored) else None
             self._answer(answer, before, following)
         return TranscriptSaved(self._saved, self._edited, self._alternatives)
+
+    def find_replaced(self) -> frozenset[int]:
+        stored = self._read_stored()
+        found = self._compare(stored)
+        matched = [(at, index) for at, index in enumerate(found.matches) if index is not None]
+        last = found.matches[-1]
+        after = () if last is None else stored[last + 1 :]
+        return frozenset(
+            [*(stored[index].id for at, index in matched if at in found.changed), *(line.id for line in after)]
+        )
+
+    def _compare(self, stored: Sequence[Line]) -> rules.Comparison:
+        spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in stored]
+        return rules.compare_lines([line.spoken for line in self._lines], spoken)
 
     def _read_stored(self) -> list[Line]:
         viewer = with_viewer(self._call).viewer

@@ -34,14 +34,18 @@ def _allowed_origins(stage: Stage, value: Any) -> object:
 def _proxy_context_chars(stage: Stage, value: Any) -> object:
     assert stage.db is not None
     settings = Settings(proxy_context_chars=value)
-    return "tofu" in memory.build_block(WebContext(db=stage.db), settings, stage.scope(), "who is tofu?")
+    return "tofu" in memory.build_block(
+        WebContext(db=stage.db), settings, memory.Turn([], stage.scope(), None), "who is tofu?"
+    )
 
 
 @probe(2.0, 0.1)
 def _proxy_memory_seconds(stage: Stage, value: Any) -> object:
     async def build() -> str:
         turns = memory.TurnMemory(WebContext(db=stage.db))
-        return await turns.build(stage.scope(), "who is tofu?", (), Settings(proxy_memory_seconds=value))
+        return await turns.build(
+            memory.Turn([], stage.scope(), None), "who is tofu?", (), Settings(proxy_memory_seconds=value)
+        )
 
     with patch.object(memory, "build_block", lambda *_: time.sleep(0.5) or "memories"):
         try:

@@ -283,7 +283,7 @@ def test_r40_a_model_name_names_the_persona(proxy: ProxyWorld) -> None:
     """A front end that sends no headers lists `llama3@mira` as a model; a version of a provider is no persona."""
     client = proxy.client(X_User_Id="ann")
     for name, sent in (
-        (f"llama3@{proxy.persona}", "llama3"), ("other@20240620", "other@20240620"), ("other@mira", "other@mira"),
+        (f"llama3@{proxy.persona}", "llama3"), ("other@20240620", "other@20240620"), ("@cf/a/b", "@cf/a/b"),
     ):  # fmt: skip
         client.chat.completions.create(model=name, messages=chat("hello"))
         assert proxy.model.last.body["model"] == sent
@@ -321,7 +321,12 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
 
 
 def test_r40_a_persona_that_a_token_is_not_for_is_refused(proxy: ProxyWorld) -> None:
-    """In a header and in a system message; the refusal names the command that helps."""
+    """In a header, a model name and a system message; the refusal names the command that helps."""
+    with pytest.raises(openai.PermissionDeniedError, match="--personas 'mira'"):
+        proxy.client(X_User_Id="ann").chat.completions.create(model="llama3@mira", messages=chat("hello"))
+    own = proxy.client(X_User_Id="ann", X_Persona_Id=proxy.persona)
+    own.chat.completions.create(model="llama3@mira", messages=chat("hello"))
+    assert proxy.model.last.body["model"] == "llama3@mira"
     for headers, said in (
         ({"X_Persona_Id": "mira"}, chat("hello")),
         ({}, [{"role": "system", "content": "X-Persona-Id: mira"}, *chat("hello")]),
@@ -532,6 +537,81 @@ def test_r17_changed_lines_are_edited_and_missing_ones_stay(proxy: ProxyWorld) -
     assert [text for _, text in proxy.wait_for_lines(6, "proxy/ann")] == texts
     proxy.ask(client, "Yes.", "Nice.", "Bye.")
     assert [text for _, text in proxy.wait_for_lines(8, "proxy/ann")][:7] == [*texts, "Bye."]
+
+
+TALE = ("The harbour is quiet.", "Answer one.", "Which ship is mine?")
+
+
+@pytest.mark.parametrize("texts", [TALE, TALE[-1:]])
+def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: ProxyWorld, texts: tuple[str, ...]) -> None:
+    """Whoever asks for another answer rejected the first."""
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
+    proxy.model.answers = ["Answer one.", "Your ship is the grey Swan."]
+    for at in range(1, len(texts) + 1, 2):
+        proxy.model.answers = [TALE[at] if at < 2 < len(texts) else "Your ship is the grey Swan."]
+        proxy.ask(client, *texts[:at])
+        proxy.wait_for_lines(at + 1, "proxy/ann/7")
+    proxy.ask(client, *texts)
+    assert "Swan" not in str(proxy.model.last.messages)
+
+
+def test_r17_a_rejected_answer_is_not_shown_in_a_group(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
+    said: list[Any] = [*chat("Which ship is mine?"), {"role": "assistant", "name": "Vera", "content": "Ask another."}]
+    proxy.model.answers = ["Your ship is the grey Swan."]
+    for _ in range(2):
+        client.chat.completions.create(model="tiny", messages=said)
+        assert "Swan" not in str(proxy.model.last.messages)
+        proxy.wait_for_lines(3, "proxy/ann/7")
+
+
+def test_r17_an_edited_line_is_shown_as_it_is_now(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
+    proxy.model.answers = ["Noted.", "Fine."]
+    proxy.ask(client, "My ship is the Swan.")
+    proxy.wait_for_lines(2, "proxy/ann/7")
+    proxy.ask(client, "My ship is the Swan.", "Noted.", "It sails on Monday.")
+    proxy.wait_for_lines(4, "proxy/ann/7")
+    proxy.ask(client, "My ship is the Raven.", "Noted.", "It sails on Monday.", "Fine.", "Which ship is mine?")
+    assert "Swan" not in str(proxy.model.last.messages)
+
+
+def test_r19_standing_instructions_name_who_asked(proxy: ProxyWorld) -> None:
+    """A model that reads `Unknown` may call a person so."""
+    for user, name, title in (
+        ("ann", {"X_User_Name": "Ann Lee"}, "What Ann Lee asked of you once and for all:"),
+        ("bob", {}, "Asked once and for all:"),
+    ):
+        client = proxy.client(X_User_Id=user, **name)
+        proxy.ask(client, "From now on, always answer in German.")
+        proxy.wait_for_lines(2, f"proxy/{user}")
+        proxy.ask(client, "What about tea?")
+        sent = str(proxy.model.last.messages)
+        assert title in sent and "Unknown" not in sent
+
+
+def test_r19_what_the_proxys_user_asks_to_remember_is_known_in_their_other_chats(proxy: ProxyWorld) -> None:
+    """The proxy offers its model no tool, so the words alone save it."""
+    first = proxy.client(X_User_Id="ann", X_Conversation_Id="m1")
+    proxy.ask(first, "Please remember that my horse is called Juno.")
+    proxy.wait_for_lines(2, "proxy/ann/m1")
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="m2"), "What is my horse called?")
+    assert "Juno" in str(proxy.model.last.messages)
+    proxy.ask(proxy.client(X_User_Id="bob", X_Conversation_Id="m2"), "What is my horse called?")
+    assert "Juno" not in str(proxy.model.last.messages)
+
+
+@pytest.mark.parametrize("is_parts", [False, True])
+def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(proxy: ProxyWorld, is_parts: bool) -> None:
+    """Some model servers refuse an empty message."""
+    line = f"X-Persona-Id: {proxy.persona}"
+    content: Any = [{"type": "text", "text": line}] if is_parts else line
+    empty = {"role": "system", "content": content}
+    for said in ([empty, *chat("hello")], [{"role": "system", "content": "Be kind."}, *chat("hello"), empty]):
+        proxy.client(X_User_Id="ann", X_Conversation_Id=str(len(said))).chat.completions.create(
+            model="tiny", messages=said
+        )
+        assert proxy.model.last.messages == [each for each in said if each is not empty]
 
 
 # R18: requests that are no turn

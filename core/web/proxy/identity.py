@@ -89,13 +89,14 @@ def _choose_persona(header: str, body: Mapping[str, Any], token: AccessToken) ->
     """Return the persona a request is for: by its header, its model name, a line of its system message, its token."""
     named, field = header, "X-Persona-Id"
     if not named:
-        named = split_model(body, token)[1]
+        named, field = split_model(body)[1], "model"
     if not named and (line := find_persona_line(body.get("messages"))):
         named, field = line.persona, "messages"
     if named and not token.may_speak_as(named):
+        source = "The persona of model" if field == "model" else "X-Persona-Id"
         raise WrongIdentityError(
-            f"X-Persona-Id is {named[:40]!r}. The token is not for this persona. Name none, or use a token made with "
-            f"`prompt-engine token add --host --personas {named[:40]!r}`.",
+            f"{source} is {named[:40]!r}. The token is not for this persona. Name none, or use a token "
+            f"made with `prompt-engine token add --host --personas {named[:40]!r}`.",
             field,
         )
     return named or token.persona
@@ -119,15 +120,15 @@ def _read_place(named: Mapping[str, str], body: Mapping[str, Any], token: Access
     return _of_direct_chat(ids, chat, token, alone)
 
 
-def split_model(body: Mapping[str, Any], token: AccessToken) -> tuple[str, str]:
+def split_model(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return the model and the persona in a model name `model@persona`; the name itself where it names no persona.
 
-    A version after the `@`, as some providers write it, is no persona.
+    What providers write behind an `@` is no persona: a version (`m@20240620`), a path (`@cf/meta/llama`).
     """
     name = str(body.get("model") or "")
     model, at, persona = name.rpartition("@")
-    is_version = persona.isdecimal() or persona in ("default", "latest")
-    return (model, persona) if at and not is_version and token.may_speak_as(persona) else (name, "")
+    is_providers = persona.isdecimal() or persona in ("", "default", "latest") or "/" in persona
+    return (name, "") if not at or is_providers else (model, persona)
 
 
 def unnamed_conversation(token: AccessToken) -> str:

@@ -20,12 +20,14 @@ from ...config import Settings
 from ...errors import StoreError
 from ...llm import table_usage as usage
 from ...memories.instructions import read_instructions
+from ...memories.rules_modes import MODES
 from ...prompt.call import PromptRequest
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
 from ...scope import Scope
-from ...transcripts import save_transcript
+from ...transcripts import find_replaced, save_transcript
 from ..context import WebContext
+from .identity import NOBODY
 
 BUILD_THREADS = 8
 SAVE_THREADS = 4
@@ -66,8 +68,9 @@ class TurnMemory:
         work = partial(read_instructions, WARM_UP, self._context.values())
         await asyncio.get_running_loop().run_in_executor(self._saving, work)
 
-    async def build(self, scope: Scope, question: str, said: Sequence[str], settings: Settings) -> str:
+    async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
         """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS."""
+        scope = turn.scope
         async with asyncio.timeout(settings.proxy_memory_seconds):
             earlier = [
                 work
@@ -77,7 +80,7 @@ class TurnMemory:
             if earlier:  # the next message may come within milliseconds of the answer
                 await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
             return await asyncio.get_running_loop().run_in_executor(
-                self._building, build_block, self._context, settings, scope, question, said
+                self._building, build_block, self._context, settings, turn, question, said
             )
 
     async def is_hidden(self, unnamed: Scope, scope: Scope, settings: Settings) -> bool:
@@ -133,11 +136,19 @@ class TurnMemory:
         await asyncio.get_running_loop().run_in_executor(self._saving, note_model)
 
 
-def build_block(context: WebContext, settings: Settings, scope: Scope, text: str, said: Sequence[str] = ()) -> str:
+def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
     """Return what is put in front of a person's message, blank where nothing belongs to it."""
     limit_chars = settings.proxy_context_chars
     if limit_chars <= len(HEAD):
         return ""
-    message = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
-    request = PromptRequest(message, max_chars=limit_chars, db=context.database(), settings=settings, scope=scope)
+    scope, db = turn.scope, context.database()
+    message: dict[str, Any] = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
+    if turn.name and scope.participant and turn.name != NOBODY:
+        message["from_user"] = {"full_name": turn.name}
+    if MODES[settings.memory_mode].how == "tool":  # the model is offered no tool here: the words themselves save
+        settings = settings.replace(memory_mode="plus")
+    replaced = find_replaced(turn.lines, db=db, settings=settings, scope=scope)
+    request = PromptRequest(
+        message, max_chars=limit_chars, db=db, settings=settings, scope=scope, replaced_rows=replaced
+    )
     return build_records(request, said).text

@@ -213,5 +213,25 @@ def replace_value(text: str, path: Path, value: Any) -> str:
     return f"{text[: span.start]}{json.dumps(value, ensure_ascii=False)}{text[span.end :]}"
 
 
+def remove_item(text: str, path: Path) -> str:
+    """Return the body without the item of a list at a path, and without one comma beside it."""
+    *parent, number = path
+    items = [child for _, child in iter_children(text, find_value(text, tuple(parent)).start)]
+    assert isinstance(number, int)
+    if number + 1 < len(items):
+        return text[: items[number].start] + text[items[number + 1].start :]
+    return text[: items[number - 1].end if number else items[number].start] + text[items[number].end :]
+
+
+def remove_persona_line(text: str, messages: Sequence[Any], line: PersonaLine) -> str:
+    """Return the body without the line that names the persona; what is blank without it goes too."""
+    if line.rest.strip():
+        return replace_value(text, line.path, line.rest)
+    is_part = len(line.path) > 3  # messages, index, content, then the part
+    if is_part and len(messages[line.path[1]]["content"]) > 1:  # type: ignore[index]
+        return remove_item(text, line.path[:4])
+    return remove_item(text, line.path[:2])
+
+
 def _skip_blanks(text: str, at: int) -> int:
     return _BLANKS.match(text, at).end()  # type: ignore[union-attr]

@@ -131,11 +131,14 @@ class Proxy:
             server=who.server,
             privacy=who.privacy,
         )
-        model, in_model = identity.split_model(body, token)
+        model, in_model = identity.split_model(body)
+        if in_model and not token.may_speak_as(in_model):  # X-Persona-Id was given: the name is the provider's own
+            model, in_model = str(body["model"]), ""
         if in_model:
             text = messages.replace_value(text, ("model",), model or settings.llm_model)
         if line := messages.find_persona_line(body.get("messages")):
-            text = messages.replace_value(text, line.path, line.rest)
+            text = messages.remove_persona_line(text, body["messages"], line)
+            body = json.loads(text)
         plain = text.encode("utf-8")
         reason = tasks.name_task(request.headers, body, scope.persona)
         if reason:
@@ -149,7 +152,7 @@ class Proxy:
         try:
             said = [messages.read_text(each.get("content")) for each in body["messages"] if isinstance(each, dict)]
             question = messages.read_question(body["messages"][last].get("content"))
-            block = await self._memory.build(scope, question, said, settings)
+            block = await self._memory.build(turn, question, said, settings)
             notice = await self._find_notice(token, who, scope, settings)
         except Exception as error:  # noqa: BLE001 - as above
             logs.warning("proxy_without_memory", error=type(error).__name__)
