@@ -68,19 +68,28 @@ def check(run: Run) -> None:
     try:
         with _without_log():
             known = _load_settings(run)
-            if run.url is not None:
-                from ..calls import defaults
-
-                defaults.open_bare(run.url)
     except ConfigError as error:
         if str(error) not in {one.text for one in problems}:
             problems.append(Problem(error.flag, str(error), error.source, error.line))
     else:
-        problems += _find_token_problems(known) + _find_address_problems(known)
+        problems += _find_database_problems(known) + _find_token_problems(known) + _find_address_problems(known)
         problems += [one for one in _find_embedder_problems(known) if one.flag not in {each.flag for each in problems}]
     run.answer([asdict(problem) for problem in problems], lambda: _print_problems(problems))
     if problems:
         raise typer.Exit(1)
+
+
+def _find_database_problems(known: Settings) -> list[Problem]:
+    """Return what keeps the database of DATABASE_URL from being opened; nothing is opened."""
+    from ..database.connections import check_url
+
+    try:
+        if known.database_url:
+            check_url(known.database_url)
+    except ConfigError as error:
+        (row,) = (row for row in config.show(known) if row.flag == "DATABASE_URL")
+        return [Problem(row.flag, str(error), row.source, value=row.value, allowed=row.allowed)]
+    return []
 
 
 def _find_token_problems(known: Settings) -> list[Problem]:

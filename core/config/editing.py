@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
 from .bad_values import BadValueError
-from .file import flag_name, read_entries
+from .file import flag_name, read_entries, read_yaml_value
 from .flag_base import Flag, plain
 from .flags import FLAGS
 from .levels import known_flag
+
+_COMMENT = re.compile(r"[ \t]+#")
 
 
 def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:
@@ -29,8 +32,8 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
         Whether the file was changed; False where it says the same already.
 
     Raises:
-        ConfigError: no such flag, a secret, a bad value, a file that cannot be read or written, or a value there that
-            takes several lines.
+        ConfigError: no such flag, a secret, a bad value, a file that cannot be read or written or is no
+            configuration, or a value there that is not on one line.
 
     >>> from prompt_engine.config import set_in_file
     >>> file = getfixture("tmp_path") / "config.yaml"
@@ -53,10 +56,13 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
         before = file.read_text(encoding="utf-8") if file.exists() else ""
     except (OSError, ValueError):
         raise ConfigError(f"{str(file)!r} cannot be read as text. Name another file.", source=str(file)) from None
-    after = _replaced(before, declared, f"{declared.name}: {json.dumps(plain(wanted), ensure_ascii=False)}\n")
+    lines = [e.line for e in read_entries(str(file), before.encode(), FLAGS) if flag_name(e.key) == declared.name]
+    after = _replaced(before, declared, f"{declared.name}: {json.dumps(plain(wanted), ensure_ascii=False)}")
     if _said(file, after, declared) != [wanted]:
+        place = f"{str(file)!r}, line {lines[0]}" if lines else repr(str(file))
         raise ConfigError(
-            f"{declared.name} takes several lines of {str(file)!r}. Change it there.",
+            f"{declared.name} cannot be set in {place}: it is not written as `{declared.name}: value` on one line. "
+            "Change it there.",
             flag=declared.name,
             source=str(file),
         )
@@ -66,13 +72,28 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
 
 
 def _replaced(text: str, declared: Flag, line: str) -> str:
-    """Return the text with a line in the place of the flag's own, of its comment, or at the end."""
+    """Return the text with a line in the place of the flag's own, of its comment, or at the end.
+
+    A comment behind the old value stays.
+    """
     lines = text.splitlines(keepends=True)
     for mark in ("", "#"):
         for at, old in enumerate(lines):
             if old.startswith(mark) and flag_name(old.removeprefix(mark).partition(":")[0].rstrip()) == declared.name:
-                return "".join([*lines[:at], line, *lines[at + 1 :]])
-    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
+                comment = _comment(old.removeprefix(mark).rstrip("\n"))
+                return "".join([*lines[:at], f"{line}{comment}\n", *lines[at + 1 :]])
+    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}\n"
+
+
+def _comment(line: str) -> str:
+    """Return the comment at the end of a line, with the blanks before it."""
+    for found in _COMMENT.finditer(line):
+        try:
+            if read_yaml_value(line[: found.start()]) == read_yaml_value(line):
+                return line[found.start() :]
+        except BadValueError:  # it stands within quotes
+            continue
+    return ""
 
 
 def _said(file: Path, text: str, declared: Flag) -> list[Any]:

@@ -74,6 +74,13 @@ class Target:
         return self.url.query.get("mode") == "ro"
 
     @property
+    def server(self) -> str:
+        """Host and port, or the socket, as errors name them."""
+        if "unix_socket" in self.url.query:
+            return str(self.url.query["unix_socket"])
+        return f"{self.url.host or 'localhost'}, port {self.url.port or 3306}"
+
+    @property
     def is_missing(self) -> bool:
         """Whether it is a file that is not there, and would be made."""
         return self.family == "sqlite" and not self.in_memory and not Path(str(self.url.database)).exists()
@@ -109,6 +116,13 @@ def parse_url(url: str) -> Target:
         )
     parsed = parsed.set(drivername="mysql+pymysql")
     return Target(parsed, "mysql", False, parsed.render_as_string(hide_password=True))
+
+
+def check_url(url: str) -> None:
+    """Refuse a connection string that no database is opened by; nothing is opened."""
+    target = parse_url(url)
+    if target.family != "sqlite":
+        _tls(target.url)
 
 
 _UNESCAPED = (

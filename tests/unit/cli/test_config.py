@@ -64,6 +64,26 @@ def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_p
     assert run("config", "check").json == []
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgres://a:canary-pw@h/x", "scheme"), ("mysql://x:canary-pw@h:abc/d", "connection string"),
+        ("mysql://x:canary-pw@", "names no database"), ("mysql://x:canary-pw@h/d?tls=maybe", "off, on or verify"),
+    ],
+)  # fmt: skip
+def test_f73_config_check_refuses_an_address_that_db_check_refuses(
+    run: Command, monkeypatch: pytest.MonkeyPatch, url: str, said: str
+) -> None:
+    """The command that says all is in order must know what the next one refuses."""
+    option = run("config", "check", "--database", url)
+    monkeypatch.setenv("DATABASE_URL", url)
+    for ran in (option, run("config", "check")):
+        assert (ran.code, [one["flag"] for one in ran.json]) == (1, ["DATABASE_URL"])
+        assert said in ran.json[0]["text"] and "canary-pw" not in ran.out + ran.err
+    assert run("config", "check").json[0]["source"] == "environment"
+    assert run("config", "check").json[0]["text"] in run("db", "check").err
+
+
 def test_g17_config_set_edits_the_line_in_the_file(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,9 +95,10 @@ def test_g17_config_set_edits_the_line_in_the_file(
     ran = run("config", "set", "CONTEXT_VERBOSITY", "7").json
     assert (ran["value"], ran["source"]) == ("7", "file")
     assert run("config", "set", "TIMEZONE", "Europe/Rome").code == 0
-    assert file.read_text() == '# mine\nTIMEZONE: "Europe/Rome"\nCONTEXT_VERBOSITY: 7\nLANGUAGES:\n  - en\n'
+    assert file.read_text() == '# mine\nTIMEZONE: "Europe/Rome"\nCONTEXT_VERBOSITY: 7  # few\nLANGUAGES:\n  - en\n'
     for name, value, said in (
-        ("LANGUAGES", "de", "takes several lines"), ("CONTEXT_VERBOSITY", "ten", "0 to 50"),
+        ("LANGUAGES", "de", "line 4: it is not written as `LANGUAGES: value` on one line"),
+        ("CONTEXT_VERBOSITY", "ten", "0 to 50"),
         ("ADMIN_TOKEN", "x", "secret"),
     ):  # fmt: skip
         ran = run("config", "set", name, value)
@@ -85,3 +106,31 @@ def test_g17_config_set_edits_the_line_in_the_file(
     assert "CONTEXT_VERBOSITY: 7" in file.read_text() and [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
     monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
     assert run("config", "set", "CONTEXT_VERBOSITY", "9").json["source"] == "environment"
+
+
+def test_g17_config_set_names_the_line_that_is_broken(run: Command, tmp_path: Path) -> None:
+    """The line at fault is another than the one to be set."""
+    file = tmp_path / "config.yaml"
+    for broken in ("CONTEXT_VERBOSITY: 3\nTIMEZONE: [\n", "TIMEZONE: UTC\nTIMEZONE: UTC\n"):
+        file.write_text(broken)
+        ran = run("config", "set", "LLM_DAILY_CALLS", "5")
+        assert (ran.code, "line " in ran.err, "LLM_DAILY_CALLS" in ran.err) == (1, True, False), ran.err
+        assert file.read_text() == broken
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("TIMEZONE: UTC  # keep", 'TIMEZONE: "Europe/Rome"  # keep'),
+        ("#TIMEZONE: UTC # keep", 'TIMEZONE: "Europe/Rome" # keep'),
+        ('TIMEZONE: "a # b"\t# keep # all', 'TIMEZONE: "Europe/Rome"\t# keep # all'),
+        ("TIMEZONE: a#b", 'TIMEZONE: "Europe/Rome"'),
+        ("TIMEZONE: # keep", 'TIMEZONE: "Europe/Rome" # keep'),
+    ],
+)
+def test_g17_config_set_keeps_the_comment_behind_a_value(run: Command, tmp_path: Path, old: str, new: str) -> None:
+    """It says why the value is what it is."""
+    file = tmp_path / "config.yaml"
+    file.write_text(f"{old}\nCONTEXT_VERBOSITY: 4\n")
+    assert run("config", "set", "TIMEZONE", "Europe/Rome").code == 0
+    assert file.read_text() == f"{new}\nCONTEXT_VERBOSITY: 4\n"
