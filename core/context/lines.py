@@ -42,6 +42,11 @@ def shown_name(*names: str) -> str:
     return known_name(*names) or UNKNOWN
 
 
+def has_name(message: IncomingMessage) -> bool:
+    """Return whether it is known how whoever sent the message is called, if only by an id."""
+    return bool(known_name(message.sender.name, message.sender.username, message.sender.id))
+
+
 def sender(entry: HistoryEntry) -> str:
     """Return who is shown as the sender of the message."""
     return shown_name(entry.sender_name, entry.username, entry.sender_id)

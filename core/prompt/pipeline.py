@@ -24,7 +24,7 @@ from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls.call import Call
 from ..context.context import order_context
 from ..context.history import HistoryLists
-from ..context.lines import NAMELESS_PERSONA, NameLabels, mark_lines, stamp
+from ..context.lines import NAMELESS_PERSONA, NameLabels, has_name, mark_lines, stamp
 from ..context.section_base import Asked
 from ..database import stored_values
 from ..database.engine import Database
@@ -272,7 +272,7 @@ def _build_context(call: PromptCall, seeing: VisibleContext) -> Gathered:
     )
     report.note(*notes)
     persona = persona or guard("persona_text", lambda: _read_persona(call), "")
-    persona = personas.fill_names(persona, lists.names.persona, asker)
+    persona = personas.fill_names(persona, lists.names.persona, asker if has_name(call.message) else "the user")
     return Gathered(context, persona, recalled, lists.names, composed.ids, words)
 
 

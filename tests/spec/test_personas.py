@@ -41,6 +41,13 @@ def test_c7_the_text_opens_the_system_message_and_the_instructions(stage: Stage,
     assert not written.exists() and "kind" not in ask(stage, settings)[0]["content"]
 
 
+def test_c7_whoever_has_no_name_is_called_the_user(stage: Stage, tmp_path: Path) -> None:
+    """`You like Unknown` makes a model speak of a stranger."""
+    settings = folder_of(tmp_path)
+    set_persona_text("Be kind to {{user}}.", settings=settings, scope=stage.scope())
+    assert stage.prompt("Hi", from_user={}, settings=settings)["instructions"].startswith("Be kind to the user.\n")
+
+
 def test_c7_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stage, tmp_path: Path) -> None:
     """Half a description is another persona."""
     settings, text = folder_of(tmp_path), "I love moss. " * 100
