@@ -75,10 +75,15 @@ class PromptTooLargeError(CoreError):
 
 
 class StoreError(CoreError):
-    """The database did not do what was asked. `source` is the table or part, `number` the server's error number."""
+    """The database did not do what was asked. `source` is the table or part, `number` the server's error number.
 
-    def __init__(self, text: str, *, source: str = "", number: int | None = None) -> None:
+    `server` is where a server that cannot be reached should be. It stands in no text: web faces answer with the text,
+    and to callers whose token nobody could look up.
+    """
+
+    def __init__(self, text: str, *, source: str = "", number: int | None = None, server: str = "") -> None:
         super().__init__(text)
+        self.server = server
         self.source = source
         self.number = number
 

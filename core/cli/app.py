@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import CoreError
+from ..errors import CoreError, StoreError
 from . import config, db, demo, exports, imports, jobs, memory, output, prompt, run, serve
 
 NAME = "prompt-engine"
@@ -75,7 +75,8 @@ def _run(arguments: Sequence[str]) -> int:
     except CoreError as error:
         if run.debugging:
             raise
-        return _end_with(str(error), 1)
+        server = f" The server is {error.server}." if isinstance(error, StoreError) and error.server else ""
+        return _end_with(f"{error}{server}", 1)
     return code if isinstance(code, int) else 0
 
 

@@ -192,7 +192,7 @@ class Database:
                     self._make_room(number)
                     in_time = attempt == 1 and call.taken < self.timeout_seconds
                     if not (in_time and (failures.is_lost(error) or number in failures.RETRIED)):
-                        failures.raise_store_error(StoreReadError, error, source)
+                        failures.raise_store_error(StoreReadError, error, source, server=self.target.server)
                     self._count_repeat(number)
                     event(logging.INFO, "read_repeated", source=source, number=number)
                 finally:
@@ -259,7 +259,7 @@ class Database:
             with self._exclusive(), connections.connect_checked(self.engines()[0]) as connection:
                 yield connection
         except exc.SQLAlchemyError as error:
-            failures.raise_store_error(StoreReadError, error, source)
+            failures.raise_store_error(StoreReadError, error, source, server=self.target.server)
 
     # Writing
 
@@ -312,7 +312,8 @@ class Database:
                         there = self._ask(confirm) if unsure else None
                         if there is not None:
                             return there
-                        failures.raise_store_error(StoreWriteError, error, source, failures.UNSURE if unsure else "")
+                        remedy = failures.UNSURE if unsure else ""
+                        failures.raise_store_error(StoreWriteError, error, source, remedy, server=self.target.server)
                     self._make_room(number)
                     self._count_repeat(number)
                     event(logging.INFO, "write_repeated", source=source, number=number, attempt=attempt)

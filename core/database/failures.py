@@ -35,9 +35,8 @@ _REMEDY = {
     1114: "The server's table or disk is full: free space and try again.",
     1045: "Access denied: check the user and the password in DATABASE_URL.",
     1044: "The user has no rights on this database: grant them.",
-    1142: "The user lacks a right on this table: grant it.",
-    1049: "The database does not exist: create it or correct its name in DATABASE_URL.",
     2003: "The server could not be reached: check host, port and that it is running.",
+    1049: "The database does not exist: create it or correct its name in DATABASE_URL.",
     2026: "The server offers no encryption (TLS): add ?tls=off to DATABASE_URL if the network is safe without.",
     26: "The file is no SQLite database: correct its name in DATABASE_URL, or move the file away.",
     2006: "The connection was lost: try again.",
@@ -113,6 +112,15 @@ def _named_table(said: str) -> str | None:
     return found[1] if found else None
 
 
+_DENIED = re.compile(r"\b([A-Z][A-Z ,]*) command denied")
+
+
+def _rights_remedy(said: str) -> str:
+    """Return what to do where a right lacks; the server names the command it refused, which is the right's name."""
+    found = _DENIED.search(said)
+    return f"The user lacks the right {found[1] if found else 'to do this'}: grant it. {LOOK}"
+
+
 def _login_remedy(said: str) -> str:
     if "ed25519" in said or "pynacl" in said.lower():
         return (
@@ -130,7 +138,9 @@ def _size(error: exc.SQLAlchemyError) -> int:
     return sum(len(value) for value in values if isinstance(value, (str, bytes)))
 
 
-def raise_store_error(kind: type[StoreError], error: exc.SQLAlchemyError, source: str, remedy: str = "") -> NoReturn:
+def raise_store_error(
+    kind: type[StoreError], error: exc.SQLAlchemyError, source: str, remedy: str = "", *, server: str
+) -> NoReturn:
     """Raise the project's own exception for a driver error, without any value that was sent."""
     number = error_number(error)
     original = getattr(error, "orig", error)
@@ -151,13 +161,19 @@ def raise_store_error(kind: type[StoreError], error: exc.SQLAlchemyError, source
         remedy = remedy or _REMEDY[1153]
     elif number == 2003 and "CERTIFICATE" in str(original):
         remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
+    elif number in (1142, 1143):
+        remedy = remedy or _rights_remedy(str(original))
     if number in (1146, 1142):
         source = _named_table(str(original)) or source
     shown = f" (error {number})" if number is not None else ""
     remedy = remedy or _REMEDY.get(number or 0, LOOK)
     doing = "read" if kind is StoreReadError else "written"
+    server = server if number == 2003 else ""
     made = kind(
-        f"{source} could not be {doing}: {type(original).__name__}{shown}. {remedy}", source=source, number=number
+        f"{source} could not be {doing}: {type(original).__name__}{shown}. {remedy}",
+        source=source,
+        number=number,
+        server=server,
     )
     assert isinstance(made, CoreError)
     raise made from None

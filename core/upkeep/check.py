@@ -23,7 +23,8 @@ MINIMUM = {"MySQL": (8, 0), "MariaDB": (10, 11), "SQLite": (3, 38)}
 """Oldest version of each product; OceanBase and TiDB have none written down."""
 PACKET_NEEDED, PACKET_WISHED = 16 * 2**20, 64 * 2**20
 RIGHTS_TO_WORK = ("SELECT", "INSERT", "UPDATE", "DELETE")
-RIGHTS_TO_MIGRATE = ("CREATE", "ALTER", "INDEX", "DROP")
+RIGHTS_TO_INIT = ("CREATE",)
+RIGHTS_TO_MIGRATE = (*RIGHTS_TO_INIT, "ALTER", "INDEX", "DROP")
 MIGRATE = "prompt-engine db migrate"
 INIT = "prompt-engine db init"
 EMPTY = "empty"
@@ -43,8 +44,9 @@ def check_server(db: Database) -> list[Finding]:
         return [NO_TABLES]
     found = inspection.read_tables(db)
     versions = migration.read_versions(db)
-    listed = _sqlite(db) if db.family == "sqlite" else _server(db)
-    if not set(found) & set(ddl.list_tables()):
+    is_empty = not set(found) & set(ddl.list_tables())
+    listed = _sqlite(db) if db.family == "sqlite" else _server(db, is_empty)
+    if is_empty:
         errors = [one for one in listed if one.severity == "error"]
         return [*errors, NO_TABLES]
     listed += _foreign(found, versions) or _schema(db, found, max(versions or (), default=None))
@@ -126,7 +128,7 @@ def check_version(product: str, version: tuple[int, ...]) -> list[Finding]:
     return [Finding("error", f"this is {product} {shown}, and {needed} or later is needed", "", remedy)]
 
 
-def _server(db: Database) -> list[Finding]:
+def _server(db: Database, is_empty: bool) -> list[Finding]:
     sql = "SELECT VERSION(), @@version_comment, @@max_allowed_packet, CURRENT_USER(), DATABASE()"
     version, comment, packet, user, name = db.read_driver(sql, (), source="the server")[0]
     listed = check_version(*product_of(_text(version), _text(comment)))
@@ -136,7 +138,7 @@ def _server(db: Database) -> list[Finding]:
         grants = [_text(row[0]) for row in db.read_driver("SHOW GRANTS", (), source="the rights")]
     except StoreError:
         return listed
-    return listed + check_rights(grants, _text(name), _text(user))
+    return listed + check_rights(grants, _text(name), _text(user), is_empty=is_empty)
 
 
 def _text(value: Any) -> str:
@@ -188,8 +190,8 @@ def check_packet(size: int) -> list[Finding]:
     return [Finding(severity, what, "", remedy)]
 
 
-def check_rights(grants: Iterable[str], database: str, user: str) -> list[Finding]:
-    """Return the rights on the database that the grants do not give, with the GRANT that does."""
+def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: bool = False) -> list[Finding]:
+    """Return the rights that the grants do not give, with the GRANT that does; an empty database needs its tables."""
     held: set[str] = set()
     for line in grants:
         match = re.match(r"GRANT (.+?) ON (\S+) TO ", line, re.IGNORECASE)
@@ -203,11 +205,13 @@ def check_rights(grants: Iterable[str], database: str, user: str) -> list[Findin
         return []
     account = "@".join(f"'{part}'" for part in user.rsplit("@", 1))
     listed: list[Finding] = []
-    groups: tuple[tuple[Severity, tuple[str, ...]], ...] = (("error", RIGHTS_TO_WORK), ("warning", RIGHTS_TO_MIGRATE))
-    for severity, rights in groups:
+    later: tuple[Severity, str, tuple[str, ...]] = ("warning", "to make tables", RIGHTS_TO_MIGRATE)
+    if is_empty:
+        later = ("error", f"by {INIT}", RIGHTS_TO_INIT)
+    groups: tuple[tuple[Severity, str, tuple[str, ...]], ...] = (("error", "to work", RIGHTS_TO_WORK), later)
+    for severity, purpose, rights in groups:
         lacking = ", ".join(right for right in rights if right not in held)
         if lacking:
-            purpose = "to work" if severity == "error" else "to make tables"
             what = f"{account} lacks the rights {lacking}, needed {purpose}"
             listed.append(Finding(severity, what, "", f"GRANT {lacking} ON `{database}`.* TO {account};"))
     return listed

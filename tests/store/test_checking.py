@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from core.database import registry, schema, schema_recent, schema_stories
 from core.database.engine import Database
 from core.db import insert_memory, reindex
 from core.errors import StoreError
-from core.upkeep import check, inspection
+from core.upkeep import check, inspection, migration
 from core.upkeep.check import Finding
 from tests.store.world import of_today
 
@@ -137,6 +138,31 @@ def test_f74_missing_rights_come_with_the_grant(grants: list[str], severities: l
     found = check.check_rights(grants, "my_db", "app@%")
     assert [one.severity for one in found] == severities
     assert all(one.remedy.startswith("GRANT ") and one.remedy.endswith("ON `my_db`.* TO 'app'@'%';") for one in found)
+
+
+@pytest.mark.engines("mariadb", "mysql")
+def test_f74_the_rights_to_make_the_tables_are_named_before_and_when_they_lack(fresh_url: str) -> None:
+    """Who sets it up gives the right once, instead of one right at each try."""
+    db = Database(fresh_url)
+    name = str(db.target.url.database)
+    user = f"u{abs(hash(name)) % 10**8}"
+    run(db, f"CREATE USER {user}@'%' IDENTIFIED BY 'secret'", f"GRANT SELECT ON `{name}`.* TO {user}@'%'")
+    url = db.target.url.set(username=user, password="secret").render_as_string(hide_password=False)
+    with closing(Database(url)) as other:
+        found = [one for one in check.check_server(other) if "lacks the rights" in one.what]
+        with pytest.raises(StoreError) as raised:
+            migration.migrate(other)
+    assert [(one.severity, one.remedy.split(" ON ")[0]) for one in found] == [
+        ("error", "GRANT INSERT, UPDATE, DELETE"),
+        ("error", "GRANT CREATE"),
+    ]
+    assert "lacks the right CREATE: grant it" in str(raised.value) and "secret" not in str(raised.value)
+    run(db, *(one.remedy.rstrip(";") for one in found))
+    with closing(Database(url)) as other:
+        assert check.check_server(other) == [check.NO_TABLES]
+        assert migration.migrate(other).changed
+    run(db, f"DROP USER {user}@'%'")
+    db.close()
 
 
 @pytest.mark.engines("mariadb", "mysql")

@@ -58,7 +58,19 @@ def test_f74_a_file_that_is_no_database_is_called_one(run: Command, tmp_path: Pa
 
 def test_f74_a_server_that_is_not_there_could_not_be_reached(run: Command) -> None:
     """Advice to run what just ran helps nobody."""
-    assert "The server could not be reached" in _checked(run, "--database", "mysql://ann@127.0.0.1:1/x")
+    said = _checked(run, "--database", "mysql://ann:canary-pw@127.0.0.1:1/x")
+    assert (
+        "The server could not be reached" in said
+        and "The server is 127.0.0.1, port 1." in said
+        and "canary-pw" not in said
+    )
+
+
+def test_f74_build_stops_where_a_program_gets_a_prompt_without_memory(run: Command) -> None:
+    """At a terminal a prompt without memory would look like an empty memory; a host must answer somehow."""
+    url = "mysql://ann@127.0.0.1:1/x"
+    ran = run("build", "Hi", "--database", url)
+    assert (ran.code, ran.out) == (1, "") and "127.0.0.1, port 1" in ran.err
 
 
 def test_f74_a_server_without_tls_is_told_with_the_way_out(run: Command, greeting_without_tls: int) -> None:
