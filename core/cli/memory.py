@@ -86,16 +86,17 @@ def search(
 
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
-    """Return where rows are that this scope does not see, most first: a wrong scope looks like an empty memory."""
+    """Return where rows are that this scope does not see: a wrong scope looks like an empty memory."""
     from ..audience import table_overview
 
     sentences = []
     places = table_overview.count_places(run.db, scope.persona)
+    private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
+    if private and scope.conversation is None:
+        sentences.append(f"{private} rows in private conversations: --conversation KEY --user ID")
     for place in places:
         rows = f"{place.rows} rows"
-        if place.kind in ("direct", "saved", "conversation") and scope.conversation is None:
-            sentences.append(f"{rows} in private conversations: --conversation KEY --user ID")
-        elif place.kind == "server" and place.server != scope.server:
+        if place.kind == "server" and place.server != scope.server:
             server = output.clean(place.server)
             sentences.append(f"{rows} in server {server}: --server {server}")
         elif place.kind == "public" and scope.server:

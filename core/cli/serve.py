@@ -552,7 +552,7 @@ def list_tokens(run: Run, admin: AdminTokenOption = False) -> None:
 
     listed = tokens.list_tokens(admin=admin, **run.asking())
     whose = "an operator" if admin else f"the persona {run.scope().persona!r}; --persona-id names another one"
-    columns = ("id", "kind", "participant", "conversation", "label", "made", "revoked")
+    columns = ("id", "kind", "personas", "participant", "conversation", "label", "made", "revoked")
     run.answer(listed, lambda: output.table_or(columns, _rows(listed), f"There are no tokens of {whose}.", right=(0,)))
 
 
@@ -572,8 +572,9 @@ _NOT_THERE = "Nothing was changed: no token of this persona has the id, or it wa
 def _rows(tokens: list[ListedToken]) -> list[tuple[object, ...]]:
     return [
         (
-            each["id"], each["kind"], each["participant"] or "", each["conversation"] or "", each["label"],
-            each["created_at"][:19], each["revoked_at"][:19],
+            each["id"], each["kind"], ", ".join(filter(None, (each["persona"], each["personas"]))),
+            each["participant"] or "", each["conversation"] or "", each["label"], each["created_at"][:19],
+            each["revoked_at"][:19],
         )
         for each in tokens
     ]  # fmt: skip

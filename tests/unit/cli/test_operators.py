@@ -46,6 +46,16 @@ def test_a_search_in_a_wrong_place_says_where_something_stands(run: Command, cal
     assert "Nothing is stored of the persona 'iris', but of default: --persona-id KEY" in other.err
 
 
+def test_a_search_counts_private_conversations_once(run: Command, call: dict[str, Any]) -> None:
+    """Two numbers for one thing make both unbelievable."""
+    private = Scope("default", "discord/u1", "discord/u1", privacy="direct")
+    insert_memory("the cat is called Tofu", "ann", "chat", ["cat"], private, db=call["db"])
+    room = Scope("default", "discord/g", "discord/u1", privacy="restricted")
+    insert_memory("the cat likes tea", "ann", "chat", ["cat"], room, db=call["db"])
+    ran = run("search", "cat")
+    assert ran.err.count("in private conversations") == 1 and "2 rows in private" in ran.err
+
+
 def test_forget_of_nobody_exits_1_and_names_who_is_near(run: Command, call: dict[str, Any]) -> None:
     _say(call, "discord/c1", "hello", who="jonas")
     ran = run("forget", "--participant", "discord/jonax", "--yes")

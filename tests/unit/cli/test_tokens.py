@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core import tokens
 from core.db import open_database
 from tests.unit.cli.conftest import Command
@@ -27,6 +29,15 @@ def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
     db.close()
     table = run("token", "list", "--persona", "iris", "--text").out
     assert "phone" in table and "host" in table
+
+
+def test_r12_the_list_shows_which_personas_a_token_may_speak_as(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token for all personas must not look like one for a single one."""
+    monkeypatch.setenv("COLUMNS", "160")
+    for more in (("--participant", "web/ann"), ("--personas", "mira,noa"), ("--personas", "*")):
+        assert run("token", "add", "--persona", "iris", *more).code == 0
+    table = run("token", "list", "--persona", "iris", "--text").out
+    assert "personas" in table and "iris, mira,noa" in table and "iris, *" in table
 
 
 def test_r12_a_token_of_the_operator(run: Command) -> None:
