@@ -165,7 +165,8 @@ def list_lines(material: Material, *, as_turns: bool = True) -> list[Line]:
         if section in LEFT_OUT or not value:
             continue
         if section == CURRENT and as_turns:
-            lines += [Line(section, part.text, turn=part) for part in read_turns(material.context, material.persona)]
+            turns = read_turns(material.context, material.persona, material.asker)
+            lines += [Line(section, part.text, turn=part) for part in turns]
         elif section == MEMORIES:
             lines += [_memory_line(hit, material.zone) for hit in sorted(value, key=_moment)]
         elif section == "relationship" and isinstance(value, Mapping):

@@ -84,7 +84,7 @@ def to_messages(
     turns = None
     if style == "chat":
         given = prompt.get("context")
-        turns = read_turns(given if isinstance(given, Mapping) else {}, _find_persona(prompt))
+        turns = read_turns(given if isinstance(given, Mapping) else {}, _find_persona(prompt), _find_asker(prompt))
     if turns is not None:
         parts.history.pop(HISTORY[0], None)
     placed = _placed(parts, turns, injection) if injection is not None else _in_order(parts, turns)
@@ -122,15 +122,16 @@ def _alternate(parts: list[Part]) -> list[Part]:
     return made
 
 
-def read_turns(context: Mapping[str, Any], persona: str) -> list[Part]:
-    """Return the lines of this conversation as messages; a name stands in front where several people speak."""
+def read_turns(context: Mapping[str, Any], persona: str, asker: str = "") -> list[Part]:
+    """Return the lines of this conversation as messages; a name stands in front where others than the asker speak."""
     lines = context.get(HISTORY[0])
     turns = [
         read_turn(line, persona)
         for line in (lines if isinstance(lines, (list, tuple)) else ())
         if isinstance(line, str)
     ]
-    several = len({turn.name for turn in turns if not turn.is_persona}) > 1
+    names = {turn.name for turn in turns if not turn.is_persona}
+    several = len(names | ({asker} if asker else set())) > 1
     return [_said(turn, with_name=several) for turn in turns]
 
 
@@ -150,6 +151,15 @@ def _find_persona(prompt: Mapping[str, Any]) -> str:
     payload = incoming.get("payload") if isinstance(incoming, Mapping) else None
     name = payload.get("persona") if isinstance(payload, Mapping) else None
     return name if isinstance(name, str) and name else NAMELESS_PERSONA
+
+
+def _find_asker(prompt: Mapping[str, Any]) -> str:
+    """Return what the lines of a prompt call who is asking; blank where the prompt does not name them."""
+    incoming = prompt.get("input")
+    payload = incoming.get("payload") if isinstance(incoming, Mapping) else None
+    source = payload.get("source") if isinstance(payload, Mapping) else None
+    name = source.get("name") if isinstance(source, Mapping) else None
+    return name if isinstance(name, str) else ""
 
 
 class Part(NamedTuple):

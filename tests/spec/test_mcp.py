@@ -482,7 +482,10 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
         block = told(await call(client, "memory_context", message="zqobey", max_chars=100_000))["context"]
         head, *lines = block.split("\n")
         assert "data" in head and "zqobey" not in head
-        assert lines and all(line.startswith(("- ", "[2")) or line in TITLES.values() for line in lines)
+        headings = {*TITLES.values(), "What ann asked of you once and for all:"}
+        day, *lines = lines
+        assert day.startswith("It is ") and lines
+        assert [line for line in lines if not line.startswith(("- ", "[2")) and line not in headings] == []
         for hit in told(await call(client, "memory_search", query="zqobey", limit=50))["hits"]:
             assert set(hit) == {"id", "source", "timestamp", "speaker", "text", "tags"} and hit["timestamp"]
         assert before == [tool.model_dump() for tool in (await client.list_tools()).tools]

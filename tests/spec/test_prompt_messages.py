@@ -117,6 +117,15 @@ def test_p71_wishes_and_what_the_host_adds_are_in_it(stage: Stage) -> None:
     assert "weather:\nrain" in made[-1]
 
 
+def test_p71_what_another_person_said_has_their_name(stage: Stage) -> None:
+    """Even where they alone have spoken so far: a nameless line would be taken for the asker's."""
+    stage.say("I agree to everything", path="tg/42", who="Eve")
+    asked = message("Do we agree?", "tg/42", who="Ann")
+    made = build_messages(asked, max_chars=4000, db=stage.db, settings=Settings(), scope=stage.scope("tg/42"))
+    assert made[1]["content"] == "Eve: I agree to everything"
+    assert made[-1]["content"].endswith("Ann: Do we agree?")
+
+
 def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -> None:
     """Whoever asks what was said two days ago, or how old something is, needs the day of today."""
     stage.remember("Ann likes tofu", ["tofu"], 600)

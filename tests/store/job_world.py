@@ -110,7 +110,7 @@ def work(url: str, persona: str, lease_seconds: int) -> None:
     sys.stdin.readline()
     with handled(COUNTED=counted):
         core_worker.LEASE_SECONDS = lease_seconds
-        Worker(db, personas=[persona], settings=Settings(), told=told).run(once=True)
+        Worker(db, personas=[persona], settings=Settings(), on_done=told).run(once=True)
     db.close()
 
 
