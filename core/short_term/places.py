@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from ..audience.rules import plain_key, said_privacy
 from ..audience.table_rooms import resolve_key, resolve_scope
@@ -11,14 +12,14 @@ from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope
-from . import rules
 from .rules_turn import qualify_id, read_id
 from .shapes import Life, Place, Turn
 
 
 def read_life(settings: Settings) -> Life:
     """Return how long entries and summaries are read."""
-    return rules.build_life(settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours)
+    hours = settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours
+    return Life(*(timedelta(hours=each) for each in hours))
 
 
 def _read_interface(given: object, scope: Scope) -> str:

@@ -285,12 +285,11 @@ def choose_entries(entries: Sequence[Entry], channel: str | None, most: int) -> 
 
 def build_sections(chosen: Chosen, settings: Settings, now: datetime) -> list[tuple[Entry, ShortTermSection]]:
     """Return what a context shows of each entry chosen, newest first, entries with nothing to show left out."""
-    life, tz = places.read_life(settings), zone(settings.timezone)
+    tz = zone(settings.timezone)
     assert tz is not None
     sections = []
     for entry in chosen.all:
-        live = rules.drop_expired(entry, now, life)
-        section = rules.build_section(live, now, tz, own=entry is chosen.own) if live is not None else None
+        section = rules.build_section(entry, now, tz, own=entry is chosen.own)
         if section is not None:
             sections.append((entry, section))
     return sections

@@ -60,11 +60,6 @@ def _encoded(part: str) -> str:
 # For how long
 
 
-def build_life(entry_hours: float, summary_hours: float) -> Life:
-    """Return how long entries and summaries are read, from hours."""
-    return Life(timedelta(hours=entry_hours), timedelta(hours=summary_hours))
-
-
 def is_alive(since: datetime | None, now: datetime, most: timedelta) -> bool:
     """Return whether something of that time is still read; at its limit it is not, without a time neither."""
     return since is not None and now - since < most

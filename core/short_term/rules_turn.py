@@ -60,12 +60,8 @@ def _words(value: Any, *names: str) -> str:
 
 def qualify_id(value: Any, interface: str, field: str, limit_bytes: int) -> str | None:
     """Return an id as the key `interface/id`; as it is where it has the interface already or none is known."""
-    if value is None:
-        return None
-    text = key_text(value, field, limit_bytes)
-    if not text.strip():
-        return None
-    if not interface or text.startswith(f"{interface}/"):
+    text = read_id(value, field, limit_bytes)
+    if text is None or not interface or text.startswith(f"{interface}/"):
         return text
     return key_text(f"{interface}/{text}", field, limit_bytes)
 

@@ -45,17 +45,6 @@ class Lookup:
     trusted: bool = False
     """The host itself asks: whatever there is, seen by whom ever."""
 
-    @property
-    def form(self) -> _Form:
-        """Return what the SELECT depends on, beside values."""
-        return _Form(self.which, self.most is not None, self.trusted)
-
-
-class _Form(NamedTuple):
-    which: Which
-    live: bool
-    trusted: bool
-
 
 # Statements
 
@@ -64,9 +53,8 @@ _PERSONA = bindparam("persona", type_=Key(64))
 _SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 
-def _select_entries(columns: Sequence[Any], form: _Form) -> Any:
-    """Return the SELECT of a form of lookup: with a limit the newest that have not expired, else all there are."""
-    which, live, trusted = form
+def _select_entries(columns: Sequence[Any], which: Which, *, live: bool, trusted: bool) -> Any:
+    """Return the SELECT of a lookup: `live` has a limit and reads the newest that have not expired, else all."""
     start, where = _match_lookup(which)
     where += [_match_local()] if trusted else _match_visible(parents=which != "channel")  # who is in a thread sees it
     if live:
@@ -149,13 +137,13 @@ def _build_values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> 
 
 
 @lru_cache(maxsize=16)
-def _build_read(form: _Form) -> Any:
+def _build_read(which: Which, live: bool, trusted: bool) -> Any:
     return _select_entries(
         [
             _S.id, _S.participant_key, _S.channel_id, _S.lineage_id, _S.server_id, _S.server_name, _S.channel_name,
             _S.messages, _S.summary, _S.summary_updated_at, _S.last_updated, _S.turns_since_summary,
         ],
-        form,
+        which, live=live, trusted=trusted,
     )  # fmt: skip
 
 
@@ -165,7 +153,8 @@ def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], *, lif
     entries: dict[int, Entry] = {}
     for each in lookups:
         values = _build_values(viewer, each, now, life)
-        entries |= {row.id: _build_entry(viewer, row) for row in db.read(_build_read(each.form), values, source=SOURCE)}
+        statement = _build_read(each.which, each.most is not None, each.trusted)
+        entries |= {row.id: _build_entry(viewer, row) for row in db.read(statement, values, source=SOURCE)}
     return list(entries.values())
 
 
@@ -212,7 +201,7 @@ ENTRIES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(4))
 
 
 @lru_cache(maxsize=64)
-def _build_branch(place: int, form: _Form, family: str) -> Part:
+def _build_branch(place: int, which: Which, family: str) -> Part:
     row = ENTRIES[place].columns(
         id=_S.id,
         summary=_S.summary,
@@ -223,13 +212,15 @@ def _build_branch(place: int, form: _Form, family: str) -> Part:
         user=_S.participant_key,
         updated=_S.last_updated,
     )
-    return Part(_select_entries(row, form), family, in_order=form.which == "linked")
+    return Part(_select_entries(row, which, live=True, trusted=False), family, in_order=which == "linked")
 
 
 def section_parts_of(viewer: Viewer, lookups: Sequence[Lookup], *, now: datetime, life: Life) -> list[Branch]:
     """Return the branches of a prompt that read these entries; each lookup has a `most`."""
     return [
-        Branch(ENTRIES[place], partial(_build_branch, place, each.form), _build_values(viewer, each, now, life), SOURCE)
+        Branch(
+            ENTRIES[place], partial(_build_branch, place, each.which), _build_values(viewer, each, now, life), SOURCE
+        )
         for place, each in enumerate(lookups)
     ]
 

@@ -26,11 +26,10 @@ from ..text.host_values import as_text, has
 from ..text.remember_phrases import is_request
 from ..text.replies import judge_refusal
 from ..text.times import parse_time
-from . import counts, places, rules, table, table_held
+from . import counts, places, rules, table
 from .rules_turn import UNKNOWN, list_personas, read_field, read_id, read_lineage, read_messages, read_turn
 from .shapes import Answer, Turn, TurnResult
-from .table import Kept
-from .table_held import NewEntry
+from .table import Kept, NewEntry
 from .table_items import NAME_CHARS
 
 FULL = "full"
@@ -123,7 +122,7 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     if turn.level in (FULL, UNKNOWN):
         return TurnResult(0, "privacy")
     if not turn.answers:
-        level = table_held.read_level(db, call.persona, place.user, settings.privacy_default)
+        level = table.read_level(db, call.persona, place.user, settings.privacy_default)
         return TurnResult(0, "privacy" if level == FULL else "no_response")
     now = db.clock()
     turn = replace(turn, answers=tuple(_name_answer(each, call.persona) for each in turn.answers))

@@ -25,7 +25,6 @@ from core.privacy import link_participants, set_conversation_privacy, set_privac
 from core.scope import Scope, use_scope
 from core.short_term import rules as short_term_rules
 from core.short_term import table as short_term_table
-from core.short_term import table_held as short_term_held
 from tests.store.world import NOW, Clock, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -605,7 +604,7 @@ def test_f21_a_turn_waits_for_who_turns_private(world: World) -> None:
 def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nobody knew the person before: what was being written is taken out."""
     under_way, go_on = threading.Event(), threading.Event()
-    hold = short_term_held.hold_entries
+    hold = short_term_table.hold_entries
 
     def slow(*arguments: Any, **more: Any) -> Any:
         held = hold(*arguments, **more)

@@ -12,7 +12,6 @@ import pytest
 from core.errors import MessageError
 from core.short_term.rules import (
     build_key,
-    build_life,
     build_section,
     choose_entries,
     cut_text,
@@ -25,11 +24,11 @@ from core.short_term.rules import (
     slice_turn,
 )
 from core.short_term.rules_turn import list_personas, read_answers, read_messages, read_turn
-from core.short_term.shapes import Entry, Item, TurnResult
+from core.short_term.shapes import Entry, Item, Life, TurnResult
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
-LIFE = build_life(12, 24)
+LIFE = Life(timedelta(hours=12), timedelta(hours=24))
 
 
 def said(*texts: str) -> list[dict[str, str]]:
