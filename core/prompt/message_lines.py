@@ -62,6 +62,8 @@ class Material:
     """Source and id of a memory to its place in the order of the search."""
     words: Sequence[str] = ()
     """What the message asks for: a long memory is cut around it."""
+    reply: str = ""
+    """Whom and what the message replies to, as lines say it."""
 
 
 class Line(NamedTuple):
@@ -314,7 +316,9 @@ def _compose(material: Material, lines: Sequence[Line]) -> tuple[list[str], list
     records = _write_sections(material, [line for line in lines if line.turn is None and line.section not in SYSTEM])
     text = material.text
     if any(turn.several for turn in turns):
-        text = f"{material.asker}: {mark_lines(text)}"
+        text = f"{' '.join(filter(None, (material.asker, material.reply)))}: {mark_lines(text)}"
+    elif material.reply:
+        text = f"{material.reply} {text}"
     block = "\n".join(filter(None, [HEAD if records else "", material.now, *records]))
     last = f"{block}\n\n{text}" if block else text
     return [*material.system, *relationship, *wishes], [*turns, Part(last)]

@@ -24,7 +24,8 @@ from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls.call import Call
 from ..context.context import order_context
 from ..context.history import HistoryLists
-from ..context.lines import NAMELESS_PERSONA, NameLabels, has_name, mark_lines, stamp
+from ..context.incoming import reply
+from ..context.lines import NAMELESS_PERSONA, NameLabels, has_name, mark_lines, reply_note, stamp
 from ..context.section_base import Asked
 from ..database import stored_values
 from ..database.engine import Database
@@ -32,7 +33,7 @@ from ..errors import PromptTooLargeError
 from ..memories import shown_texts
 from ..memories.rules_modes import MODES
 from ..search.table_lines import Brought
-from ..shapes import Hit
+from ..shapes import Hit, IncomingMessage
 from ..templates.render import Renderer
 from ..text import times
 from ..text.hits import content_digest
@@ -410,7 +411,13 @@ def _gather_material(call: PromptCall, gathered: Gathered) -> Material:
         _say_time(call, zone) if s.include_local_time_in_prompts else "",
         {place: at for at, place in enumerate(gathered.rank)},
         gathered.words,
+        _say_reply(message),
     )
+
+
+def _say_reply(message: IncomingMessage) -> str:
+    replied = reply(message.raw)
+    return reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
 
 
 def _say_time(call: PromptCall, zone: tzinfo) -> str:

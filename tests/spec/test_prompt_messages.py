@@ -126,6 +126,14 @@ def test_p71_what_another_person_said_has_their_name(stage: Stage) -> None:
     assert made[-1]["content"].endswith("Ann: Do we agree?")
 
 
+def test_p71_what_the_message_replies_to_stands_in_front_of_it(stage: Stage) -> None:
+    """Else "is that true?" asks about nothing."""
+    bob = {"message_id": "r1", "text": "The dog Rex bit me.", "from_user": {"id": "bob", "full_name": "Bob"}}
+    asked = message("Iris, is that true?", reply_to_message=bob)
+    made = build_messages(asked, db=stage.db, settings=Settings(), scope=stage.scope())
+    assert contents(made)[-1].endswith('[replied to Bob: "The dog Rex bit me."] Iris, is that true?')
+
+
 def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -> None:
     """Whoever asks what was said two days ago, or how old something is, needs the day of today."""
     stage.remember("Ann likes tofu", ["tofu"], 600)
