@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -105,6 +106,8 @@ def read_text(file: Path) -> str:
         known = _texts.get(file)
         if known is not None and known[0] == mark:
             return known[1]
+        if not stat.S_ISREG(facts.st_mode):  # a pipe or a device would be read without an end
+            raise _refusal(file, "is no ordinary file")
         if facts.st_size > MOST_BYTES:
             raise _refusal(file, f"has more than {MOST_BYTES:,} bytes")
         text = file.read_text(encoding="utf-8-sig").strip("\r\n")

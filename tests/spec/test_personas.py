@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,10 @@ def test_c7_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stage
         get_persona_text(settings=settings, scope=stage.scope())
     _, report = stage.explain("tofu", settings=settings)
     assert "persona_text" in str(report)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(ConfigError, match="no ordinary file"):
+        get_persona_text(settings=settings, scope=stage.scope())
     file.unlink()
     file.mkdir()
     with pytest.raises(ConfigError, match="cannot be"):
