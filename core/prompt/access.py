@@ -61,7 +61,7 @@ class FirstLook:
     held_private: frozenset[str]
 
 
-def look(call: PromptCall) -> FirstLook:
+def load_access(call: PromptCall) -> FirstLook:
     """Ask what the scope sees and which words of the message are known, planned with what this process knows."""
     held = held_private(call.db, call.scope.persona)
     question = _plan_question(call)

@@ -147,19 +147,20 @@ def _said(turn: Turn, *, with_name: bool) -> Part:
 
 def _find_persona(prompt: Mapping[str, Any]) -> str:
     """Return what the lines of a prompt call the persona."""
-    incoming = prompt.get("input")
-    payload = incoming.get("payload") if isinstance(incoming, Mapping) else None
-    name = payload.get("persona") if isinstance(payload, Mapping) else None
-    return name if isinstance(name, str) and name else NAMELESS_PERSONA
+    return _nested_text(prompt, "input", "payload", "persona") or NAMELESS_PERSONA
 
 
 def _find_asker(prompt: Mapping[str, Any]) -> str:
     """Return what the lines of a prompt call who is asking; blank where the prompt does not name them."""
-    incoming = prompt.get("input")
-    payload = incoming.get("payload") if isinstance(incoming, Mapping) else None
-    source = payload.get("source") if isinstance(payload, Mapping) else None
-    name = source.get("name") if isinstance(source, Mapping) else None
-    return name if isinstance(name, str) else ""
+    return _nested_text(prompt, "input", "payload", "source", "name")
+
+
+def _nested_text(prompt: Mapping[str, Any], *names: str) -> str:
+    """Return the text under names inside one another; blank where a host's prompt has none there."""
+    value: Any = prompt
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else ""
 
 
 class Part(NamedTuple):

@@ -203,7 +203,7 @@ def _gather(call: PromptCall, space: Space) -> Gathered:
 
 def _look(call: PromptCall) -> tuple[PromptCall, VisibleContext]:
     """Take the first round trip, and save what the message itself asks to remember."""
-    first = call.guard("database", lambda: access.look(call), None)
+    first = call.guard("database", lambda: access.load_access(call), None)
     if first is None:
         _save_asked(call)
         return call, VisibleContext()
