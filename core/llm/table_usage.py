@@ -1,10 +1,14 @@
-"""What was asked of models by day (table model_usage): the daily limit, and the model of the last request."""
+"""What was asked of models by day (table model_usage): the daily limit, and the model of the last request.
+
+The column `asker` is `worker` for summaries, recaps and facts, and `front_end` for chats that the proxy passed on, of
+which only the model is noted.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
@@ -16,9 +20,6 @@ from ..errors import ModelError, StoreError
 
 KEPT_DAYS = 90
 MODEL_BYTES = 191
-
-Asker = Literal["worker", "front_end"]
-"""worker: summaries, recaps, facts. front_end: chats that the proxy passed on, of which only the model is noted."""
 
 _U = model_usage.c
 _SOURCE = "model_usage"
