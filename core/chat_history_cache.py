@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypedDict
 
-from .audience.rules import plain_key
-from .audience.table_rooms import resolve_scope
-from .audience.view import Viewer
+from .access.rules import plain_key
+from .access.table_rooms import resolve_scope
+from .access.view import Viewer
 from .base import logs
 from .calls.call import Call, find_key, open_call, with_viewer
 from .calls.defaults import check_handle, scope_of

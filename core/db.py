@@ -260,9 +260,9 @@ def reindex(
     from .index import rebuild  # noqa: PLC0415 - loads numpy
 
     handle = defaults.handle(db)
-    from .audience import inserted_rows  # noqa: PLC0415 - as above
+    from .access import external_rows  # noqa: PLC0415 - as above
 
-    inserted_rows.take_in_all(handle, progress)
+    external_rows.take_in_all(handle, progress)
     return rebuild.rebuild_all(handle, progress)
 
 

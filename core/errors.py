@@ -14,7 +14,7 @@ class CoreError(Exception):
 
 
 class ConfigError(CoreError):
-    """A flag, the configuration file or a connection string is wrong; the person tuning can mend it."""
+    """A flag, the configuration file or a connection string is wrong; the person tuning can repair it."""
 
     def __init__(self, text: str, *, flag: str = "", source: str = "", line: int | None = None) -> None:
         super().__init__(text)

@@ -2,7 +2,7 @@
 
 A scope names a persona, and where it is known a conversation, the participant speaking and the server. There is no
 scope that means all personas. Which rows a scope may see is worked out from the stored conversations in
-`audience.view`; this module holds values only.
+`access.view`; this module holds values only.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import delete
 
-from core.audience import table_participants
+from core.access import table_participants
 from core.database.engine import Database
 from core.database.schema import privacy_levels
 from core.errors import StoreError

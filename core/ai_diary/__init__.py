@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..base import logs
 from ..calls import screening
-from ..calls.call import GivenSettings, look_around, open_call
+from ..calls.call import GivenSettings, load_access, open_call
 from ..calls.defaults import check_handle, handle
 from ..database import rows
 from ..database.engine import Database
@@ -151,7 +151,7 @@ def get_recent_entries(
     days = _read_number(days, "days")
     most = None if max_chars is None else int(_read_number(max_chars, "max_chars"))
     call = open_call(db, settings, scope)
-    return table.read_recent(call.db, look_around(call).viewer, days=days, max_chars=most)
+    return table.read_recent(call.db, load_access(call).viewer, days=days, max_chars=most)
 
 
 def get_entries_by_tags(
@@ -188,7 +188,7 @@ def get_entries_by_tags(
     if not wanted:
         return []
     call = open_call(db, settings, scope)
-    return table.read_newest(call.db, look_around(call).viewer, most=_read_most(limit), tags=wanted)
+    return table.read_newest(call.db, load_access(call).viewer, most=_read_most(limit), tags=wanted)
 
 
 def get_entries_with_person(
@@ -224,7 +224,7 @@ def get_entries_with_person(
     if not name:
         return []
     call = open_call(db, settings, scope)
-    return table.read_newest(call.db, look_around(call).viewer, most=_read_most(limit), person=name)
+    return table.read_newest(call.db, load_access(call).viewer, most=_read_most(limit), person=name)
 
 
 def cleanup_old_entries(
@@ -325,7 +325,7 @@ def edit_diary_entry(
         return WriteResult(False, None, "empty")
     call = open_call(db, settings, scope)
     flagged, notes = screening.is_flagged(text, "diary")
-    done = table.edit_entry(call.db, look_around(call).viewer, read_id(id), text, quarantined=flagged)
+    done = table.edit_entry(call.db, load_access(call).viewer, read_id(id), text, quarantined=flagged)
     return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
 
 
@@ -357,7 +357,7 @@ def archive_diary_entry(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return table.archive_entry(call.db, look_around(call).viewer, read_id(id))
+    return table.archive_entry(call.db, load_access(call).viewer, read_id(id))
 
 
 def _read_key(value: object, name: str, limit: int) -> str:

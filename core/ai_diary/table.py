@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select, update
 
-from ..audience import forgotten_late, table_conversations, table_participants
-from ..audience.rules import split_key
-from ..audience.view import Viewer
+from ..access import table_conversations, table_participants, tombstones
+from ..access.rules import split_key
+from ..access.view import Viewer
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import Time, json_has_text
@@ -110,7 +110,7 @@ def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     named = [key for name in entry.involved_users for key in (name, f"{interface}/{name}")]
     people = (scope.participant, *named)
-    return forgotten_late.is_late(db, scope.persona, row_id, people=people, conversation=scope.conversation)
+    return tombstones.is_late(db, scope.persona, row_id, people=people, conversation=scope.conversation)
 
 
 def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..audience.table_rooms import resolve_key, resolve_scope
-from ..audience.view import Request, Seen, Viewer
-from ..audience.view_statement import look
+from ..access.load import load_snapshot
+from ..access.table_rooms import resolve_key, resolve_scope
+from ..access.view import AccessSnapshot, Request, Viewer
 from ..config import Settings
 from ..database.engine import Database
 from ..scope import KEY_BYTES, Scope, key_text
@@ -55,13 +55,13 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
     return resolve_key(call.db, call.scope, key)
 
 
-def look_around(call: Call, request: Request | None = None) -> Seen:
+def load_access(call: Call, request: Request | None = None) -> AccessSnapshot:
     """Return what the scope of a call sees, and what else was asked for, in one statement."""
     private = bool(call.settings.private_stays_private)
     asked = Request(bare=True) if request is None else request
-    return look(call.db, call.scope, asked, destination=call.destination, private_stays_private=private)
+    return load_snapshot(call.db, call.scope, asked, destination=call.destination, private_stays_private=private)
 
 
 def with_viewer(call: Call) -> Call:
     """Return the call with its viewer, asking the database unless it has one already."""
-    return call if call.viewer is not None else replace(call, viewer=look_around(call).viewer)
+    return call if call.viewer is not None else replace(call, viewer=load_access(call).viewer)

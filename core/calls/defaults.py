@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path, PurePath
 from typing import Any
 
-from ..audience.rules import said_privacy, split_key
+from ..access.rules import said_privacy, split_key
 from ..config import Settings, resolve
 from ..database.engine import Database
 from ..scope import Scope, _current, current_scope

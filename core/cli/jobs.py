@@ -45,7 +45,7 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     back. A worker that is killed loses nothing: another does the operation after a while.
     """
     from .. import llm
-    from ..audience import inserted_rows
+    from ..access import external_rows
     from ..jobs import Worker
 
     failed: list[OperationRun] = []
@@ -55,7 +55,7 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
         if done.state == "failed":
             failed.append(done)
 
-    inserted_rows.take_in_all(run.db)
+    external_rows.take_in_all(run.db)
     worker = Worker(run.db, personas=personas or (), on_done=report)
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
@@ -296,7 +296,7 @@ def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
     Raises:
         TransferError: nothing was stored of the conversation.
     """
-    from ..audience import table_overview
+    from ..access import table_overview
 
     scope = run.scope(conversation, server=server, destination="local")
     if not table_overview.is_known(run.db, scope.persona, conversation):

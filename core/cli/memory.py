@@ -87,7 +87,7 @@ def search(
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     """Return where rows are that this scope does not see: a wrong scope looks like an empty memory."""
-    from ..audience import table_overview
+    from ..access import table_overview
 
     sentences = []
     places = table_overview.count_places(run.db, scope.persona)
@@ -216,7 +216,7 @@ def forget(
 
 def name_near(run: Run, kind: str, key: str) -> str:
     """Return a sentence that says which key is unknown, and names the keys that are near it."""
-    from ..audience import table_overview
+    from ..access import table_overview
 
     persona = run.scope().persona
     sentence = f"Nothing is known of the {kind} {output.clean(key)!r} of the persona {persona!r}."

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ..audience.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
+from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
 from ..base.hints import find_nearest
 from ..errors import MessageError
 from ..scope import KEY_BYTES, NO_SERVER, key_text

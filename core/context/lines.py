@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Self
 
-from ..audience.rules import plain_key
+from ..access.rules import plain_key
 from ..shapes import PERSONA_SENDER, HistoryEntry, IncomingMessage
 from ..text.folding import fold, one_line
 from ..text.hits import known_name, name_persona

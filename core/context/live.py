@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ..audience.rules import said_privacy
+from ..access.rules import said_privacy
 from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
 from ..text.folding import clean
 from ..text.host_values import get, has, is_plain, text_at, word_at

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from ..audience.view import Viewer
+from ..access.view import Viewer
 from ..config import Settings
 from ..database.row_shapes import Branch
 from ..shapes import IncomingMessage, LeftOut

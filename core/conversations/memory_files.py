@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..base import logs
 from ..calls import screening
-from ..calls.call import Call, GivenSettings, look_around, open_call
+from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import CoreError, MessageError, TransferError
@@ -148,7 +148,7 @@ def import_markdown(
 
 def _read_rows(call: Call) -> tuple[list[Section], list[str]]:
     """Return the conversations and memories the scope sees, oldest first, as the files show them."""
-    viewer, settings = look_around(call).viewer, call.settings
+    viewer, settings = load_access(call).viewer, call.settings
     summaries = table_summaries.read_summaries(call.db, viewer, most=settings.max_recent_conversations)
     sections = [
         Section(_line(one.title), format_time(one.at, settings.timezone), _line(one.summary)) for one in summaries

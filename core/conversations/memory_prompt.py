@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..audience import table_participants
-from ..audience.view import Viewer
+from ..access import table_participants
+from ..access.view import Viewer
 from ..base import logs
-from ..calls.call import Call, GivenSettings, look_around, open_call
+from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
@@ -107,7 +107,7 @@ def load_memory(
     recent, saved = _switches(call.settings)
     if not recent and not saved:
         return {"recent": [], "saved": []}
-    viewer = look_around(call).viewer
+    viewer = load_access(call).viewer
     return {
         "recent": read_recent(call, viewer) if recent else [],
         "saved": read_saved(call.db, viewer) if saved else [],
@@ -127,7 +127,7 @@ def _build_prompt(call: Call) -> str | None:
     if not has_recent and not has_saved:
         return None
     nobody: Viewer | None = None
-    viewer = _read_part("conversations", lambda: look_around(call).viewer, nobody)
+    viewer = _read_part("conversations", lambda: load_access(call).viewer, nobody)
     if viewer is None:
         return None
     recent: list[RecentConversation] = []

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..audience import table_conversations
-from ..audience.view import Viewer
-from ..calls.call import Call, GivenSettings, find_key, look_around, open_call
+from ..access import table_conversations
+from ..access.view import Viewer
+from ..calls.call import Call, GivenSettings, find_key, load_access, open_call
 from ..database.engine import Connection, Database
 from ..errors import MessageError
 from ..jobs import table as jobs_table
@@ -251,7 +251,7 @@ def list_recent_conversations(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return read_recent(call, look_around(call).viewer)
+    return read_recent(call, load_access(call).viewer)
 
 
 def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:

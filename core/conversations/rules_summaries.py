@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
-from ..audience.rules import split_key
+from ..access.rules import split_key
 from ..context.live import read_message
 from ..memories.rules import is_marked
 from ..text.extracts import build_extract, rarest_words

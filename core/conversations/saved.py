@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from ..audience.view import Viewer
+from ..access.view import Viewer
 from ..calls import screening
-from ..calls.call import Call, GivenSettings, look_around, open_call
+from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
@@ -179,7 +179,7 @@ def delete_saved_memory(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    viewer = look_around(call).viewer
+    viewer = load_access(call).viewer
     row_id = rows.row_id(id)
     if not row_id:
         return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
@@ -225,7 +225,7 @@ def list_saved_memories(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    viewer = look_around(call).viewer
+    viewer = load_access(call).viewer
     if _check_kind(kind) == INSTRUCTION:
         return _describe(table_instructions.read_items(call.db, viewer, former=bool(former)))
     return read_saved(call.db, viewer, former=bool(former))

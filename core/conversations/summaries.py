@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from .. import llm
-from ..audience import table_conversations, table_participants
+from ..access import table_conversations, table_participants
 from ..base import logs
 from ..calls import screening
 from ..calls.call import Call

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, func, literal, or_, select
 
-from ..audience import own_words, table_conversations
-from ..audience import table as audience_table
-from ..audience.view import Viewer
+from ..access import cross_channel, table_conversations
+from ..access import table as audience_table
+from ..access.view import Viewer
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
@@ -220,7 +220,7 @@ def _part(shape: Shape[Any], of_servers: bool, family: str) -> Part:
     shown = {"content": _C.content, "pinned": _C.pinned, **told, "at": _C.timestamp} if shape is SHOWN else {}
     rows = select(*shape.columns(id=_C.id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        or_(seen, own_words.said_by_person(memories)) if of_servers else seen,
+        or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *_on_list(),
     )
@@ -230,7 +230,7 @@ def _part(shape: Shape[Any], of_servers: bool, family: str) -> Part:
 
 def section_parts(viewer: Viewer, most: int = MOST_READ, *, server_in_direct: bool = False) -> tuple[Branch, ...]:
     """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others."""
-    own = own_words.values_of(viewer, server_in_direct)
+    own = cross_channel.values_of(viewer, server_in_direct)
     known, shown = own is not None, {"most": most, "skipped": 0}
     counted = {"most": MOST_COUNTED, "skipped": most}
     return (

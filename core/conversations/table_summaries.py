@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, delete, or_, select
 
-from ..audience import table as audience_table
-from ..audience import table_conversations
-from ..audience.rules import AudienceKey
-from ..audience.view import Viewer
+from ..access import table as audience_table
+from ..access import table_conversations
+from ..access.rules import AudienceKey
+from ..access.view import Viewer
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time

@@ -107,7 +107,7 @@ _NAMED = re.compile(
 
 
 def _named_table(said: str) -> str | None:
-    """Return the table a server does not know or let be read: of a statement over many tables, the one to mend."""
+    """Return the table a server does not know or let be read: of a statement over many tables, the one to repair."""
     found = _NAMED.search(said)
     return found[1] if found else None
 

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from ..audience import forgotten_late, table_conversations, table_participants
-from ..audience import table as audiences_table
+from ..access import table as audiences_table
+from ..access import table_conversations, table_participants, tombstones
 from ..base import logs
 from ..calls.call import Call, GivenSettings, find_key, open_call
 from ..conversations import memory_files
@@ -188,11 +188,11 @@ def _delete_rows(call: Call, target: Target) -> Done:
     """Delete the rows, then what this process was writing when the call came, and return all counts."""
     db, persona, cutoff = call.db, call.persona, call.db.ids.one()
     if target.kind == "participant":
-        forgotten_late.note(db, persona, cutoff, people=[str(target.key)])
+        tombstones.note(db, persona, cutoff, people=[str(target.key)])
     elif target.kind == "conversation":
-        forgotten_late.note(db, persona, cutoff, conversations=[str(target.key)])
+        tombstones.note(db, persona, cutoff, conversations=[str(target.key)])
     done = table.forget_target(db, persona, target)
-    forgotten_late.note(db, persona, cutoff, people=done.people, conversations=done.conversations)
+    tombstones.note(db, persona, cutoff, people=done.people, conversations=done.conversations)
     for _ in range(LOOKS if target.kind in ("participant", "conversation") else 0):
         more = table.forget_late(db, persona, target, done.people, cutoff)
         if more is None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..audience import table_conversations
-from ..audience.view import Viewer
+from ..access import table_conversations
+from ..access.view import Viewer
 from ..calls.call import Call
 from ..conversations import memory_files
 from ..database import rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..audience.rules import split_key
+from ..access.rules import split_key
 from ..text.folding import fold
 
 REPLIES = ("reply_to", "reply_to_message")

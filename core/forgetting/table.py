@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, or_, select
 
-from ..audience import table_conversations, table_participants
-from ..audience.rules import split_key
+from ..access import table_conversations, table_participants
+from ..access.rules import split_key
 from ..database.bulk import chunks
 from ..database.engine import Database, UndoError
 from ..database.registry import REGISTRY

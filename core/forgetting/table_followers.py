@@ -21,7 +21,7 @@ from datetime import datetime
 
 from sqlalchemy import String, and_, case, cast, null, or_, select, update
 
-from ..audience.rules import split_key
+from ..access.rules import split_key
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
 from ..database.rows import read_list, short_interface

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Integer, String, bindparam, cast, func, null, or_, select, update
 
-from ..audience.rules import split_key
+from ..access.rules import split_key
 from ..database.bulk import chunks
 from ..database.dialects import ID
 from ..database.rows import read_list, read_object, short_interface

@@ -1,1 +1,1 @@
-"""The search tables: what stands where, written with the rows, checked and mended."""
+"""The search tables: what stands where, written with the rows, checked and repaired."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import llm
-from ..audience import table_conversations as conversations
-from ..audience import table_participants as participants
+from ..access import table_conversations as conversations
+from ..access import table_participants as participants
 from ..base import logs
 from ..calls import screening
 from ..calls.call import Call

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ..audience import table_conversations as conversations
-from ..audience import table_participants
+from ..access import table_conversations as conversations
+from ..access import table_participants
 from ..calls import screening
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..calls.screening import Screen
@@ -21,7 +21,7 @@ from ..memories import table_reading as items
 from ..memories.new_item import NewMemory
 from ..memories.rules import DEFAULT_KIND
 from ..memories.shapes import Added, Item, ItemPage, ItemVersion
-from ..memories.table_reading import ItemFilter, Seen
+from ..memories.table_reading import ItemFilter, ReadScope
 from ..scope import Scope
 from ..tags.rules import normal, tag_items
 from ..text.folding import clean
@@ -54,13 +54,13 @@ def open_persona_call(
     return replace(call, scope=own)
 
 
-def find_seen(call: Call, operator: bool) -> Seen:
+def find_seen(call: Call, operator: bool) -> ReadScope:
     """Return which items are seen; an operator sees all audiences of the persona."""
     if operator:
-        return Seen(call.persona)
+        return ReadScope(call.persona)
     viewer = with_viewer(call).viewer
     assert viewer is not None
-    return Seen(call.persona, viewer.audiences, viewer.sees_local_only)
+    return ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
 
 
 # Storing

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Self
 
-from ..audience import inserted_rows
+from ..access import external_rows
 from ..base import logs
 from ..calls.call import Call, GivenSettings
 from ..calls.defaults import settings_for
@@ -66,7 +66,7 @@ class Scheduler:
         Raises:
             StoreError: the database did not answer.
         """
-        inserted_rows.take_in_all(self._db)
+        external_rows.take_in_all(self._db)
         done: list[CycleResult] = []
         for persona in self._only or table_counters.read_personas(self._db):
             settings = settings_for(self._settings)

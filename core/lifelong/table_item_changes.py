@@ -22,7 +22,7 @@ from ..memories import table_history, table_sources
 from ..memories import table_reading as items
 from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS
 from ..memories.shapes import BulkResult
-from ..memories.table_reading import Seen
+from ..memories.table_reading import ReadScope
 from ..shapes import WriteResult
 from ..tags import table as tags
 from ..text.folding import fold
@@ -37,7 +37,14 @@ def _is_former(row: Any) -> bool:
 
 
 def edit(
-    db: Database, seen: Seen, row_id: int, text: str, *, editor: str, operator: bool = False, quarantined: bool = False
+    db: Database,
+    seen: ReadScope,
+    row_id: int,
+    text: str,
+    *,
+    editor: str,
+    operator: bool = False,
+    quarantined: bool = False,
 ) -> WriteResult | None:
     """Give an item another text; id, tags, kind, importance and time stay."""
     folded, digest = fold(text), content_digest(text)
@@ -68,7 +75,7 @@ def edit(
     return db.repeat(work, source="memories")
 
 
-def set_archived(db: Database, seen: Seen, ids: Sequence[int], *, archived: bool) -> BulkResult:
+def set_archived(db: Database, seen: ReadScope, ids: Sequence[int], *, archived: bool) -> BulkResult:
     """Archive items, or bring archived and superseded ones back; those that are so already do not count."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
@@ -84,7 +91,7 @@ def set_archived(db: Database, seen: Seen, ids: Sequence[int], *, archived: bool
 
 
 def _change(
-    db: Database, seen: Seen, ids: Sequence[int], work: Callable[[Connection, Sequence[Any]], int]
+    db: Database, seen: ReadScope, ids: Sequence[int], work: Callable[[Connection, Sequence[Any]], int]
 ) -> BulkResult:
     """Change the items that are seen of these ids in one transaction; `work` returns how many it changed."""
 
@@ -96,7 +103,7 @@ def _change(
     return db.repeat(change, source="memories")
 
 
-def set_pinned(db: Database, seen: Seen, ids: Sequence[int], *, pinned: bool) -> BulkResult:
+def set_pinned(db: Database, seen: ReadScope, ids: Sequence[int], *, pinned: bool) -> BulkResult:
     """Pin items, or let them go; those that are so already do not count."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
@@ -111,7 +118,7 @@ def set_pinned(db: Database, seen: Seen, ids: Sequence[int], *, pinned: bool) ->
 
 def retag(
     db: Database,
-    seen: Seen,
+    seen: ReadScope,
     ids: Sequence[int],
     *,
     add: Sequence[str] = (),
@@ -159,7 +166,7 @@ _TAGS_OF_ONE = (
 )
 
 
-def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
+def purge(db: Database, seen: ReadScope, ids: Sequence[int]) -> BulkResult:
     """Remove items for good: their texts, former texts and versions, index rows, and what was made of them."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
@@ -170,7 +177,9 @@ def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
     return _change(db, seen, ids, work)
 
 
-def classify(db: Database, seen: Seen, ids: Sequence[int], *, kind: str | None, importance: float | None) -> BulkResult:
+def classify(
+    db: Database, seen: ReadScope, ids: Sequence[int], *, kind: str | None, importance: float | None
+) -> BulkResult:
     """Give items another kind or importance; standing instructions and those that are so already do not count."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:

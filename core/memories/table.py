@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, or_, select, update
 
-from ..audience import forgotten_late as forgetting_late
-from ..audience import table as audiences
-from ..audience import table_conversations as conversations
-from ..audience import table_participants as participants
-from ..audience.view import Viewer, is_seen
+from ..access import table as audiences
+from ..access import table_conversations as conversations
+from ..access import table_participants as participants
+from ..access import tombstones as forgetting_late
+from ..access.view import Viewer, is_seen
 from ..database import rows
 from ..database.dialects import Time
 from ..database.engine import Database, UndoError

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select
 
-from ..audience import table as audience_table
-from ..audience import table_conversations
-from ..audience.view import Viewer
+from ..access import table as audience_table
+from ..access import table_conversations
+from ..access.view import Viewer
 from ..database import rows
 from ..database.dialects import ID, Key
 from ..database.engine import Database

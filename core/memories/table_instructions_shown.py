@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, or_, select
 
-from ..audience import own_words
-from ..audience.view import Viewer
+from ..access import cross_channel
+from ..access.view import Viewer
 from ..database.dialects import ID, Key
 from ..database.row_shapes import FIRST, OBJECT, TEXT, TIME, Branch, Shape
 from ..database.schema import memories
@@ -39,7 +39,7 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
     seen = _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
     made = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        or_(seen, own_words.said_by_person(memories)) if of_servers else seen,
+        or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         instructions.match_person(known),
         *instructions.match_holding(),
@@ -50,7 +50,7 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
 def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
     """Return what reads the newest MOST_READ instructions of who is asking, with the last statement of a prompt."""
     known, values = instructions.describe_person(viewer)
-    own = own_words.values_of(viewer, server_in_direct)
+    own = cross_channel.values_of(viewer, server_in_direct)
     values |= own or {}
     return Branch(SHOWN, lambda family: _part(known, own is not None, family), values, memories.name, own is not None)
 

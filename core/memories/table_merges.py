@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from ..audience import table as audiences
-from ..audience.table_conversations import Place
+from ..access import table as audiences
+from ..access.table_conversations import Place
 from ..database.bulk import chunks
 from ..database.engine import Database
 from ..database.rows import read_list, read_object

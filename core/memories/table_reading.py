@@ -32,7 +32,7 @@ ALONE = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReadScope:
     """Which items somebody sees."""
 
     persona: str
@@ -136,7 +136,7 @@ def is_kept() -> Any:
     return or_(unset, _C.expires_at > now, _C.conversation_key == bindparam("here", type_=Key(512)))
 
 
-def _conditions(seen: Seen, wanted: ItemFilter) -> list[Any]:
+def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
     where = seen.conditions()
     if wanted.archived:
         where += [or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)), _C.quarantined == 0]
@@ -163,7 +163,7 @@ def _conditions(seen: Seen, wanted: ItemFilter) -> list[Any]:
     return where
 
 
-def search(db: Database, seen: Seen, wanted: ItemFilter, *, ttl_seconds: int, limit: int, offset: int) -> ItemPage:
+def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: int, limit: int, offset: int) -> ItemPage:
     """Return a page of items, newest first, then by id, the later one first, and how many there are in all."""
     if seen.is_nobody:
         return {"items": [], "total": 0}
@@ -197,10 +197,16 @@ def _page(found: list[Item], total: int, at_least: bool = False) -> ItemPage:
 
 
 def _search_very_many(
-    db: Database, seen: Seen, wanted: ItemFilter, sizes: dict[int, int], values: dict[str, Any], limit: int, offset: int
+    db: Database,
+    seen: ReadScope,
+    wanted: ItemFilter,
+    sizes: dict[int, int],
+    values: dict[str, Any],
+    limit: int,
+    offset: int,
 ) -> ItemPage:
     """Return a page of a persona whose matching items are too many to count: one more than the page is looked for."""
-    where = [*_conditions(Seen(seen.persona, None, seen.local), wanted), is_kept()]
+    where = [*_conditions(ReadScope(seen.persona, None, seen.local), wanted), is_kept()]
     ids = _read_newest_ids(db, list(sizes), where, values, limit=limit + 1, offset=offset)
     rows = db.read(_by_id(), {"persona": seen.persona, "ids": ids[:limit]}, source="memories") if ids else []
     by_id = {int(row.id): item_of(row) for row in rows}
@@ -263,19 +269,19 @@ def _by_id() -> Any:
     )
 
 
-def is_seen(seen: Seen, row: Any) -> bool:
+def is_seen(seen: ReadScope, row: Any) -> bool:
     """Return whether a row with audience_id and local_only is seen."""
     allowed = seen.audiences is None or row.audience_id in seen.audiences
     return bool(allowed and (seen.local or not row.local_only))
 
 
-def find(db: Database, seen: Seen, row_id: int) -> Item | None:
+def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
     """Return an item, archived or not; None where there is none that is seen."""
     rows = db.read(_by_id(), {"persona": seen.persona, "ids": [row_id]}, source="memories")
     return next((item_of(row) for row in rows if is_seen(seen, row)), None)
 
 
-def lock_items(connection: Connection, seen: Seen, ids: Sequence[int]) -> list[Any]:
+def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> list[Any]:
     """Return the rows of these ids that are seen, by id, held until the transaction ends."""
     found: list[Any] = []
     for part in chunks(sorted(set(ids)), 500):

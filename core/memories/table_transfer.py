@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, func, or_, select
 
-from ..audience import table as audiences
-from ..audience import table_conversations as conversations
+from ..access import table as audiences
+from ..access import table_conversations as conversations
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database, UndoError

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
-from ..audience.rules import split_key
-from ..audience.table_conversations import check_key
+from ..access.rules import split_key
+from ..access.table_conversations import check_key
 from ..database import rows
 from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope, key_text

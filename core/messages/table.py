@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 
-from ..audience import forgotten_late, table_conversations, table_participants
+from ..access import table_conversations, table_participants, tombstones
 from ..database import rows
 from ..database.dialects import Time
 from ..database.engine import Database, UndoError
@@ -256,4 +256,4 @@ FORGOTTEN = "the person or the conversation was forgotten while this was being s
 def is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
     """Return whether who said it, or where, was forgotten since the row was begun."""
     people = (message.participant, message.triggered_by)
-    return forgotten_late.is_late(db, persona, row_id, people=people, conversation=message.conversation)
+    return tombstones.is_late(db, persona, row_id, people=people, conversation=message.conversation)

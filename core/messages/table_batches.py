@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, select
 
-from ..audience import table_conversations, table_participants
+from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database

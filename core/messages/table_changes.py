@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from ..audience import table_conversations, table_participants
+from ..access import table_conversations, table_participants
 from ..database.engine import Database
 from ..database.schema import chat_history_cache
 from ..database.sources import CHAT

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, select
 
-from ..audience import table_participants
+from ..access import table_participants
 from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.readers import Reader, reader_in

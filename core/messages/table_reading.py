@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, and_, bindparam, func, or_, select
 
-from ..audience.rules import plain_key
+from ..access.rules import plain_key
 from ..database.bulk import chunks
 from ..database.dialects import Key, Time
 from ..database.engine import Database

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import or_, select
 
-from ..audience import table_participants
+from ..access import table_participants
 from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.schema import participants

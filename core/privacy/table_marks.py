@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from ..audience import table_conversations, table_participants
-from ..audience.rules import parent_key
-from ..audience.table_conversations import MOVED
-from ..audience.view import ConversationFacts
+from ..access import table_conversations, table_participants
+from ..access.rules import parent_key
+from ..access.table_conversations import MOVED
+from ..access.view import ConversationFacts
 from ..database.engine import Database
 from ..database.followers import FOLLOWING
 from ..database.schema import chat_history_cache, conversations

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from ..audience import table as audience_table
-from ..audience import table_participants
-from ..audience.rules import AudienceKey, split_key
-from ..audience.table_conversations import facts_of, relocate
-from ..audience.table_participants import checked_key, hold
-from ..audience.view import ConversationFacts
+from ..access import table as audience_table
+from ..access import table_participants
+from ..access.rules import AudienceKey, split_key
+from ..access.table_conversations import facts_of, relocate
+from ..access.table_participants import checked_key, hold
+from ..access.view import ConversationFacts
 from ..database import followers
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, conversations, memories, participants

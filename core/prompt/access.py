@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import hooks
-from ..audience import table_conversations as conversations_table
-from ..audience.rules import parent_key, split_key
-from ..audience.view import ConversationFacts, Request, Seen, Viewer
-from ..audience.view_statement import LIVE_KEYS
-from ..calls.call import look_around
+from ..access import table_conversations as conversations_table
+from ..access.load import LIVE_KEYS
+from ..access.rules import parent_key, split_key
+from ..access.view import AccessSnapshot, ConversationFacts, Request, Viewer
+from ..calls.call import load_access
 from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
 from ..scope import KEY_BYTES
@@ -56,12 +56,12 @@ class FirstLook:
     """What the first look asked and brought."""
 
     question: Question
-    seen: Seen | None
+    seen: AccessSnapshot | None
     """None when nothing stored can be read."""
     held_private: frozenset[str]
 
 
-def load_access(call: PromptCall) -> FirstLook:
+def load_visible(call: PromptCall) -> FirstLook:
     """Ask what the scope sees and which words of the message are known, planned with what this process knows."""
     held = held_private(call.db, call.scope.persona)
     question = _plan_question(call)
@@ -96,21 +96,21 @@ def complete_access(call: PromptCall, first: FirstLook, reasons: Collection[Reas
     return VisibleContext(seen.viewer, seen.recent, tags, keywords, index, first.held_private)
 
 
-def _read_index(call: PromptCall, seen: Seen, db: Database) -> IndexState | None:
+def _read_index(call: PromptCall, seen: AccessSnapshot, db: Database) -> IndexState | None:
     """Return what the index holds of what may be seen; a search that finds none tells why."""
     if not call.settings.enable_memories or is_newest_first(call.settings):
         return None
     return read_index(seen.viewer, db)[0]
 
 
-def ask(call: PromptCall, db: Database, request: Request) -> Seen | None:
+def ask(call: PromptCall, db: Database, request: Request) -> AccessSnapshot | None:
     """Return what the scope sees; None when that cannot be told."""
     bare = Request(live_keys=request.live_keys, recent=request.recent, bare=True)
     without = replace(request, vocabulary_version=None)
     for step in dict.fromkeys((request, without, bare)):
         seen = call.guard(
             "conversations",
-            lambda step=step: look_around(call.for_database(db), step),  # type: ignore[misc]
+            lambda step=step: load_access(call.for_database(db), step),  # type: ignore[misc]
             None,
         )
         if seen is not None:
@@ -141,7 +141,7 @@ def _vocabularies(db: Database) -> dict[str, tuple[int, Vocabulary]]:
     return kept
 
 
-def _keep_vocabulary(db: Database, persona: str, seen: Seen) -> None:
+def _keep_vocabulary(db: Database, persona: str, seen: AccessSnapshot) -> None:
     kept = _vocabularies(db)
     if seen.vocabulary is None and persona in kept:
         return
@@ -274,9 +274,9 @@ def held_private(db: Database | None, persona: str) -> frozenset[str]:
     return frozenset(key for who, key in list(kept) if who == persona)
 
 
-def may_see(call: PromptCall, sight: VisibleContext) -> Callable[[str], str]:
+def may_see(call: PromptCall, visible: VisibleContext) -> Callable[[str], str]:
     """Return what tells why live messages of a conversation stay out, blank when they may be seen."""
-    viewer, held, live, own = sight.viewer, sight.held_private, call.live, call.message.interface_path
+    viewer, held, live, own = visible.viewer, visible.held_private, call.live, call.message.interface_path
     known = viewer.conversations if viewer is not None else {}
     asked = frozenset(live_keys(live)) if len(live.chats) > LIVE_KEYS // 2 else None
 

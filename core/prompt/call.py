@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..audience.table_rooms import resolve_scope
-from ..audience.view import Recent, Viewer
+from ..access.table_rooms import resolve_scope
+from ..access.view import Recent, Viewer
 from ..calls import defaults
 from ..calls.call import Call
 from ..config import Settings

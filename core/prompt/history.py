@@ -12,9 +12,9 @@ from datetime import UTC, timedelta, tzinfo
 from typing import Any
 
 from .. import hooks
-from ..audience.rules import plain_key
-from ..audience.table_rooms import resolve_scope
-from ..audience.view import Recent, Viewer
+from ..access.rules import plain_key
+from ..access.table_rooms import resolve_scope
+from ..access.view import Recent, Viewer
 from ..calls import defaults
 from ..config import Settings
 from ..context import context as context_rules
@@ -263,7 +263,7 @@ class StoredLines:
     """Lists whose stored lines the hook `history` gave; nothing further is read for them."""
 
 
-def plan_lines(call: PromptCall, sight: VisibleContext) -> HistoryWanted:
+def plan_lines(call: PromptCall, visible: VisibleContext) -> HistoryWanted:
     """Return which stored lines the context needs."""
     s, caps = call.settings, call.caps
     rows = caps.history + MARGIN
@@ -274,7 +274,7 @@ def plan_lines(call: PromptCall, sight: VisibleContext) -> HistoryWanted:
     return HistoryWanted(
         conversation=call.message.interface_path,
         current=current,
-        recent=tuple(_open_chats(sight)[: min(caps.recent, count_recent(call))]),
+        recent=tuple(_open_chats(visible)[: min(caps.recent, count_recent(call))]),
         recent_rows=caps.recent + 2,
         recent_most=2 * caps.recent + MARGIN,
         diary_since=since if call.reads_diary and s.diary_history_days else None,
@@ -305,11 +305,11 @@ def read_stored(call: PromptCall, viewer: Viewer, lines: HistoryWanted, parts: S
 
 
 def read_further(
-    call: PromptCall, db: Database, sight: VisibleContext, lines: StoredLines, lists: HistoryLists
+    call: PromptCall, db: Database, visible: VisibleContext, lines: StoredLines, lists: HistoryLists
 ) -> StoredLines | None:
     """Return the lines with older ones, None where the lists are full or there is nothing more."""
-    wanted = _further(sight, lines, lists)
-    viewer = sight.viewer
+    wanted = _further(visible, lines, lists)
+    viewer = visible.viewer
     if wanted is None or viewer is None:
         return None
     more = call.guard("chat_history_cache", lambda: table_lines.read(db, viewer, wanted), None)
@@ -330,12 +330,12 @@ def read_further(
     )
 
 
-def _further(sight: VisibleContext, lines: StoredLines, lists: HistoryLists) -> HistoryWanted | None:
+def _further(visible: VisibleContext, lines: StoredLines, lists: HistoryLists) -> HistoryWanted | None:
     """Return the larger reading that may fill the lists, None when they are full or there is nothing more."""
     asked, full = lines.wanted, lists.full | lines.replaced
     current = asked.current if CURRENT not in full and 0 < asked.current <= len(lines.current) else 0
     current = 0 if _ends_hidden(lines.current) else current
-    recent, rows, most, chats = asked.recent, asked.recent_rows, asked.recent_most, _open_chats(sight)
+    recent, rows, most, chats = asked.recent, asked.recent_rows, asked.recent_most, _open_chats(visible)
     if RECENT in full or not recent:
         recent = ()
     elif len(lines.recent) >= most or _is_cut(lines.recent, rows):
@@ -349,9 +349,9 @@ def _further(sight: VisibleContext, lines: StoredLines, lists: HistoryLists) -> 
     return replace(asked, current=current * DEEPER, recent=recent, recent_rows=rows, recent_most=most, diary_since=None)
 
 
-def _open_chats(sight: VisibleContext) -> list[Recent]:
-    viewer = sight.viewer
-    return [c for c in sight.chats if viewer is not None and (viewer.sees_local_only or not c.local_only)]
+def _open_chats(visible: VisibleContext) -> list[Recent]:
+    viewer = visible.viewer
+    return [c for c in visible.chats if viewer is not None and (viewer.sees_local_only or not c.local_only)]
 
 
 def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:

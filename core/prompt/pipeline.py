@@ -39,7 +39,7 @@ from ..text import times
 from ..text.hits import content_digest
 from ..text.sizes import resolve_counter, to_json
 from ..text.strict_json import make_strict
-from . import access, own_words
+from . import access, cross_channel
 from .call import MOST_ASKED_CHARS, PromptCall, PromptRequest, VisibleContext, open_call
 from .fit import Fitted, Space, fit
 from .history import (
@@ -203,7 +203,7 @@ def _gather(call: PromptCall, space: Space) -> Gathered:
 
 def _look(call: PromptCall) -> tuple[PromptCall, VisibleContext]:
     """Take the first round trip, and save what the message itself asks to remember."""
-    first = call.guard("database", lambda: access.load_access(call), None)
+    first = call.guard("database", lambda: access.load_visible(call), None)
     if first is None:
         _save_asked(call)
         return call, VisibleContext()
@@ -247,7 +247,7 @@ def _build_context(call: PromptCall, seeing: VisibleContext) -> Gathered:
     if call.db is not None and seeing.viewer is not None and not call.is_down:
         wanted = plan_lines(call, seeing)
         sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
-        parts = [*plan_sections(guard, sections), *own_words.plan(call, seeing)]
+        parts = [*plan_sections(guard, sections), *cross_channel.plan(call, seeing)]
         brought = read_stored(call, seeing.viewer, wanted, parts)
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     lines = find_replaced(call, ask_history_hook(call, lines))
@@ -259,7 +259,9 @@ def _build_context(call: PromptCall, seeing: VisibleContext) -> Gathered:
         recalled = ask_search_hook(call, seeing, lists)
     else:
         recalled = finish_search(call, search, lists, _shown_elsewhere(call, lines, built))
-    hits = guard("own_words", lambda: own_words.choose(call, seeing, brought.sections, lists, recalled), recalled.hits)
+    hits = guard(
+        "cross_channel", lambda: cross_channel.choose(call, seeing, brought.sections, lists, recalled), recalled.hits
+    )
     asker = lists.names.asker(call.message)
     hits = _name_speakers(hits, recalled, lists)
     report.note(*lists.notes, *built.notes)

@@ -32,7 +32,7 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
 
     Args:
         text: the answer as it came, with think-blocks, code fences and words around an object or without; JSON that is
-            cut off or nearly right is mended. At most 1,000,000 characters.
+            cut off or nearly right is repaired. At most 1,000,000 characters.
         prompt: the prompt that was answered: an action that is not listed in its `actions` is left out and told. None
             takes every action.
 

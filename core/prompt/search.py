@@ -44,12 +44,12 @@ class ShownElsewhere:
     """Of texts, whatever row they are from."""
 
 
-def start_search(call: PromptCall, sight: VisibleContext) -> searching.Round | None:
+def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round | None:
     """Return the first round of the search, its rows read; None where there is none to run, or it failed."""
-    s, db, viewer = call.settings, call.db, sight.viewer
+    s, db, viewer = call.settings, call.db, visible.viewer
     if times.zone(call.message.time_zone or ""):
         s = replace(s, timezone=call.message.time_zone or s.timezone)
-    tags, words = list(sight.tags.expanded), list(sight.keywords)
+    tags, words = list(visible.tags.expanded), list(visible.keywords)
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None
 
@@ -63,7 +63,7 @@ def start_search(call: PromptCall, sight: VisibleContext) -> searching.Round | N
         call.report.note(*query.notes, *list_unindexed(viewer))
         # Some of the best rows stand in the history lists: seldom half as many as these have lines.
         extra = (call.caps.history + call.caps.recent) // 2 + 2
-        return searching.start(searching.resolve(query, viewer, s, db, index=sight.index), db, extra=extra)
+        return searching.start(searching.resolve(query, viewer, s, db, index=visible.index), db, extra=extra)
 
     return call.guard("search_index", start, None)
 
@@ -94,10 +94,10 @@ def finish_search(call: PromptCall, search: searching.Round, lists: HistoryLists
     return Recalled([one.hit for one in result.chosen], result.chosen)
 
 
-def ask_search_hook(call: PromptCall, sight: VisibleContext, lists: HistoryLists) -> Recalled:
+def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists) -> Recalled:
     """Return what the hook `search` gives, held to the same rules; nothing where there is none."""
     function, s = hooks.get_hook("search"), call.settings
-    tags, words = list(sight.tags.expanded), list(sight.keywords)
+    tags, words = list(visible.tags.expanded), list(visible.keywords)
     if function is None or not s.enable_memories or not (tags or words):
         return Recalled()
     shown = visible_rows(lists.visible)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..audience.rules import plain_key
+from ..access.rules import plain_key
 from ..config.flags import AnswerFormat
 from ..context.context import OWN_KEYS, order_context
 from ..context.history import CURRENT

@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, case, exists, func, update
 
-from ..audience import forgotten_late as forgetting_late
-from ..audience import table_participants as people
+from ..access import table_participants as people
+from ..access import tombstones as forgetting_late
 from ..calls.call import Call
 from ..database.dialects import Time, upsert, whole_days
 from ..database.engine import Database

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
-from ..audience import table_participants as people
+from ..access import table_participants as people
 from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, NUMBER, TIME, Branch, Shape

@@ -3,7 +3,7 @@
 | step | does | reads |
 |---|---|---|
 | `prepare` | checks the arguments: a `Query` | - |
-| (`audience.view_statement.look`) | works out what is seen | 1 statement |
+| (`access.load.load_snapshot`) | works out what is seen | 1 statement |
 | `resolve` | finds the words of the index that match its texts: a `Search` | 1 statement |
 | `start` | ranks the rows that match and reads the best: a `Round` | 2 statements, and one for each source |
 | `choose_hits` | chooses the hits: a `Result` that tells whether a deeper round can bring more | - |

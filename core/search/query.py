@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from ..audience.view import Request
+from ..access.view import Request
 from ..base import logs
 from ..config import Settings
 from ..database import sources

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Integer, bindparam, column, select, table
 
-from ..audience.view import Recent, Viewer
+from ..access.view import Recent, Viewer
 from ..context.live import read_message
 from ..database import sources, statements
 from ..database.dialects import ID, Key, Time

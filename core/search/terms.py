@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..audience.view import Viewer
+from ..access.view import Viewer
 from ..calls.defaults import default_embedder
 from ..config import Settings
 from ..database.engine import Database

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from ..audience.rules import plain_key, said_privacy
-from ..audience.table_rooms import resolve_key, resolve_scope
+from ..access.rules import plain_key, said_privacy
+from ..access.table_rooms import resolve_key, resolve_scope
 from ..calls.call import Call
 from ..config import Settings
 from ..database.engine import Database

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ..audience.rules import plain_key
-from ..audience.view import Viewer
+from ..access.rules import plain_key
+from ..access.view import Viewer
 from ..base import logs
-from ..calls.call import Call, GivenSettings, look_around, open_call
+from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..calls.defaults import clock
 from ..config import Settings
 from ..database.engine import Database
@@ -227,7 +227,7 @@ def _read_seen(call: Call, lookups: Sequence[Lookup]) -> tuple[Entry, ...]:
     """Return the entries looked up that the call's scope sees, newest first; expired ones are removed."""
     db, life = call.db, places.read_life(call.settings)
     with db.one_call():
-        viewer = look_around(call).viewer
+        viewer = load_access(call).viewer
         met = table_reading.read_entries(db, viewer, keep_visible_lookups(viewer, lookups), life=life)
     now = db.clock()
     live = [entry for each in met if (entry := rules.drop_expired(each, now, life)) is not None]

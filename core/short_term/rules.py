@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from hashlib import blake2b
 
-from ..audience.rules import plain_key
+from ..access.rules import plain_key
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line

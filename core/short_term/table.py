@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, null, or_, select, update
 
-from ..audience import forgotten_late, table_conversations, table_participants
-from ..audience.rules import parent_key
-from ..audience.view import ConversationFacts
+from ..access import table_conversations, table_participants, tombstones
+from ..access.rules import parent_key
+from ..access.view import ConversationFacts
 from ..database.dialects import Time, insert_ignore
 from ..database.engine import Database
 from ..database.schema import conversations, participants, privacy_levels
@@ -98,8 +98,8 @@ def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life
     held = hold_entries(connection, db, new, people, default)
     silent = {key for key in people if table_participants.level_of(held.ranks.get(key), default) == "full"}
     persona = new.scope.persona  # who was forgotten while this waited is silent too
-    silent |= {key for key in people if forgotten_late.is_late(db, persona, begun, people=(key,))}
-    if forgotten_late.is_late(db, persona, begun, conversation=new.scope.conversation):
+    silent |= {key for key in people if tombstones.is_late(db, persona, begun, people=(key,))}
+    if tombstones.is_late(db, persona, begun, conversation=new.scope.conversation):
         silent |= people | {new.scope.participant or ""}
     items = tuple(item for item in new.items if not {item.who, item.answers} & silent)
     if new.scope.participant in silent or not items:

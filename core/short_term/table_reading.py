@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Integer, and_, bindparam, literal_column, or_, select
 
-from ..audience.view import Viewer
+from ..access.view import Viewer
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, PLAIN, TEXT, TIME, Branch, Shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..calls.call import Call, find_key, look_around
+from ..calls.call import Call, find_key, load_access
 from ..database.readers import Reader, reader_for
 from ..errors import MessageError
 from ..messages import table_lines, table_reading
@@ -81,7 +81,7 @@ def no_such_message() -> MessageError:
 def _see(call: Call, key: str) -> StoryCall:
     """Return the call with what the scope sees of the conversation."""
     there = replace(call, scope=replace(call.scope, conversation=key))
-    viewer = look_around(there if call.scope.conversation is None else call).viewer
+    viewer = load_access(there if call.scope.conversation is None else call).viewer
     place = table_lines.find_place(reader_for(call.db, "conversations"), call.persona, key)
     story = StoryCall(call.db, call.settings, there.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:

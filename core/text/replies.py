@@ -2,7 +2,7 @@
 
 | Part | For |
 |---|---|
-| `read_object` | the object that a reply holds, mended where it is nearly JSON |
+| `read_object` | the object that a reply holds, repaired where it is nearly JSON |
 | `strip_thoughts` | model replies, the proxy and the importers |
 | `judge_refusal` | texts that must not take the place of a good one |
 """
@@ -54,7 +54,7 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
     text = strip_thoughts(reply)
     fenced = _first_fence(text)
     try:
-        for read in (_exact, _mended):
+        for read in (_exact, _repaired):
             for part in (fenced, text):
                 found = read(part, wanted) if "{" in part else None
                 if found is not None:
@@ -128,8 +128,8 @@ def _exact(text: str, wanted: _Wanted) -> dict[str, Any] | None:
     return None
 
 
-def _mended(text: str, wanted: _Wanted) -> dict[str, Any] | None:
-    """Return the first object that fits once mended."""
+def _repaired(text: str, wanted: _Wanted) -> dict[str, Any] | None:
+    """Return the first object that fits once repaired."""
     return next((found for value in iter_objects(text) if (found := wanted.first_in(value)) is not None), None)
 
 

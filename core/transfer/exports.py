@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from ..audience.rules import split_key
+from ..access.rules import split_key
 from ..calls.call import GivenSettings, open_call
 from ..database import written_files
 from ..database.engine import Database

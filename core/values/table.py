@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
 
-from ..audience import forgotten_late, table_conversations
-from ..audience import table as audience_table
-from ..audience.rules import AudienceKey
+from ..access import table as audience_table
+from ..access import table_conversations, tombstones
+from ..access.rules import AudienceKey
 from ..calls import screening
 from ..calls.call import Call
 from ..database import rows
@@ -328,7 +328,7 @@ class Change:
         if memories_table.is_private(self.connection, scope, "long_term", default, False):
             raise RefusedError(WriteResult(False, None, "privacy"))
         place = self.lock()
-        if forgotten_late.is_late(
+        if tombstones.is_late(
             db, scope.persona, self._started, people=(scope.participant,), conversation=scope.conversation
         ):
             raise RefusedError(WriteResult(False, None, "privacy"))

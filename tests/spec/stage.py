@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from core import ai_diary, chat_history_cache
-from core.audience.rules import split_key
+from core.access.rules import split_key
 from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory

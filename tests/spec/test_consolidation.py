@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from core import jobs, privacy
-from core.audience import table_conversations as conversations
+from core.access import table_conversations as conversations
 from core.config import Settings
 from core.conversations import add_saved_memory, delete_saved_memory
 from core.database import schema, schema_stories

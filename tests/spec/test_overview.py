@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core import ai_diary, lifelong, privacy
-from core.audience import table_overview as overview
+from core.access import table_overview as overview
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import ai_diary as ai_diary_rows

@@ -14,10 +14,10 @@ from typing import Any
 from sqlalchemy import Connection, event, select
 
 from core import search as searching
+from core.access import load
+from core.access import table_conversations as conversations
+from core.access.view import Viewer
 from core.ai_diary import table as diary
-from core.audience import table_conversations as conversations
-from core.audience import view_statement as looking
-from core.audience.view import Viewer
 from core.calls.call import Call
 from core.config import Settings
 from core.database.dialects import microseconds
@@ -132,7 +132,7 @@ def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], di
 
 def viewer_of(db: Database, scope: Scope, query: searching.Query, settings: Settings = DEFAULTS) -> Viewer:
     """Return what a scope sees, with the words of a query."""
-    return looking.look(
+    return load.load_snapshot(
         db,
         scope,
         query.request,

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from core.audience import table as audiences
-from core.audience.rules import AudienceKey
+from core.access import table as audiences
+from core.access.rules import AudienceKey
 from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.conversations import add_saved_memory
 from core.database.engine import Database

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from core.access.load import load_snapshot
+from core.access.view import Request
 from core.ai_diary import add_diary_entry, get_recent_entries
-from core.audience.view import Request
-from core.audience.view_statement import look
 from core.chat_history_cache import load_chat_history, load_global_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -52,7 +52,7 @@ def everywhere(db: Database, scope: Scope) -> list[str]:
     """Return the texts a scope sees over all sources."""
     lines = load_global_chat_history(100, db=db, settings=DEFAULTS, scope=scope)
     entries = get_recent_entries(db=db, settings=DEFAULTS, scope=scope)
-    seen = look(db, scope, Request(), destination="remote").viewer.audiences
+    seen = load_snapshot(db, scope, Request(), destination="remote").viewer.audiences
     items = [r.content for r in rows_of(db, memory_table, scope.persona) if r.audience_id in seen]
     return sorted([line["text"] for line in lines] + [entry.content for entry in entries] + items)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.audience import table_conversations as conversations
+from core.access import table_conversations as conversations
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import conversations as conversations_table

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 from core import search as searching
 from core.base.vectors import pack_vector
-from core.calls.call import look_around, open_call
+from core.calls.call import load_access, open_call
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -123,7 +123,7 @@ def _compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], 
     settings = SETTINGS
     call = open_call(db, settings, scope)
     query = searching.prepare(query=text, include_chat=True, settings=settings)
-    viewer = look_around(call, query.request).viewer
+    viewer = load_access(call, query.request).viewer
     search = searching.resolve(query, viewer, settings, db, Directions())
     current = Round(search, Question())
     meaning.compare_rows(current, db)

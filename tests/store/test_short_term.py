@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import event
 
 from core import short_term
-from core.audience import table_participants as participants
+from core.access import table_participants as participants
 from core.chat_history_cache import delete_chat_message, edit_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database

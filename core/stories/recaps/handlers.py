@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...audience import table_conversations
+from ...access import table_conversations
 from ...calls import screening
 from ...database.engine import Connection
 from ...database.readers import reader_for, reader_in

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from ...audience import table_conversations
+from ...access import table_conversations
 from ...base import logs
 from ...calls.call import GivenSettings, open_call
 from ...calls.defaults import settings_for

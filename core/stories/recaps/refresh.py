@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple, TypedDict
 
-from ...audience import table_conversations
+from ...access import table_conversations
 from ...calls.call import GivenSettings, open_call
 from ...config import Settings
 from ...database.engine import Connection, Database

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
-from ...audience import table_conversations
+from ...access import table_conversations
 from ...database.dialects import ID, Key
 from ...database.engine import Database
 from ...database.readers import Reader

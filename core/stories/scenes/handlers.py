@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from ...audience import table_conversations
+from ...access import table_conversations
 from ...base import logs
 from ...database.engine import Connection
 from ...database.readers import reader_for, reader_in

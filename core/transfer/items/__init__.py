@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...calls import screening
-from ...calls.call import GivenSettings, look_around, open_call
+from ...calls.call import GivenSettings, load_access, open_call
 from ...conversations import memory_files
 from ...database.engine import Database
 from ...memories import table_transfer
@@ -143,7 +143,7 @@ def export_items(
     ]
     seen = None
     if call.scope.conversation is not None:
-        seen = look_around(replace(call, scope=replace(call.scope, destination="local"))).viewer.audiences
+        seen = load_access(replace(call, scope=replace(call.scope, destination="local"))).viewer.audiences
     rows = table_transfer.oldest_first(
         call.db,
         call.persona,

@@ -21,7 +21,7 @@ from fastapi import APIRouter, Depends, Form
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ....audience import table_overview
+from ....access import table_overview
 from ... import access, errors, guard
 from ...bodies import OPERATOR, refusals
 from ...context import WebContext

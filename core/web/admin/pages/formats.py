@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from ....audience.rules import plain_key
+from ....access.rules import plain_key
 from ....text.folding import one_line
 from ..archive_reasons import Former
 

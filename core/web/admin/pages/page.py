@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from ....audience import table_overview
+from ....access import table_overview
 from ....config import Settings
 from ....database.engine import Database
 from ....errors import CoreError, StoreError

@@ -8,7 +8,7 @@ from dataclasses import replace
 from starlette.responses import Response
 
 from .... import lifelong, relationships, stories
-from ....audience import table_overview
+from ....access import table_overview
 from ....forgetting import forget
 from ....messages import table_log
 from .formats import show_key, words_of

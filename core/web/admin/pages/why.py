@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from .... import lifelong
-from ....audience import table_overview
+from ....access import table_overview
 from ....errors import ItemNotFoundError, PromptTooLargeError
 from ....prompt_engine import explain_messages, to_json
 from ....scope import Destination

@@ -1,4 +1,4 @@
-"""The first of the three round trips of a prompt: one statement that works out what a scope sees."""
+"""The first statement of a prompt: what its scope sees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import StoreError, StoreReadError
 from ..index.lookups import NO_MATCH
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
-from . import view_parts as look_parts
+from . import selects
 from .rules import (
     SEPARATE,
     AudienceKey,
@@ -25,7 +25,7 @@ from .rules import (
     plain_key,
     seen_audiences,
 )
-from .view import ConversationFacts, Recent, Request, Seen, Viewer
+from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 LIVE_KEYS = 400
 
@@ -35,8 +35,10 @@ _UNREADABLE = frozenset({1142, 1143, 1146})
 T = TypeVar("T")
 
 
-def look(db: Database, scope: Scope, request: Request, *, destination: str, private_stays_private: bool = True) -> Seen:
-    """Work out what a scope sees, in one round trip; two more where others inserted rows by SQL since."""
+def load_snapshot(
+    db: Database, scope: Scope, request: Request, *, destination: str, private_stays_private: bool = True
+) -> AccessSnapshot:
+    """Work out what a scope sees, in one statement; two more where others inserted rows by SQL since."""
     try:
         rows = _ask(db, scope, request, not private_stays_private)
     except StoreReadError as error:
@@ -46,7 +48,7 @@ def look(db: Database, scope: Scope, request: Request, *, destination: str, priv
         request = replace(request, inserted_into=())
         rows = _ask(db, scope, request, not private_stays_private)
     left = 0
-    if any(row[0] == look_parts.INSERTED for row in rows):
+    if any(row[0] == selects.INSERTED for row in rows):
         done, left = _took_in(db, scope.persona)
         rows = _ask(db, scope, request, not private_stays_private) if done else rows
     seen = _read(rows, scope, request, destination, private_stays_private)
@@ -61,11 +63,11 @@ def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[A
 
 def _took_in(db: Database, persona: str) -> tuple[int, int]:
     """Give rows that others inserted by SQL their place; return how many, and how many are left for later."""
-    from . import inserted_rows  # noqa: PLC0415 - it writes, and few databases have such rows
+    from . import external_rows  # noqa: PLC0415 - it writes, and few databases have such rows
 
     try:
-        done = inserted_rows.take_in(db, persona, inserted_rows.MOST_AT_A_READ)
-        left = inserted_rows.count_waiting(db, persona) if done >= inserted_rows.MOST_AT_A_READ else 0
+        done = external_rows.take_in(db, persona, external_rows.MOST_AT_A_READ)
+        left = external_rows.count_waiting(db, persona) if done >= external_rows.MOST_AT_A_READ else 0
     except StoreError as error:
         logs.warning("inserted_rows_left", error=type(error).__name__, number=error.number)
         return 0, 0
@@ -95,22 +97,22 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
 
 def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: bool, into: list[Any]) -> str:
     """Return the statement for what is asked, and append its values to `into`."""
-    seen = look_parts.seen(wide, family).text(shared, into)
-    parts = [*look_parts.always(request.bare, family)]
-    parts += [look_parts.inserted(request.inserted_into, family)] if request.inserted_into and not request.bare else []
-    parts += look_parts.vocabulary(family) if request.vocabulary_version is not None else ()
-    parts += look_parts.recent(wide, family) if request.recent else ()
+    seen = selects.seen(wide, family).text(shared, into)
+    parts = [*selects.always(request.bare, family)]
+    parts += [selects.inserted(request.inserted_into, family)] if request.inserted_into and not request.bare else []
+    parts += selects.vocabulary(family) if request.vocabulary_version is not None else ()
+    parts += selects.recent(wide, family) if request.recent else ()
     branches = [part.text(shared, into) for part in parts]
     return f"WITH seen AS ({seen}) {statements.union(branches, family)}"
 
 
-def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, closed: bool) -> Seen:
+def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, closed: bool) -> AccessSnapshot:
     by_part: dict[int, list[Any]] = {}
     for row in rows:
         by_part.setdefault(row[0], []).append(row)
-    facts = {f.key: f for f in map(_facts, by_part.get(look_parts.CONVERSATION, ()))}
-    people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(look_parts.PARTICIPANT, ())}
-    audiences = by_part.get(look_parts.AUDIENCE, ())
+    facts = {f.key: f for f in map(_facts, by_part.get(selects.CONVERSATION, ()))}
+    people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(selects.PARTICIPANT, ())}
+    audiences = by_part.get(selects.AUDIENCE, ())
     listed = [(r[1], cast("AudienceKind", from_key(r[5])), r[6], r[7]) for r in audiences]
     audience_ids = {AudienceKey(kind, from_key(own), from_key(ref)): audience for audience, kind, own, ref in listed}
     privacy, server, person = _place(scope, facts, people)
@@ -134,11 +136,11 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         conversations=facts,
         docs={(r[1], r[2]): (int(r[3]), int(r[4])) for r in stats},
     )
-    version = next((int(r[1]) for r in by_part.get(look_parts.VERSION, ())), 0)
+    version = next((int(r[1]) for r in by_part.get(selects.VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version
-    return Seen(
+    return AccessSnapshot(
         viewer,
-        _recent(by_part.get(look_parts.RECENT, ()), visible),
+        _recent(by_part.get(selects.RECENT, ()), visible),
         version,
         _vocabulary(by_part) if changed else None,
     )
@@ -180,13 +182,13 @@ def _place(
 
 def _vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
     links: dict[str, dict[str, float]] = {}
-    for row in by_part.get(look_parts.LINK, ()):
+    for row in by_part.get(selects.LINK, ()):
         a, b, weight = from_key(row[5]), from_key(row[6]), float(row[1]) / 1000
         for one, other in ((a, b), (b, a)):
             near = links.setdefault(one, {})
             near[other] = max(weight, near.get(other, 0.0))
     return Vocabulary(
-        tags={from_key(r[5]): int(r[1]) for r in by_part.get(look_parts.A_TAG, ())},
-        aliases={from_key(r[5]): from_key(r[6]) for r in by_part.get(look_parts.ALIAS, ())},
+        tags={from_key(r[5]): int(r[1]) for r in by_part.get(selects.A_TAG, ())},
+        aliases={from_key(r[5]): from_key(r[6]) for r in by_part.get(selects.ALIAS, ())},
         links={tag: tuple(near.items()) for tag, near in links.items()},
     )

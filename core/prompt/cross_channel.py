@@ -8,8 +8,8 @@ from typing import Any
 from ..context.history import HistoryLists
 from ..database import sources
 from ..database.row_shapes import Branch
-from ..messages import table_own_words
-from ..messages.table_own_words import OwnRow
+from ..messages import table_cross_channel
+from ..messages.table_cross_channel import OwnRow
 from ..search.table_rows import name_author
 from ..shapes import Hit
 from ..text.folding import collapsed, fold
@@ -24,7 +24,7 @@ def plan(call: PromptCall, seeing: VisibleContext) -> list[Branch]:
     if seeing.viewer is None or not s.enable_memories:
         return []
     words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
-    return table_own_words.branches(seeing.viewer, words, server_in_direct=s.server_in_direct)
+    return table_cross_channel.branches(seeing.viewer, words, server_in_direct=s.server_in_direct)
 
 
 def choose(
@@ -35,7 +35,7 @@ def choose(
     recalled: Recalled,
 ) -> Sequence[Hit]:
     """Return the hits of the search, and in the place of the lowest ranked what the person said elsewhere."""
-    rows: Sequence[OwnRow] = table_own_words.SHOWN.rows_in(brought)
+    rows: Sequence[OwnRow] = table_cross_channel.SHOWN.rows_in(brought)
     if not rows:
         return recalled.hits
     words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
-from core.audience import inserted_rows
+from core.access import external_rows
 from core.database.engine import Database
 from core.database.schema import (
     ai_diary,
@@ -81,7 +81,7 @@ def test_d40_a_plain_insert_is_found_by_tag_and_by_word(db: Database) -> None:
     kind = db.read(select(audiences.c.kind).where(audiences.c.audience_id == row.audience_id), source="tests")
     assert (row.id > 0, row.persona_id, [one[0] for one in kind], row.timestamp) == (True, "default", ["persona"], NOW)
     assert db.read(select(tags.c.tag, tags.c.uses), source="tests") == [("pets", 1)]
-    assert inserted_rows.take_in_all(db) == 0
+    assert external_rows.take_in_all(db) == 0
 
 
 def test_d40_messages_and_diary_entries_are_found_in_both_modes(db: Database) -> None:
@@ -135,9 +135,9 @@ def test_d40_more_rows_than_one_search_indexes_are_reported_and_wait(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One search is not held up by all that another program wrote; nothing is missed without a word."""
-    assert inserted_rows.MOST_AT_A_READ == 200
-    monkeypatch.setattr(inserted_rows, "MOST_AT_A_READ", 3)
-    monkeypatch.setattr(inserted_rows, "RANGE", 2)
+    assert external_rows.MOST_AT_A_READ == 200
+    monkeypatch.setattr(external_rows, "MOST_AT_A_READ", 3)
+    monkeypatch.setattr(external_rows, "RANGE", 2)
     for n in range(8):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter {n}")
     hits, told = explain_search(keywords=["otter"], db=db, limit=10)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, literal_column, null, or_, select
 
-from ..audience import own_words
-from ..audience.view import Viewer
+from ..access import cross_channel
+from ..access.view import Viewer
 from ..database import sources
 from ..database.dialects import Key, Time, has_keyword, like_pattern
 from ..database.row_shapes import FIRST, KEY, NUMBER, PLAIN, TEXT, TIME, Branch, Shape
@@ -62,7 +62,7 @@ def _part(number: int, words: int, family: str) -> Part:
     )
     where = [
         row.persona_id == bindparam("persona", type_=Key(64)),
-        own_words.said_by_person(source.table),
+        cross_channel.said_by_person(source.table),
         source.findable,
         sources.open_to(source),
         or_(*(has_keyword(row.text_folded, bindparam(f"own_word{n}")) for n in range(words))),
@@ -75,7 +75,7 @@ def _part(number: int, words: int, family: str) -> Part:
 
 def branches(viewer: Viewer, words: Sequence[str], *, server_in_direct: bool) -> list[Branch]:
     """Return what brings the rows; none where the scope knows nothing of servers, or no word is looked for."""
-    values = own_words.values_of(viewer, server_in_direct)
+    values = cross_channel.values_of(viewer, server_in_direct)
     wanted = list(dict.fromkeys(words))[:MOST_WORDS]
     if values is None or not wanted:
         return []

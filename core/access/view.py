@@ -82,7 +82,7 @@ class Recent:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class AccessSnapshot:
     """What `look` brought."""
 
     viewer: Viewer
