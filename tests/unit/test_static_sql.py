@@ -13,7 +13,7 @@ import pytest
 import core
 
 PACKAGE = Path(str(core.__file__)).parent
-STORE_FOLDERS = ("database", "upkeep", "index", "audience")
+STORE_FOLDERS = ("database", "upkeep", "index", "access")
 STORE = sorted(
     path
     for path in PACKAGE.rglob("*.py")
