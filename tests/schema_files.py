@@ -16,6 +16,7 @@ from sqlalchemy import Column, Table
 from sqlalchemy.types import BigInteger, Integer, LargeBinary
 
 from core.base import resources
+from core.database import schema
 from core.database.dialects import Key, StoredText, Time
 from core.upkeep import ddl, inspection, migration
 
@@ -30,13 +31,7 @@ MOST_KEY_BYTES = 3072
 @lru_cache(maxsize=1)
 def read_notes() -> dict[tuple[str, str], str]:
     """Return `{(table, index): what it serves}`; the primary key's name is blank."""
-    found: dict[tuple[str, str], str] = {}
-    for module in ddl.MODULES:
-        found |= _notes_of(Path(str(module.__file__)).read_text(encoding="utf-8").splitlines())
-    return found
-
-
-def _notes_of(lines: list[str]) -> dict[tuple[str, str], str]:
+    lines = Path(schema.__file__).read_text(encoding="utf-8").splitlines()
     found: dict[tuple[str, str], str] = {}
     for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "table":
@@ -130,7 +125,7 @@ def build_document() -> str:
     lines = [
         "# Tables",
         "",
-        "Written by `make docs` from `core/database/schema*.py`. Types are those of MySQL and MariaDB; on SQLite keys,",
+        "Written by `make docs` from `core/database/schema.py`. Types are those of MySQL and MariaDB; on SQLite keys,",
         "texts, JSON and times are TEXT and numbers INTEGER. Times are UTC. Ids are made by the application.",
         "",
     ]

@@ -12,8 +12,7 @@ from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.rows import read_object
-from ..database.schema import chat_history_cache, conversations
-from ..database.schema_stories import memory_jobs
+from ..database.schema import chat_history_cache, conversations, memory_jobs
 from ..jobs import rules as jobs_rules
 from ..messages import new_message
 from ..messages.new_message import NewMessage

@@ -18,7 +18,7 @@ from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
-from ..database.schema_recent import conversation_summaries
+from ..database.schema import conversation_summaries
 from ..database.statements import Part
 from ..scope import Scope
 from ..shapes import WriteResult

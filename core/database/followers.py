@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Connection, Table, update
 
-from .schema_recent import conversation_summaries, short_term_memories
-from .schema_values import stored_values
+from .schema import conversation_summaries, short_term_memories, stored_values
 
 FOLLOWING: tuple[tuple[Table, Column[str]], ...] = (
     (conversation_summaries, conversation_summaries.c.conversation_key),

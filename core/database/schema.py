@@ -1,11 +1,14 @@
-"""The tables of the log, the memories, the diary, tags and the search."""
+"""All tables: the log, memories and the diary; stories; other conversations and people; search; operations, tokens."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table, UniqueConstraint, text
+from sqlalchemy import Column, Index, Integer, LargeBinary, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
-from .dialects import HASH, ID, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
+from .dialects import FLAG, HASH, ID, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
 from .schema_base import checks, flag, json_text, key, persona, table
+
+NAMESPACE_BYTES = 1000
+NAME_BYTES = 512
 
 audiences: Table = table(
     "audiences",
@@ -239,6 +242,221 @@ tag_links: Table = table(
     clustered=True,
 )
 
+message_recaps: Table = table(
+    "message_recaps",
+    persona(),
+    Column("message_row", ID, nullable=False),
+    # -1 is the current alternative, or the message that has none; the others have their number
+    Column("alternative", Integer, nullable=False, server_default=text("-1")),
+    key("conversation_key", 512),
+    Column("memory", LONG_TEXT, nullable=True),
+    Column("include", name_type(40), nullable=True),
+    Column("token_count", Integer, nullable=True),
+    json_text("data"),
+    flag("edited"),
+    flag("stale"),
+    key("provenance", 8, default="model"),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
+    # one story in order
+    Index("ix_recaps_conversation", "persona_id", "conversation_key", "message_row"),
+    # recaps that are included, in the prompt and at each refresh, however many there are
+    Index("ix_recaps_included", "persona_id", "conversation_key", "include"),
+    *checks("recaps", "data"),
+)
+
+message_alternatives: Table = table(
+    "message_alternatives",
+    persona(),
+    Column("message_row", ID, nullable=False),
+    Column("alternative", Integer, nullable=False),
+    Column("text", LONG_TEXT, nullable=False),
+    flag("is_current"),
+    json_text("metadata"),
+    PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
+    *checks("alternatives", "metadata"),
+)
+
+scenes: Table = table(
+    "scenes",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("conversation_key", 512),
+    Column("break_row", ID, nullable=False),
+    Column("name", name_type(200), nullable=False, server_default=text("''")),
+    Column("visible", FLAG, nullable=False, server_default=text("1")),
+    Column("current_recap_index", Integer, nullable=True),
+    PrimaryKeyConstraint("id"),
+    # one scene a break
+    UniqueConstraint("persona_id", "break_row", name="uq_scenes_break"),
+    # breaks in order
+    Index("ix_scenes_conversation", "persona_id", "conversation_key", "break_row"),
+)
+
+scene_recaps: Table = table(
+    "scene_recaps",
+    persona(),
+    Column("scene_id", ID, nullable=False),
+    Column("version_index", Integer, nullable=False),
+    Column("content", LONG_TEXT, nullable=False),
+    json_text("metadata"),
+    key("provenance", 8, default="model"),
+    Column("created_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "scene_id", "version_index"),
+    *checks("scene_recaps", "metadata"),
+)
+
+running_recaps: Table = table(
+    "running_recaps",
+    persona(),
+    key("conversation_key", 512),
+    Column("version", Integer, nullable=False),
+    Column("content", LONG_TEXT, nullable=False),
+    Column("scene_count", Integer, nullable=False, server_default=text("0")),
+    Column("excluded_count", Integer, nullable=False, server_default=text("0")),
+    Column("prev_scene_index", Integer, nullable=False, server_default=text("0")),
+    Column("new_scene_index", Integer, nullable=False, server_default=text("0")),
+    key("provenance", 8, default="model"),
+    # the scenes in the text, with the version of each one's recap
+    json_text("data"),
+    Column("created_at", Time(), nullable=True),
+    Column("deleted_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "conversation_key", "version"),
+    *checks("running_recaps", "data"),
+)
+
+conversation_summaries: Table = table(
+    "conversation_summaries",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    Column("audience_id", ID, nullable=False, server_default=text("0")),
+    key("conversation_key", 512),
+    Column("title", name_type(200), nullable=False, server_default=text("''")),
+    Column("summary", LONG_TEXT, nullable=False),
+    Column("occurred_at", Time(), nullable=True),
+    Column("last_message_row", ID, nullable=True),
+    flag("local_only"),
+    key("provenance", 8, default="model"),
+    Column("created_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # the rolling list
+    Index("ix_summaries_audience", "persona_id", "audience_id", "occurred_at", "id"),
+    # the same end twice
+    UniqueConstraint("persona_id", "conversation_key", "last_message_row", name="uq_summaries_end"),
+)
+
+item_history: Table = table(
+    "item_history",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("item_table", 24),
+    Column("item_id", ID, nullable=False),
+    Column("old_text", LONG_TEXT, nullable=False),
+    Column("reason", name_type(100), nullable=False, server_default=text("''")),
+    Column("changed_by", name_type(100), nullable=False, server_default=text("''")),
+    Column("changed_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # the texts an item had, in order
+    Index("ix_item_history_item", "persona_id", "item_table", "item_id", "id"),
+)
+
+short_term_memories: Table = table(
+    "short_term_memories",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    Column("audience_id", ID, nullable=False, server_default=text("0")),
+    key("participant_key", 255),
+    key("channel_id", 512),
+    key("lineage_id", 64),
+    key("server_id", 191),
+    Column("server_name", name_type(200), nullable=False, server_default=text("''")),
+    Column("channel_name", name_type(200), nullable=False, server_default=text("''")),
+    key("parent_channel_id", 512, default=None, nullable=True),
+    flag("local_only"),
+    json_text("messages"),
+    Column("summary", LONG_TEXT, nullable=True),
+    Column("summary_updated_at", Time(), nullable=True),
+    Column("last_updated", Time(), nullable=True),
+    Column("turns_since_summary", Integer, nullable=False, server_default=text("0")),
+    PrimaryKeyConstraint("id"),
+    # the entry of a person in a channel
+    UniqueConstraint("persona_id", "participant_key", "channel_id", name="uq_short_term_entry"),
+    # other channels of a person, newest first
+    Index("ix_short_term_user", "persona_id", "participant_key", "last_updated", "id"),
+    # channels of a server, newest first
+    Index("ix_short_term_server", "persona_id", "server_id", "last_updated", "id"),
+    # expiry
+    Index("ix_short_term_expiry", "persona_id", "last_updated", "id"),
+    # entries of a channel, which go and move with it, and whether one of them is the newest
+    Index("ix_short_term_channel", "persona_id", "channel_id", "last_updated", "id"),
+    *checks("short_term", "messages"),
+)
+
+user_relationships: Table = table(
+    "user_relationships",
+    persona(),
+    key("user_id", 255),
+    Column("username", name_type(255), nullable=False, server_default=text("''")),
+    Column("realname", name_type(255), nullable=False, server_default=text("''")),
+    Column("affinity", SMALL, nullable=False, server_default=text("0")),
+    Column("affinity_base", SMALL, nullable=False, server_default=text("0")),
+    # whole days since the last interaction when affinity_base was set
+    Column("base_days", Integer, nullable=False, server_default=text("0")),
+    Column("trust", SMALL, nullable=False, server_default=text("0")),
+    Column("interaction_count", Integer, nullable=False, server_default=text("0")),
+    Column("last_interaction", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "user_id"),
+    # recent list, decay
+    Index("ix_relationships_recent", "persona_id", "last_interaction", "user_id"),
+    clustered=True,
+)
+
+consolidation_runs: Table = table(
+    "consolidation_runs",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("kind", 16),
+    key("conversation_key", 512),
+    Column("reason", name_type(100), nullable=False, server_default=text("''")),
+    Column("window_size", Integer, nullable=False, server_default=text("0")),
+    Column("items_added", Integer, nullable=False, server_default=text("0")),
+    Column("items_pruned", Integer, nullable=False, server_default=text("0")),
+    Column("started_at", Time(), nullable=True),
+    Column("finished_at", Time(), nullable=True),
+    Column("error", name_type(500), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # what ran last
+    Index("ix_runs_persona", "persona_id", "id"),
+)
+
+stored_values: Table = table(
+    "stored_values",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    Column("audience_id", ID, nullable=False),
+    key("participant_key", 255),
+    key("conversation_key", 512),
+    key("kind", 8),
+    # parts of the namespace, each ended by a sign that none holds
+    key("namespace", NAMESPACE_BYTES),
+    key("name", NAME_BYTES),
+    # JSON of an entry; empty where the item holds the text, as that of a file
+    Column("value", LONG_TEXT, nullable=True),
+    # the memory item that makes it searchable
+    Column("memory_id", ID, nullable=True),
+    Column("ttl_seconds", Integer, nullable=True),
+    Column("expires_at", Time(), nullable=True),
+    Column("created_at", Time(), nullable=True),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # one value by name, those below a namespace. Not unique: two may meet when a conversation turns private
+    Index("ix_values_name", "persona_id", "audience_id", "kind", "namespace", "name", "id"),
+    # forgetting
+    Index("ix_values_participant", "persona_id", "participant_key", "id"),
+    Index("ix_values_conversation", "persona_id", "conversation_key", "id"),
+    Index("ix_values_memory", "persona_id", "memory_id"),
+)
+
 search_fresh: Table = table(
     "search_fresh",
     Column("audience_id", ID, nullable=False),
@@ -298,6 +516,74 @@ search_stats: Table = table(
     clustered=True,
 )
 
+search_vector: Table = table(
+    "search_vector",
+    Column("audience_id", ID, nullable=False),
+    key("model", 100),
+    Column("at_us", ID, nullable=False),
+    Column("source", SMALL, nullable=False),
+    Column("row_id", ID, nullable=False),
+    Column("part", SMALL, nullable=False),
+    # VECTOR is a reserved word of MariaDB since 11.7
+    Column("vector", LargeBinary(), nullable=False, quote=True),
+    # version of the audience that it came with
+    Column("stamp", ID, nullable=False, server_default=text("0")),
+    # newest vectors of an audience that one embedder made
+    PrimaryKeyConstraint("audience_id", "model", "at_us", "source", "row_id", "part"),
+    # the vectors of a row: those of candidates, and of a row that changes or goes
+    Index("ix_vector_row", "audience_id", "source", "row_id"),
+    # what came since a process read the others
+    Index("ix_vector_stamp", "audience_id", "model", "stamp"),
+    clustered=True,
+)
+
+search_vector_version: Table = table(
+    "search_vector_version",
+    Column("audience_id", ID, nullable=False, autoincrement=False),
+    # rises with every change of the vectors of the audience
+    Column("version", ID, nullable=False),
+    # whether what a process holds is what is stored
+    PrimaryKeyConstraint("audience_id"),
+)
+
+search_vector_gone: Table = table(
+    "search_vector_gone",
+    Column("audience_id", ID, nullable=False),
+    # version of the audience since when they are gone
+    Column("stamp", ID, nullable=False),
+    Column("source", SMALL, nullable=False),
+    Column("row_id", ID, nullable=False),
+    # rows whose vectors went since a process read them; the last thousand versions
+    PrimaryKeyConstraint("audience_id", "stamp", "source", "row_id"),
+    clustered=True,
+)
+
+memory_jobs: Table = table(
+    "memory_jobs",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("conversation_key", 512, default=None, nullable=True),
+    key("participant_key", 255, default=None, nullable=True),
+    key("type", 32),
+    Column("priority", SMALL, nullable=False, server_default=text("1")),
+    key("status", 12, default="pending"),
+    json_text("payload"),
+    json_text("depends_on"),
+    Column("tries", Integer, nullable=False, server_default=text("0")),
+    Column("available_at", Time(), nullable=True),
+    Column("lease_until", Time(), nullable=True),
+    key("claimed_by", 64, default=None, nullable=True),
+    Column("error", name_type(500), nullable=True),
+    Column("created_at", Time(), nullable=True),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # next operation
+    Index("ix_jobs_next", "persona_id", "status", "priority", "created_at", "id"),
+    # operations of a conversation: one detection at a time, forgetting
+    Index("ix_jobs_conversation", "persona_id", "conversation_key", "type", "status"),
+    *checks("jobs", "payload", "depends_on"),
+)
+
 counters: Table = table(
     "counters",
     persona(),
@@ -306,5 +592,38 @@ counters: Table = table(
     Column("lease_until", Time(), nullable=True),
     key("claimed_by", 64, default=None, nullable=True),
     PrimaryKeyConstraint("persona_id", "name"),
+    clustered=True,
+)
+
+access_tokens: Table = table(
+    "access_tokens",
+    Column("id", ID, nullable=False, autoincrement=False),
+    # blank for a token of an operator, who is nobody's
+    persona(),
+    key("kind", 8),
+    # of the whole token; the token itself is nowhere
+    Column("token_hash", HASH, nullable=False),
+    key("participant_key", 255, default=None, nullable=True),
+    key("conversation_key", 512, default=None, nullable=True),
+    key("server_id", 191),
+    # of a host token: other personas it may speak as, with commas between; `*` for all
+    Column("personas", name_type(1000), nullable=False, server_default=text("''")),
+    Column("label", name_type(100), nullable=False, server_default=text("''")),
+    Column("created_at", Time(), nullable=True),
+    Column("revoked_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+)
+
+model_usage: Table = table(
+    "model_usage",
+    # in UTC, such as 2026-03-10
+    key("day", 10),
+    # worker, or front_end of the proxy
+    key("asker", 16),
+    key("model", 191),
+    Column("calls", ID, nullable=False, server_default=text("0")),
+    Column("characters", ID, nullable=False, server_default=text("0")),
+    Column("last_at", Time(), nullable=True),
+    PrimaryKeyConstraint("day", "asker", "model"),
     clustered=True,
 )

@@ -15,25 +15,27 @@ from ..database.engine import Database, UndoError
 from ..database.registry import REGISTRY
 from ..database.rows import short_interface
 from ..database.schema import (
+    access_tokens,
     ai_diary,
     audiences,
     chat_history_cache,
+    conversation_summaries,
     memories,
+    memory_jobs,
     participants,
     search_block,
     search_fresh,
     search_gone,
     search_segment,
     search_stats,
+    search_vector_gone,
+    search_vector_version,
+    short_term_memories,
+    stored_values,
+    user_relationships,
 )
 from ..database.schema import conversations as conversation_table
 from ..database.schema_base import metadata
-from ..database.schema_faces import access_tokens
-from ..database.schema_lifelong import user_relationships
-from ..database.schema_recent import conversation_summaries, short_term_memories
-from ..database.schema_semantic import search_vector_gone, search_vector_version
-from ..database.schema_stories import memory_jobs
-from ..database.schema_values import stored_values
 from ..database.sources import AI_DIARY, CHAT, SourceTable
 from ..memories import table_sources
 from . import table_items, table_quotes, table_stories, table_targets

@@ -11,9 +11,7 @@ from ..base.wire_ids import find_id
 from ..conversations import table_ended
 from ..database.bulk import chunks
 from ..database.rows import read_list
-from ..database.schema import chat_history_cache, memories
-from ..database.schema_recent import conversation_summaries
-from ..database.schema_values import stored_values
+from ..database.schema import chat_history_cache, conversation_summaries, memories, stored_values
 from ..database.sources import MEMORIES
 from ..index import indexed
 from .table_rows import AT_ONCE, Removal

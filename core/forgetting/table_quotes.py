@@ -12,9 +12,7 @@ from ..access.rules import split_key
 from ..database.bulk import chunks
 from ..database.dialects import ID
 from ..database.rows import read_list, read_object, short_interface
-from ..database.schema import ai_diary, chat_history_cache
-from ..database.schema_recent import short_term_memories
-from ..database.schema_stories import memory_jobs
+from ..database.schema import ai_diary, chat_history_cache, memory_jobs, short_term_memories
 from ..database.sources import AI_DIARY
 from ..index import entries as index_entries
 from ..index import indexed

@@ -11,10 +11,8 @@ from sqlalchemy import Connection, Table, delete, or_, select
 
 from ..database.bulk import chunks
 from ..database.engine import Database
-from ..database.schema import counters, tag_aliases, tag_links
+from ..database.schema import counters, item_history, search_vector, tag_aliases, tag_links
 from ..database.schema import tags as tag_table
-from ..database.schema_recent import item_history
-from ..database.schema_semantic import search_vector
 from ..database.sources import MEMORIES, SourceTable
 from ..index import embeddings, indexed
 from ..index import table as index_table

@@ -9,15 +9,15 @@ from sqlalchemy import or_, select, update
 from ..database.bulk import chunks
 from ..database.readers import reader_in
 from ..database.rows import read_object
-from ..database.schema import conversations
-from ..database.schema_stories import (
+from ..database.schema import (
+    conversations,
     memory_jobs,
     message_alternatives,
     message_recaps,
     running_recaps,
     scene_recaps,
 )
-from ..database.schema_stories import scenes as scene_table
+from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
 from ..stories.scenes import layout
 from ..stories.scenes.layout import Layout, PlacedScene

@@ -8,9 +8,15 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, or_, select
 
 from ..database.bulk import chunks
-from ..database.schema import audiences, chat_history_cache, conversations, memories, participants
-from ..database.schema_lifelong import user_relationships
-from ..database.schema_recent import short_term_memories
+from ..database.schema import (
+    audiences,
+    chat_history_cache,
+    conversations,
+    memories,
+    participants,
+    short_term_memories,
+    user_relationships,
+)
 from .rules import Person
 from .table_rows import AT_ONCE
 

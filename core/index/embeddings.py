@@ -12,8 +12,7 @@ from ..database import sources, statements
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time, microseconds
 from ..database.engine import Database
-from ..database.schema import audiences, counters
-from ..database.schema_semantic import search_vector
+from ..database.schema import audiences, counters, search_vector
 from ..database.sources import SourceTable
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_time

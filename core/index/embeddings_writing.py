@@ -16,8 +16,7 @@ from ..database.bulk import write_many
 from ..database.dialects import ID, Key, as_key, insert_ignore, microseconds
 from ..database.engine import Database
 from ..database.ids import first_of
-from ..database.schema import audiences, counters
-from ..database.schema_semantic import search_vector
+from ..database.schema import audiences, counters, search_vector
 from ..database.sources import SourceTable
 from . import vector_versions
 from .embeddings import mark

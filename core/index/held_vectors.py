@@ -14,7 +14,7 @@ from sqlalchemy import Integer, bindparam, or_, select
 
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema_semantic import search_vector
+from ..database.schema import search_vector
 from ..database.statements import Part as Statement
 from . import vector_versions
 from .vector_versions import KEPT

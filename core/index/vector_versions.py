@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from ..database.bulk import chunks
 from ..database.dialects import ID, insert_ignore
 from ..database.engine import Database
-from ..database.schema_semantic import search_vector_gone, search_vector_version
+from ..database.schema import search_vector_gone, search_vector_version
 from ..database.sources import SourceTable
 
 KEPT = 1000

@@ -11,8 +11,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
 from ..database.bulk import chunks
 from ..database.engine import Database
 from ..database.rows import read_object
-from ..database.schema import conversations
-from ..database.schema_stories import memory_jobs
+from ..database.schema import conversations, memory_jobs
 from ..shapes import OperationState
 from . import rules
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, and_, bindparam, or_, select, union_all, upda
 from ..database.dialects import EPOCH, Time
 from ..database.engine import Database, UndoError
 from ..database.rows import read_list, read_object
-from ..database.schema_stories import memory_jobs
+from ..database.schema import memory_jobs
 from ..shapes import Operation, OperationState
 from ..upkeep.leases import is_free
 from . import rules

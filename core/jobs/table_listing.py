@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, func, select
 
 from ..database.engine import Database
 from ..database.rows import read_list
-from ..database.schema_stories import memory_jobs
+from ..database.schema import memory_jobs
 from ..shapes import ListedOperation
 from . import rules
 

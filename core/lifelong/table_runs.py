@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, u
 
 from ..database import rows
 from ..database.engine import Database
-from ..database.schema_lifelong import consolidation_runs
+from ..database.schema import consolidation_runs
 
 KEPT_DAYS = 180
 _R = consolidation_runs.c

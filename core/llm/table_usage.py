@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from ..base import logs
 from ..database.dialects import insert_ignore, upsert
 from ..database.engine import Database
-from ..database.schema_faces import model_usage
+from ..database.schema import model_usage
 from ..errors import ModelError, StoreError
 
 KEPT_DAYS = 90

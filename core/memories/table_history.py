@@ -13,8 +13,7 @@ from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import chat_history_cache
-from ..database.schema_recent import item_history
+from ..database.schema import chat_history_cache, item_history
 
 _C, _M = item_history.c, chat_history_cache.c
 NAME_CHARS = 100

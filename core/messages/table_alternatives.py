@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, case, delete, select, update
 from ..database import rows as values
 from ..database.bulk import chunks
 from ..database.readers import Reader
-from ..database.schema_stories import message_alternatives
+from ..database.schema import message_alternatives
 from . import table_recaps
 from .table_lines import AT_ONCE
 

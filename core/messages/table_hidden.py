@@ -10,8 +10,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, or_, select, update
 
 from ..database.dialects import Time
 from ..database.readers import Reader
-from ..database.schema import chat_history_cache
-from ..database.schema_stories import scenes
+from ..database.schema import chat_history_cache, scenes
 
 _C = chat_history_cache.c
 _S = scenes.c

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, or_, select
 
 from ..database.engine import Database
-from ..database.schema import chat_history_cache
-from ..database.schema_stories import message_recaps
+from ..database.schema import chat_history_cache, message_recaps
 from .table_recaps import OWN
 
 _C, _R = chat_history_cache.c, message_recaps.c

@@ -15,8 +15,7 @@ from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.readers import Reader
 from ..database.row_shapes import FIRST, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
-from ..database.schema import chat_history_cache, conversations
-from ..database.schema_stories import message_recaps
+from ..database.schema import chat_history_cache, conversations, message_recaps
 from ..database.sources import CHAT, open_to
 from ..database.statements import Part
 from .table_lines import AT_ONCE, FACTS, Line, build_line

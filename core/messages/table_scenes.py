@@ -14,7 +14,7 @@ from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.readers import Reader
 from ..database.rows import read_object
-from ..database.schema_stories import memory_jobs, scene_recaps, scenes
+from ..database.schema import memory_jobs, scene_recaps, scenes
 from .table_lines import AT_ONCE
 
 NAME_CHARS = 200

@@ -10,10 +10,9 @@ from ..database.bulk import chunks
 from ..database.engine import Database
 from ..database.readers import Reader, reader_in
 from ..database.rows import read_object
-from ..database.schema import chat_history_cache, conversations
-from ..database.schema_stories import memory_jobs, running_recaps
-from ..database.schema_stories import message_recaps as recaps
-from ..database.schema_stories import scenes as scene_table
+from ..database.schema import chat_history_cache, conversations, memory_jobs, running_recaps
+from ..database.schema import message_recaps as recaps
+from ..database.schema import scenes as scene_table
 from ..jobs import table as jobs_table
 from . import table_alternatives, table_lines, table_recaps, table_scenes
 from .table_lines import AT_ONCE

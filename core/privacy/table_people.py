@@ -17,8 +17,7 @@ from ..access.table_participants import checked_key, hold
 from ..access.view import ConversationFacts
 from ..database import followers
 from ..database.engine import Database
-from ..database.schema import chat_history_cache, conversations, memories, participants
-from ..database.schema_lifelong import user_relationships
+from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
 from ..database.sources import ALL, MEMORIES
 from ..errors import MessageError
 from ..index import indexed

@@ -15,8 +15,7 @@ from ..access import tombstones as forgetting_late
 from ..calls.call import Call
 from ..database.dialects import Time, upsert, whole_days
 from ..database.engine import Database
-from ..database.schema import participants, privacy_levels
-from ..database.schema_lifelong import user_relationships
+from ..database.schema import participants, privacy_levels, user_relationships
 from ..database.statements import Part
 from ..shapes import WriteReason
 from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST

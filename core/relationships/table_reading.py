@@ -13,8 +13,7 @@ from ..access import table_participants as people
 from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, NUMBER, TIME, Branch, Shape
-from ..database.schema import participants
-from ..database.schema_lifelong import user_relationships
+from ..database.schema import participants, user_relationships
 from ..database.statements import Part
 from .rules import decay, inactive_days
 

@@ -15,8 +15,7 @@ from ..access.rules import parent_key
 from ..access.view import ConversationFacts
 from ..database.dialects import Time, insert_ignore
 from ..database.engine import Database
-from ..database.schema import conversations, participants, privacy_levels
-from ..database.schema_recent import short_term_memories
+from ..database.schema import conversations, participants, privacy_levels, short_term_memories
 from ..scope import Scope
 from .rules import is_alive, is_expired
 from .shapes import Item, Life, Place

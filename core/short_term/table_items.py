@@ -10,7 +10,7 @@ from sqlalchemy import Connection, String, bindparam, cast, delete, or_, select,
 
 from ..database.bulk import chunks
 from ..database.dialects import Time, has_keyword, like_pattern
-from ..database.schema_recent import short_term_memories
+from ..database.schema import short_term_memories
 from ..database.stored_values import read_list, read_time
 from .rules import CUT_MARK, cut_text, mark_participant
 from .shapes import Item

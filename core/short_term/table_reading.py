@@ -14,8 +14,7 @@ from ..access.view import Viewer
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, PLAIN, TEXT, TIME, Branch, Shape
-from ..database.schema import conversations, participants
-from ..database.schema_recent import short_term_memories
+from ..database.schema import conversations, participants, short_term_memories
 from ..database.statements import Part
 from .shapes import Entry, Life
 from .table import SOURCE

@@ -13,8 +13,15 @@ from ..database import rows
 from ..database.bulk import chunks
 from ..database.engine import Database
 from ..database.readers import Reader
-from ..database.schema import chat_history_cache, conversations
-from ..database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
+from ..database.schema import (
+    chat_history_cache,
+    conversations,
+    message_alternatives,
+    message_recaps,
+    running_recaps,
+    scene_recaps,
+    scenes,
+)
 from ..messages.table_lines import AT_ONCE
 from ..messages.table_recaps import OWN
 from ..text.sizes import estimate_tokens

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from ..database.engine import Database
-from ..database.schema_faces import access_tokens
+from ..database.schema import access_tokens
 from ..database.stored_values import read_time
 from .shapes import AccessToken, ListedToken
 

@@ -9,19 +9,8 @@ from sqlalchemy import CheckConstraint, Column, Connection, Dialect, MetaData, T
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.schema import CreateColumn
 
-from ..database import (
-    schema,
-    schema_faces,
-    schema_lifelong,
-    schema_recent,
-    schema_semantic,
-    schema_stories,
-    schema_values,
-)
+from ..database import schema
 from ..database.dialects import COLLATION, name_type
-
-MODULES = (schema, schema_stories, schema_recent, schema_lifelong, schema_semantic, schema_faces, schema_values)
-"""Where tables are declared, in the order they are made and shown."""
 
 _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORMAT=DYNAMIC"
 
@@ -33,8 +22,7 @@ schema_version: Table = Table(
 
 def list_tables() -> dict[str, Table]:
     """Return every table of the database today by name, `schema_version` last."""
-    declared = [thing for module in MODULES for thing in vars(module).values() if isinstance(thing, Table)]
-    return {table.name: table for table in (*declared, schema_version)}
+    return {**schema.memories.metadata.tables, schema_version.name: schema_version}
 
 
 @lru_cache(maxsize=2)

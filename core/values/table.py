@@ -18,9 +18,16 @@ from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.readers import Reader
-from ..database.schema import audiences, conversations, memories, participants
-from ..database.schema_recent import item_history
-from ..database.schema_values import NAME_BYTES, NAMESPACE_BYTES, stored_values
+from ..database.schema import (
+    NAME_BYTES,
+    NAMESPACE_BYTES,
+    audiences,
+    conversations,
+    item_history,
+    memories,
+    participants,
+    stored_values,
+)
 from ..database.sources import MEMORIES
 from ..errors import MessageError
 from ..index import indexed

@@ -220,65 +220,6 @@ CREATE TABLE IF NOT EXISTS tag_links (
     KEY ix_tag_links_related (persona_id, related_tag, tag)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS search_fresh (
-    audience_id BIGINT NOT NULL,
-    source TINYINT NOT NULL,
-    row_id BIGINT NOT NULL,
-    digest BIGINT NOT NULL,
-    content MEDIUMBLOB NOT NULL,
-    -- rows of an audience that are not packed yet: what ranks a row, with its words and tags (20 bytes)
-    PRIMARY KEY (audience_id, source, row_id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS search_segment (
-    audience_id BIGINT NOT NULL,
-    segment_id BIGINT NOT NULL,
-    stamp BIGINT NOT NULL,
-    docs INTEGER NOT NULL,
-    head MEDIUMBLOB NOT NULL,
-    terms MEDIUMBLOB NOT NULL,
-    -- packed rows of an audience (16 bytes)
-    PRIMARY KEY (audience_id, segment_id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS search_block (
-    audience_id BIGINT NOT NULL,
-    segment_id BIGINT NOT NULL,
-    kind TINYINT NOT NULL,
-    term VARBINARY(255) NOT NULL DEFAULT '',
-    postings MEDIUMBLOB NOT NULL,
-    -- where a word (kind 0) or tag (kind 1) stands in a segment (275 bytes)
-    PRIMARY KEY (audience_id, segment_id, kind, term)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS search_gone (
-    audience_id BIGINT NOT NULL,
-    source TINYINT NOT NULL,
-    row_id BIGINT NOT NULL,
-    segment_id BIGINT NOT NULL,
-    -- packed rows that changed or went since (20 bytes)
-    PRIMARY KEY (audience_id, source, row_id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS search_stats (
-    audience_id BIGINT NOT NULL,
-    source TINYINT NOT NULL,
-    docs BIGINT NOT NULL,
-    words BIGINT NOT NULL,
-    -- the row (12 bytes)
-    PRIMARY KEY (audience_id, source)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS counters (
-    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
-    name VARBINARY(64) NOT NULL DEFAULT '',
-    value BIGINT NOT NULL DEFAULT 0,
-    lease_until DATETIME(6),
-    claimed_by VARBINARY(64),
-    -- the row (128 bytes)
-    PRIMARY KEY (persona_id, name)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS message_recaps (
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     message_row BIGINT NOT NULL,
@@ -354,31 +295,6 @@ CREATE TABLE IF NOT EXISTS running_recaps (
     deleted_at DATETIME(6),
     -- the row (580 bytes)
     PRIMARY KEY (persona_id, conversation_key, version)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS memory_jobs (
-    id BIGINT NOT NULL,
-    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
-    conversation_key VARBINARY(512),
-    participant_key VARBINARY(255),
-    type VARBINARY(32) NOT NULL DEFAULT '',
-    priority TINYINT NOT NULL DEFAULT 1,
-    status VARBINARY(12) NOT NULL DEFAULT 'pending',
-    payload JSON,
-    depends_on JSON,
-    tries INTEGER NOT NULL DEFAULT 0,
-    available_at DATETIME(6),
-    lease_until DATETIME(6),
-    claimed_by VARBINARY(64),
-    error VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
-    created_at DATETIME(6),
-    updated_at DATETIME(6),
-    -- the row (8 bytes)
-    PRIMARY KEY (id),
-    -- operations of a conversation: one detection at a time, forgetting (620 bytes)
-    KEY ix_jobs_conversation (persona_id, conversation_key, type, status),
-    -- next operation (96 bytes)
-    KEY ix_jobs_next (persona_id, status, priority, created_at, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS conversation_summaries (
@@ -482,6 +398,82 @@ CREATE TABLE IF NOT EXISTS consolidation_runs (
     KEY ix_runs_persona (persona_id, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
+CREATE TABLE IF NOT EXISTS stored_values (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    audience_id BIGINT NOT NULL,
+    participant_key VARBINARY(255) NOT NULL DEFAULT '',
+    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
+    kind VARBINARY(8) NOT NULL DEFAULT '',
+    namespace VARBINARY(1000) NOT NULL DEFAULT '',
+    name VARBINARY(512) NOT NULL DEFAULT '',
+    value MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    memory_id BIGINT,
+    ttl_seconds INTEGER,
+    expires_at DATETIME(6),
+    created_at DATETIME(6),
+    updated_at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- forgetting (584 bytes)
+    KEY ix_values_conversation (persona_id, conversation_key, id),
+    -- forgetting (72 bytes)
+    KEY ix_values_memory (persona_id, memory_id),
+    -- one value by name, those below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
+    KEY ix_values_name (persona_id, audience_id, kind, namespace, name, id),
+    -- forgetting (327 bytes)
+    KEY ix_values_participant (persona_id, participant_key, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_fresh (
+    audience_id BIGINT NOT NULL,
+    source TINYINT NOT NULL,
+    row_id BIGINT NOT NULL,
+    digest BIGINT NOT NULL,
+    content MEDIUMBLOB NOT NULL,
+    -- rows of an audience that are not packed yet: what ranks a row, with its words and tags (20 bytes)
+    PRIMARY KEY (audience_id, source, row_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_segment (
+    audience_id BIGINT NOT NULL,
+    segment_id BIGINT NOT NULL,
+    stamp BIGINT NOT NULL,
+    docs INTEGER NOT NULL,
+    head MEDIUMBLOB NOT NULL,
+    terms MEDIUMBLOB NOT NULL,
+    -- packed rows of an audience (16 bytes)
+    PRIMARY KEY (audience_id, segment_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_block (
+    audience_id BIGINT NOT NULL,
+    segment_id BIGINT NOT NULL,
+    kind TINYINT NOT NULL,
+    term VARBINARY(255) NOT NULL DEFAULT '',
+    postings MEDIUMBLOB NOT NULL,
+    -- where a word (kind 0) or tag (kind 1) stands in a segment (275 bytes)
+    PRIMARY KEY (audience_id, segment_id, kind, term)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_gone (
+    audience_id BIGINT NOT NULL,
+    source TINYINT NOT NULL,
+    row_id BIGINT NOT NULL,
+    segment_id BIGINT NOT NULL,
+    -- packed rows that changed or went since (20 bytes)
+    PRIMARY KEY (audience_id, source, row_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_stats (
+    audience_id BIGINT NOT NULL,
+    source TINYINT NOT NULL,
+    docs BIGINT NOT NULL,
+    words BIGINT NOT NULL,
+    -- the row (12 bytes)
+    PRIMARY KEY (audience_id, source)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
 CREATE TABLE IF NOT EXISTS search_vector (
     audience_id BIGINT NOT NULL,
     model VARBINARY(100) NOT NULL DEFAULT '',
@@ -515,6 +507,41 @@ CREATE TABLE IF NOT EXISTS search_vector_gone (
     PRIMARY KEY (audience_id, stamp, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
+CREATE TABLE IF NOT EXISTS memory_jobs (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    conversation_key VARBINARY(512),
+    participant_key VARBINARY(255),
+    type VARBINARY(32) NOT NULL DEFAULT '',
+    priority TINYINT NOT NULL DEFAULT 1,
+    status VARBINARY(12) NOT NULL DEFAULT 'pending',
+    payload JSON,
+    depends_on JSON,
+    tries INTEGER NOT NULL DEFAULT 0,
+    available_at DATETIME(6),
+    lease_until DATETIME(6),
+    claimed_by VARBINARY(64),
+    error VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    created_at DATETIME(6),
+    updated_at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- operations of a conversation: one detection at a time, forgetting (620 bytes)
+    KEY ix_jobs_conversation (persona_id, conversation_key, type, status),
+    -- next operation (96 bytes)
+    KEY ix_jobs_next (persona_id, status, priority, created_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS counters (
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    name VARBINARY(64) NOT NULL DEFAULT '',
+    value BIGINT NOT NULL DEFAULT 0,
+    lease_until DATETIME(6),
+    claimed_by VARBINARY(64),
+    -- the row (128 bytes)
+    PRIMARY KEY (persona_id, name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
 CREATE TABLE IF NOT EXISTS access_tokens (
     id BIGINT NOT NULL,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
@@ -540,33 +567,6 @@ CREATE TABLE IF NOT EXISTS model_usage (
     last_at DATETIME(6),
     -- the row (217 bytes)
     PRIMARY KEY (day, asker, model)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
-CREATE TABLE IF NOT EXISTS stored_values (
-    id BIGINT NOT NULL,
-    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
-    audience_id BIGINT NOT NULL,
-    participant_key VARBINARY(255) NOT NULL DEFAULT '',
-    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
-    kind VARBINARY(8) NOT NULL DEFAULT '',
-    namespace VARBINARY(1000) NOT NULL DEFAULT '',
-    name VARBINARY(512) NOT NULL DEFAULT '',
-    value MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
-    memory_id BIGINT,
-    ttl_seconds INTEGER,
-    expires_at DATETIME(6),
-    created_at DATETIME(6),
-    updated_at DATETIME(6),
-    -- the row (8 bytes)
-    PRIMARY KEY (id),
-    -- forgetting (584 bytes)
-    KEY ix_values_conversation (persona_id, conversation_key, id),
-    -- forgetting (72 bytes)
-    KEY ix_values_memory (persona_id, memory_id),
-    -- one value by name, those below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
-    KEY ix_values_name (persona_id, audience_id, kind, namespace, name, id),
-    -- forgetting (327 bytes)
-    KEY ix_values_participant (persona_id, participant_key, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS schema_version (

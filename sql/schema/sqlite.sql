@@ -229,65 +229,6 @@ CREATE TABLE IF NOT EXISTS tag_links (
 -- the other direction (574 bytes)
 CREATE INDEX IF NOT EXISTS ix_tag_links_related ON tag_links (persona_id, related_tag, tag);
 
-CREATE TABLE IF NOT EXISTS search_fresh (
-    audience_id INTEGER NOT NULL,
-    source INTEGER NOT NULL,
-    row_id INTEGER NOT NULL,
-    digest INTEGER NOT NULL,
-    content BLOB NOT NULL,
-    -- rows of an audience that are not packed yet: what ranks a row, with its words and tags (20 bytes)
-    PRIMARY KEY (audience_id, source, row_id)
-);
-
-CREATE TABLE IF NOT EXISTS search_segment (
-    audience_id INTEGER NOT NULL,
-    segment_id INTEGER NOT NULL,
-    stamp INTEGER NOT NULL,
-    docs INTEGER NOT NULL,
-    head BLOB NOT NULL,
-    terms BLOB NOT NULL,
-    -- packed rows of an audience (16 bytes)
-    PRIMARY KEY (audience_id, segment_id)
-);
-
-CREATE TABLE IF NOT EXISTS search_block (
-    audience_id INTEGER NOT NULL,
-    segment_id INTEGER NOT NULL,
-    kind INTEGER NOT NULL,
-    term TEXT DEFAULT '' NOT NULL,
-    postings BLOB NOT NULL,
-    -- where a word (kind 0) or tag (kind 1) stands in a segment (275 bytes)
-    PRIMARY KEY (audience_id, segment_id, kind, term)
-) WITHOUT ROWID;
-
-CREATE TABLE IF NOT EXISTS search_gone (
-    audience_id INTEGER NOT NULL,
-    source INTEGER NOT NULL,
-    row_id INTEGER NOT NULL,
-    segment_id INTEGER NOT NULL,
-    -- packed rows that changed or went since (20 bytes)
-    PRIMARY KEY (audience_id, source, row_id)
-) WITHOUT ROWID;
-
-CREATE TABLE IF NOT EXISTS search_stats (
-    audience_id INTEGER NOT NULL,
-    source INTEGER NOT NULL,
-    docs INTEGER NOT NULL,
-    words INTEGER NOT NULL,
-    -- the row (12 bytes)
-    PRIMARY KEY (audience_id, source)
-) WITHOUT ROWID;
-
-CREATE TABLE IF NOT EXISTS counters (
-    persona_id TEXT DEFAULT 'default' NOT NULL,
-    name TEXT DEFAULT '' NOT NULL,
-    value INTEGER DEFAULT 0 NOT NULL,
-    lease_until TEXT,
-    claimed_by TEXT,
-    -- the row (128 bytes)
-    PRIMARY KEY (persona_id, name)
-) WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS message_recaps (
     persona_id TEXT DEFAULT 'default' NOT NULL,
     message_row INTEGER NOT NULL,
@@ -368,33 +309,6 @@ CREATE TABLE IF NOT EXISTS running_recaps (
     PRIMARY KEY (persona_id, conversation_key, version),
     CONSTRAINT ck_running_recaps_data CHECK (data IS NULL OR json_valid(data))
 );
-
-CREATE TABLE IF NOT EXISTS memory_jobs (
-    id INTEGER NOT NULL,
-    persona_id TEXT DEFAULT 'default' NOT NULL,
-    conversation_key TEXT,
-    participant_key TEXT,
-    type TEXT DEFAULT '' NOT NULL,
-    priority INTEGER DEFAULT 1 NOT NULL,
-    status TEXT DEFAULT 'pending' NOT NULL,
-    payload TEXT,
-    depends_on TEXT,
-    tries INTEGER DEFAULT 0 NOT NULL,
-    available_at TEXT,
-    lease_until TEXT,
-    claimed_by TEXT,
-    error VARCHAR(500),
-    created_at TEXT,
-    updated_at TEXT,
-    -- the row (8 bytes)
-    PRIMARY KEY (id),
-    CONSTRAINT ck_jobs_depends_on CHECK (depends_on IS NULL OR json_valid(depends_on)),
-    CONSTRAINT ck_jobs_payload CHECK (payload IS NULL OR json_valid(payload))
-);
--- operations of a conversation: one detection at a time, forgetting (620 bytes)
-CREATE INDEX IF NOT EXISTS ix_jobs_conversation ON memory_jobs (persona_id, conversation_key, type, status);
--- next operation (96 bytes)
-CREATE INDEX IF NOT EXISTS ix_jobs_next ON memory_jobs (persona_id, status, priority, created_at, id);
 
 CREATE TABLE IF NOT EXISTS conversation_summaries (
     id INTEGER NOT NULL,
@@ -498,6 +412,82 @@ CREATE TABLE IF NOT EXISTS consolidation_runs (
 -- what ran last (72 bytes)
 CREATE INDEX IF NOT EXISTS ix_runs_persona ON consolidation_runs (persona_id, id);
 
+CREATE TABLE IF NOT EXISTS stored_values (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER NOT NULL,
+    participant_key TEXT DEFAULT '' NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    kind TEXT DEFAULT '' NOT NULL,
+    namespace TEXT DEFAULT '' NOT NULL,
+    name TEXT DEFAULT '' NOT NULL,
+    value TEXT,
+    memory_id INTEGER,
+    ttl_seconds INTEGER,
+    expires_at TEXT,
+    created_at TEXT,
+    updated_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- forgetting (584 bytes)
+CREATE INDEX IF NOT EXISTS ix_values_conversation ON stored_values (persona_id, conversation_key, id);
+-- forgetting (72 bytes)
+CREATE INDEX IF NOT EXISTS ix_values_memory ON stored_values (persona_id, memory_id);
+-- one value by name, those below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
+CREATE INDEX IF NOT EXISTS ix_values_name ON stored_values (persona_id, audience_id, kind, namespace, name, id);
+-- forgetting (327 bytes)
+CREATE INDEX IF NOT EXISTS ix_values_participant ON stored_values (persona_id, participant_key, id);
+
+CREATE TABLE IF NOT EXISTS search_fresh (
+    audience_id INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    digest INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    -- rows of an audience that are not packed yet: what ranks a row, with its words and tags (20 bytes)
+    PRIMARY KEY (audience_id, source, row_id)
+);
+
+CREATE TABLE IF NOT EXISTS search_segment (
+    audience_id INTEGER NOT NULL,
+    segment_id INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
+    docs INTEGER NOT NULL,
+    head BLOB NOT NULL,
+    terms BLOB NOT NULL,
+    -- packed rows of an audience (16 bytes)
+    PRIMARY KEY (audience_id, segment_id)
+);
+
+CREATE TABLE IF NOT EXISTS search_block (
+    audience_id INTEGER NOT NULL,
+    segment_id INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    term TEXT DEFAULT '' NOT NULL,
+    postings BLOB NOT NULL,
+    -- where a word (kind 0) or tag (kind 1) stands in a segment (275 bytes)
+    PRIMARY KEY (audience_id, segment_id, kind, term)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_gone (
+    audience_id INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    segment_id INTEGER NOT NULL,
+    -- packed rows that changed or went since (20 bytes)
+    PRIMARY KEY (audience_id, source, row_id)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_stats (
+    audience_id INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    docs INTEGER NOT NULL,
+    words INTEGER NOT NULL,
+    -- the row (12 bytes)
+    PRIMARY KEY (audience_id, source)
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS search_vector (
     audience_id INTEGER NOT NULL,
     model TEXT DEFAULT '' NOT NULL,
@@ -531,6 +521,43 @@ CREATE TABLE IF NOT EXISTS search_vector_gone (
     PRIMARY KEY (audience_id, stamp, source, row_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE IF NOT EXISTS memory_jobs (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    conversation_key TEXT,
+    participant_key TEXT,
+    type TEXT DEFAULT '' NOT NULL,
+    priority INTEGER DEFAULT 1 NOT NULL,
+    status TEXT DEFAULT 'pending' NOT NULL,
+    payload TEXT,
+    depends_on TEXT,
+    tries INTEGER DEFAULT 0 NOT NULL,
+    available_at TEXT,
+    lease_until TEXT,
+    claimed_by TEXT,
+    error VARCHAR(500),
+    created_at TEXT,
+    updated_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_jobs_depends_on CHECK (depends_on IS NULL OR json_valid(depends_on)),
+    CONSTRAINT ck_jobs_payload CHECK (payload IS NULL OR json_valid(payload))
+);
+-- operations of a conversation: one detection at a time, forgetting (620 bytes)
+CREATE INDEX IF NOT EXISTS ix_jobs_conversation ON memory_jobs (persona_id, conversation_key, type, status);
+-- next operation (96 bytes)
+CREATE INDEX IF NOT EXISTS ix_jobs_next ON memory_jobs (persona_id, status, priority, created_at, id);
+
+CREATE TABLE IF NOT EXISTS counters (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    name TEXT DEFAULT '' NOT NULL,
+    value INTEGER DEFAULT 0 NOT NULL,
+    lease_until TEXT,
+    claimed_by TEXT,
+    -- the row (128 bytes)
+    PRIMARY KEY (persona_id, name)
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS access_tokens (
     id INTEGER NOT NULL,
     persona_id TEXT DEFAULT 'default' NOT NULL,
@@ -557,33 +584,6 @@ CREATE TABLE IF NOT EXISTS model_usage (
     -- the row (217 bytes)
     PRIMARY KEY (day, asker, model)
 ) WITHOUT ROWID;
-
-CREATE TABLE IF NOT EXISTS stored_values (
-    id INTEGER NOT NULL,
-    persona_id TEXT DEFAULT 'default' NOT NULL,
-    audience_id INTEGER NOT NULL,
-    participant_key TEXT DEFAULT '' NOT NULL,
-    conversation_key TEXT DEFAULT '' NOT NULL,
-    kind TEXT DEFAULT '' NOT NULL,
-    namespace TEXT DEFAULT '' NOT NULL,
-    name TEXT DEFAULT '' NOT NULL,
-    value TEXT,
-    memory_id INTEGER,
-    ttl_seconds INTEGER,
-    expires_at TEXT,
-    created_at TEXT,
-    updated_at TEXT,
-    -- the row (8 bytes)
-    PRIMARY KEY (id)
-);
--- forgetting (584 bytes)
-CREATE INDEX IF NOT EXISTS ix_values_conversation ON stored_values (persona_id, conversation_key, id);
--- forgetting (72 bytes)
-CREATE INDEX IF NOT EXISTS ix_values_memory ON stored_values (persona_id, memory_id);
--- one value by name, those below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
-CREATE INDEX IF NOT EXISTS ix_values_name ON stored_values (persona_id, audience_id, kind, namespace, name, id);
--- forgetting (327 bytes)
-CREATE INDEX IF NOT EXISTS ix_values_participant ON stored_values (persona_id, participant_key, id);
 
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) NOT NULL,

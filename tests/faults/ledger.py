@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from core.database import schema, schema_lifelong, schema_recent, schema_stories
+from core.database import schema
 from core.database.engine import Database
 from core.lifelong import table_counters
 from tests.faults.host import PERSON, Told
@@ -25,9 +25,9 @@ TEXTS = {
     "item": (schema.memories, "content"),
     "saved": (schema.memories, "content"),
     "entry": (schema.ai_diary, "content"),
-    "turn": (schema_recent.short_term_memories, "messages"),
-    "job": (schema_stories.memory_jobs, "payload"),
-    "version": (schema_stories.running_recaps, "content"),
+    "turn": (schema.short_term_memories, "messages"),
+    "job": (schema.memory_jobs, "payload"),
+    "version": (schema.running_recaps, "content"),
 }
 """Where the text of each kind of write stands."""
 IDS = {
@@ -35,8 +35,8 @@ IDS = {
     "item": schema.memories,
     "saved": schema.memories,
     "entry": schema.ai_diary,
-    "job": schema_stories.memory_jobs,
-    "break": schema_stories.scenes,
+    "job": schema.memory_jobs,
+    "break": schema.scenes,
 }
 """Where the id of each kind of write stands."""
 
@@ -90,8 +90,8 @@ def _ids(db: Database, persona: str, told: Iterable[Told]) -> Iterable[str]:
     for each in told:
         if each.kind in IDS and each.state == "stored" and each.id not in there[each.kind]:
             yield f"lost: {each.kind} with the id {each.id} was acknowledged"
-    ends = {row.id for row in rows_of(db, schema_recent.conversation_summaries, persona)}
-    waiting = " ".join(str(row.payload) for row in rows_of(db, schema_stories.memory_jobs, persona))
+    ends = {row.id for row in rows_of(db, schema.conversation_summaries, persona)}
+    waiting = " ".join(str(row.payload) for row in rows_of(db, schema.memory_jobs, persona))
     for each in told:
         if each.kind == "end" and each.state == "stored" and each.id not in ends and str(each.id) not in waiting:
             yield f"lost: the end {each.id} was acknowledged and nobody will summarise it"
@@ -112,7 +112,7 @@ def _numbers(db: Database, persona: str, told: Sequence[Told]) -> Iterable[str]:
 
 def rows_of_people(db: Database, persona: str) -> Sequence[Any]:
     """Return the relationships of a persona."""
-    table = schema_lifelong.user_relationships
+    table = schema.user_relationships
     return db.read(select(table).where(table.c.persona_id == persona), source=table.name)
 
 
@@ -129,8 +129,8 @@ def _once(db: Database, persona: str) -> Iterable[str]:
     for key, listed in numbers.items():
         if max(listed) + 1 != held[key].next_recap_version:
             yield f"the next version of {key} is {held[key].next_recap_version}, the newest is {max(listed)}"
-    breaks = rows_of(db, schema_stories.scenes, persona)
-    recaps = Counter(row.type for row in rows_of(db, schema_stories.memory_jobs, persona) if row.type == "SCENE_RECAP")
+    breaks = rows_of(db, schema.scenes, persona)
+    recaps = Counter(row.type for row in rows_of(db, schema.memory_jobs, persona) if row.type == "SCENE_RECAP")
     if breaks and recaps["SCENE_RECAP"] != len(breaks):
         yield f"{len(breaks)} breaks and {recaps['SCENE_RECAP']} operations for them"
     tags = Counter(tag for row in memories for tag in _tags(row.tags))
@@ -151,5 +151,5 @@ def _tags_of(persona: str) -> Any:
 
 def rows_of_versions(db: Database, persona: str) -> Sequence[Any]:
     """Return the running recaps of a persona."""
-    table = schema_stories.running_recaps
+    table = schema.running_recaps
     return db.read(select(table).where(table.c.persona_id == persona), source=table.name)

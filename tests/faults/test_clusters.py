@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from core import lifelong
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.database import schema, schema_lifelong
+from core.database import schema
 from core.scope import Scope
 from tests.faults.host import Host, Told
 from tests.faults.ledger import wrong
@@ -198,7 +198,7 @@ def test_l19_one_cycle_at_a_time_on_a_cluster(cluster: Cluster) -> None:
     twice = [text for text, number in Counter(row.content for row in rows).items() if number > 1]
     assert twice == [] and len(rows) >= 10
     assert index_differences(dbs[0], "lease") == []
-    runs = rows_of(dbs[0], schema_lifelong.consolidation_runs, "lease")
+    runs = rows_of(dbs[0], schema.consolidation_runs, "lease")
     spans = sorted((row.started_at, row.finished_at) for row in runs if row.finished_at)
     say(f"\n{cluster.NAME}: {len(dbs)} cycles at once, reasons {dict(Counter(done))}, {len(spans)} ran")
     for db in dbs:

@@ -7,14 +7,14 @@ from sqlalchemy import select
 
 from core import lifelong
 from core.config import Settings
-from core.database import schema_stories
+from core.database import schema
 from core.database.schema import counters
 from core.errors import StoreError
 from core.memories.shapes import CycleResult
 from tests.faults.test_prompt_faults import run
 from tests.spec.stage import HERE, Stage
 
-JOBS = schema_stories.memory_jobs
+JOBS = schema.memory_jobs
 
 
 def _end(stage: Stage) -> CycleResult:

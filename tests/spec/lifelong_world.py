@@ -9,12 +9,12 @@ from typing import Any
 
 from core import lifelong
 from core.config import Settings
-from core.database import schema, schema_lifelong
+from core.database import schema
 from core.database.engine import Database
 from tests.spec.stage import HERE, NOW, Stage
 from tests.store.world import rows_of
 
-MEMORIES, RUNS = schema.memories, schema_lifelong.consolidation_runs
+MEMORIES, RUNS = schema.memories, schema.consolidation_runs
 DAY = timedelta(days=1)
 SEED = {"prune_max_age_days": 30, "prune_mode": "any"}
 """What the application of seed 003 prunes by; a preset of the command sets it."""

@@ -10,7 +10,7 @@ from core import chat_history_cache, jobs, stories
 from core.config import Settings
 from core.database.engine import Database
 from core.database.rows import read_object
-from core.database.schema_stories import memory_jobs
+from core.database.schema import memory_jobs
 from core.scope import Scope
 from core.shapes import OperationRun
 from tests.spec.stage import HERE, NOW, Stage

@@ -19,7 +19,7 @@ from core import jobs, privacy
 from core.access import table_conversations as conversations
 from core.config import Settings
 from core.conversations import add_saved_memory, delete_saved_memory
-from core.database import schema, schema_stories
+from core.database import schema
 from core.errors import MessageError, ModelError, StoreWriteError
 from core.forgetting import forget
 from core.lifelong import Scheduler, consolidation
@@ -33,7 +33,7 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import index_differences, rows_of
 
 ROOT = Path(__file__).resolve().parents[2]
-JOBS = schema_stories.memory_jobs
+JOBS = schema.memory_jobs
 
 
 @pytest.fixture

@@ -21,10 +21,22 @@ from core.conversations import add_saved_memory, export_markdown
 from core.database import registry
 from core.database.engine import Database
 from core.database.rows import read_object
-from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories, participants
-from core.database.schema_lifelong import user_relationships
-from core.database.schema_recent import conversation_summaries, item_history, short_term_memories
-from core.database.schema_stories import memory_jobs, running_recaps, scene_recaps, scenes
+from core.database.schema import (
+    ai_diary,
+    audiences,
+    chat_history_cache,
+    conversation_summaries,
+    conversations,
+    item_history,
+    memories,
+    memory_jobs,
+    participants,
+    running_recaps,
+    scene_recaps,
+    scenes,
+    short_term_memories,
+    user_relationships,
+)
 from core.db import forget
 from core.errors import MessageError
 from core.forgetting import Forgotten

@@ -24,8 +24,7 @@ from core.config import Settings
 from core.conversations import add_saved_memory, export_markdown
 from core.database import registry
 from core.database.engine import Database
-from core.database.schema import search_segment
-from core.database.schema_stories import memory_jobs
+from core.database.schema import memory_jobs, search_segment
 from core.database.sources import MEMORIES
 from core.db import forget
 from core.index import indexed, packing, segment

@@ -17,8 +17,7 @@ from core.config import Settings
 from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.database.rows import read_object
-from core.database.schema import audiences, chat_history_cache, conversations, memories
-from core.database.schema_stories import message_alternatives
+from core.database.schema import audiences, chat_history_cache, conversations, memories, message_alternatives
 from core.errors import TransferError
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope

@@ -19,7 +19,7 @@ from core.conversations import (
     list_recent_conversations,
     list_saved_memories,
 )
-from core.database import schema, schema_recent, schema_stories
+from core.database import schema
 from core.database.engine import Database
 from core.errors import MessageError, ModelError
 from core.scope import Scope
@@ -27,7 +27,7 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import count, rows_of
 
 PLAIN = Settings()
-SUMMARIES, JOBS = schema_recent.conversation_summaries, schema_stories.memory_jobs
+SUMMARIES, JOBS = schema.conversation_summaries, schema.memory_jobs
 Answer = Any
 
 

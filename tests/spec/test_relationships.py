@@ -11,7 +11,7 @@ import pytest
 from core import chat_history_cache, relationships
 from core.config import Settings
 from core.context.context import order_context
-from core.database.schema_lifelong import user_relationships
+from core.database.schema import user_relationships
 from core.errors import MessageError
 from core.privacy import link_participants, set_privacy, unlink_participant
 from tests.spec.stage import Stage, reasons

@@ -13,8 +13,7 @@ from sqlalchemy import select
 
 from core import jobs, stories
 from core.database.engine import Database
-from core.database.schema import conversations
-from core.database.schema_stories import running_recaps
+from core.database.schema import conversations, running_recaps
 from core.errors import MessageError
 from tests.spec.stage import ELSEWHERE, HERE
 from tests.spec.story_stage import Model, StoryStage

@@ -17,7 +17,7 @@ from core.conversations import (
     parse_tool_call,
     run_tool_call,
 )
-from core.database import schema, schema_recent
+from core.database import schema
 from core.database.engine import Database
 from core.errors import MessageError, StoreWriteError
 from core.scope import Scope
@@ -27,7 +27,7 @@ from tests.spec.stage import HERE, Stage, failed
 from tests.store.world import Clock, count, index_differences, rows_of
 
 PLAIN = Settings()
-MEMORIES, HISTORY = schema.memories, schema_recent.item_history
+MEMORIES, HISTORY = schema.memories, schema.item_history
 
 
 def where(stage: Stage, path: str | None = HERE, who: str | None = "ann", **fields: Any) -> Scope:

@@ -12,7 +12,7 @@ from sqlalchemy import event
 
 from core import chat_history_cache, stories
 from core.database.schema import chat_history_cache as chat_table
-from core.database.schema_stories import message_recaps as recaps_table
+from core.database.schema import message_recaps as recaps_table
 from core.forgetting import followers
 from core.messages import new_message, table_batches, table_hidden, table_recaps
 from core.stories.recaps import inclusion

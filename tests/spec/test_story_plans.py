@@ -10,7 +10,7 @@ import pytest
 from core import stories
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema_stories import message_recaps, scenes
+from core.database.schema import message_recaps, scenes
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.messages.table_recaps import OWN

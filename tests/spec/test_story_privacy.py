@@ -12,7 +12,7 @@ from sqlalchemy import update
 from core import chat_history_cache, jobs, short_term, stories
 from core.config import Settings
 from core.conversations import add_recent_conversation
-from core.database import schema_recent, schema_stories
+from core.database import schema
 from core.database.engine import Database
 from core.database.schema import conversations
 from core.errors import MessageError
@@ -25,13 +25,13 @@ from tests.store.world import count, rows_of
 
 CANARY = "xylofant"
 MADE = (
-    schema_stories.message_recaps,
-    schema_stories.message_alternatives,
-    schema_stories.scene_recaps,
-    schema_stories.running_recaps,
-    schema_recent.conversation_summaries,
-    schema_recent.short_term_memories,
-    schema_stories.memory_jobs,
+    schema.message_recaps,
+    schema.message_alternatives,
+    schema.scene_recaps,
+    schema.running_recaps,
+    schema.conversation_summaries,
+    schema.short_term_memories,
+    schema.memory_jobs,
 )
 """Tables of texts that are made of messages."""
 
@@ -166,7 +166,7 @@ def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
     flags = {"prompt_destination": destination, "scene_min_length": 1}
     assert {each.state for each in stage.run(model, **flags)} == {"completed"}
     assert bool(model.asked) is (destination == "local")
-    made = {row.provenance for row in rows_of(stage.db, schema_stories.scene_recaps, stage.persona)}
+    made = {row.provenance for row in rows_of(stage.db, schema.scene_recaps, stage.persona)}
     assert made == {"model" if destination == "local" else "extract"}
 
 
@@ -216,7 +216,7 @@ def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
     assert stage.db is not None
     assert [count(stage.db, table, stage.persona) for table in MADE[:6]] == [0] * 6
     assert stories.list_scenes(HERE, **stage.given) == []
-    assert count(stage.db, schema_stories.scenes, stage.persona) == 0
+    assert count(stage.db, schema.scenes, stage.persona) == 0
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
@@ -247,10 +247,10 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(stage: S
         said = [{"role": "user", "content": f"I like the {CANARY}."}]
         assert short_term.store_short_term_memory("tg/ann", path, said, "s1", **asking).stored
     assert stage.db is not None
-    assert count(stage.db, schema_recent.short_term_memories, stage.persona) == 2
+    assert count(stage.db, schema.short_term_memories, stage.persona) == 2
     asking = {**stage.given, "scope": stage.scope(HERE, participant="tg/ann", server="s1")}
     assert chat_history_cache.clear_chat_history(HERE, **asking) == 1
-    left = rows_of(stage.db, schema_recent.short_term_memories, stage.persona)
+    left = rows_of(stage.db, schema.short_term_memories, stage.persona)
     assert {row.channel_id for row in left} == {"tg/43"}
 
 

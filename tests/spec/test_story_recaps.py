@@ -9,7 +9,7 @@ import pytest
 
 from core import chat_history_cache, stories
 from core.database.readers import reader_for
-from core.database.schema_stories import message_alternatives, message_recaps
+from core.database.schema import message_alternatives, message_recaps
 from core.errors import MessageError
 from core.messages import table_recaps
 from core.privacy import set_privacy

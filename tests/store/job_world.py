@@ -16,8 +16,7 @@ from core import jobs as door
 from core.config import Settings
 from core.database.dialects import upsert
 from core.database.engine import Database
-from core.database.schema import counters
-from core.database.schema_stories import memory_jobs
+from core.database.schema import counters, memory_jobs
 from core.jobs import Effect, Handler, Tools, Worker, register_handler
 from core.jobs import table as jobs
 from core.jobs import worker as core_worker

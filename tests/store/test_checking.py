@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert
 
-from core.database import registry, schema, schema_recent, schema_stories
+from core.database import registry, schema
 from core.database.engine import Database
 from core.db import insert_memory, reindex
 from core.errors import StoreError
@@ -216,8 +216,8 @@ def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
     insert_memory("gone by now", "ann", "chat", [], tier="session", expires_at=past, db=db)
     row = {"id": 5, "item_table": "memories", "item_id": 99, "old_text": "x"}
     recap = {"message_row": 77, "alternative": -1, "memory": "x"}
-    db.transaction(lambda c: c.execute(insert(schema_recent.item_history), row), source="test")
-    db.transaction(lambda c: c.execute(insert(schema_stories.message_recaps), recap), source="test")
+    db.transaction(lambda c: c.execute(insert(schema.item_history), row), source="test")
+    db.transaction(lambda c: c.execute(insert(schema.message_recaps), recap), source="test")
     told = {one.where: one for one in check.check_server(db) if "memories of kind" not in one.what}
     assert "1 session items have expired" in told["memories"].what
     assert told["message_recaps"].severity == "warning" and "are gone" in told["message_recaps"].what

@@ -17,8 +17,7 @@ from core.config import Settings
 from core.conversations import add_recent_conversation, list_recent_conversations
 from core.conversations import table_summaries as summaries
 from core.database.engine import Database
-from core.database.schema_recent import conversation_summaries
-from core.database.schema_stories import memory_jobs
+from core.database.schema import conversation_summaries, memory_jobs
 from core.scope import Scope
 from tests.store.world import NOW, own_scope, rows_of
 

@@ -9,7 +9,7 @@ import pytest
 from core import chat_history_cache, lifelong, relationships, short_term, stories
 from core.config import Settings
 from core.conversations import add_recent_conversation
-from core.database import schema, schema_lifelong, schema_recent, schema_stories
+from core.database import schema
 from core.database.engine import Database
 from core.scope import Scope
 from tests.store.world import own_scope, rows_of
@@ -36,7 +36,7 @@ def test_d19_the_message_and_each_alternative_have_a_row(db: Database, call: dic
     for number in (0, 1):
         stories.choose_alternative(row, number, **call)
         stories.set_data(row, "memory", f"recap {number}", **call)
-    found = rows_of(db, schema_stories.message_recaps, call["scope"].persona)
+    found = rows_of(db, schema.message_recaps, call["scope"].persona)
     assert sorted((one.message_row, one.alternative) for one in found) == [(row, -1), (row, 0)], (
         "-1 is the current alternative, 1"
     )
@@ -56,7 +56,7 @@ def test_d21_deleted_versions_keep_their_rows_and_numbers(db: Database, call: di
     for number in (2, 3):
         stories.delete_running_recap_version(number, **call)
     persona = call["scope"].persona
-    found = rows_of(db, schema_stories.running_recaps, persona)
+    found = rows_of(db, schema.running_recaps, persona)
     assert len(found) == 5 and sorted(one.version for one in found if one.deleted_at) == [2, 3]
     (conversation,) = rows_of(db, schema.conversations, persona)
     assert (conversation.next_recap_version, conversation.current_recap_version) == (5, 4)
@@ -67,14 +67,14 @@ def test_d23_the_same_end_is_one_summary(db: Database, call: dict[str, Any]) -> 
     first = add_recent_conversation(wait=True, **call)
     assert first.stored
     assert add_recent_conversation(wait=True, **call) == (False, first.id, "duplicate")
-    assert len(rows_of(db, schema_recent.conversation_summaries, call["scope"].persona)) == 1
+    assert len(rows_of(db, schema.conversation_summaries, call["scope"].persona)) == 1
 
 
 def test_d24_two_edits_leave_the_two_texts_before_them(db: Database, call: dict[str, Any]) -> None:
     (row,) = lifelong.add_facts_with_meta(["Ann likes tea"], default_kind="KeyFacts", **call).ids
     for text in ("Ann likes green tea", "Ann likes black tea"):
         lifelong.edit_item(row, text, **call)
-    found = rows_of(db, schema_recent.item_history, call["scope"].persona)
+    found = rows_of(db, schema.item_history, call["scope"].persona)
     assert [(one.item_id, one.old_text) for one in found] == [(row, "Ann likes tea"), (row, "Ann likes green tea")]
 
 
@@ -83,7 +83,7 @@ def test_d25_each_persona_has_an_entry_of_its_own(db: Database) -> None:
     for persona in ("d25", "0"):
         short_term.store_short_term_memory("tg/u1", "tg/c", ["hello"], persona=persona, **there, scope=Scope(persona))
     for persona in ("d25", "0"):
-        found = rows_of(db, schema_recent.short_term_memories, persona)
+        found = rows_of(db, schema.short_term_memories, persona)
         assert [(one.participant_key, one.channel_id) for one in found] == [("tg/u1", "tg/c")]
 
 
@@ -91,7 +91,7 @@ def test_d26_affinity_is_bounded(db: Database, call: dict[str, Any]) -> None:
     relationships.adjust("tg/ann", 101, **call)
     relationships.adjust("tg/ann", -1, 5, **call)
     persona = call["scope"].persona
-    (one,) = rows_of(db, schema_lifelong.user_relationships, persona)
+    (one,) = rows_of(db, schema.user_relationships, persona)
     assert (one.affinity, one.trust) == (99, 5)
 
 
@@ -106,5 +106,5 @@ def test_d27_a_cycle_that_fails_says_so_and_ends_are_counted(db: Database, call:
     assert counted["stream_end"] == 7
     say(call, "one more line")
     lifelong.consolidate_history("tg/1", conf_uid=persona, model=lambda messages: "sorry", **call)
-    runs = rows_of(db, schema_lifelong.consolidation_runs, persona)
+    runs = rows_of(db, schema.consolidation_runs, persona)
     assert [one.finished_at is not None for one in runs if "unreadable" in (one.error or "")] == [True]

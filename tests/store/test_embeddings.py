@@ -15,8 +15,7 @@ from core.calls import defaults
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import audiences
-from core.database.schema_semantic import search_vector
+from core.database.schema import audiences, search_vector
 from core.db import insert_memory
 from core.errors import ConfigError
 from core.index import held_vectors

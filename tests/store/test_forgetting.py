@@ -16,9 +16,17 @@ from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import close_conversation
 from core.database.engine import Database
-from core.database.schema import audiences, chat_history_cache, conversations, memories
-from core.database.schema_recent import conversation_summaries, short_term_memories
-from core.database.schema_stories import message_recaps, running_recaps, scene_recaps
+from core.database.schema import (
+    audiences,
+    chat_history_cache,
+    conversation_summaries,
+    conversations,
+    memories,
+    message_recaps,
+    running_recaps,
+    scene_recaps,
+    short_term_memories,
+)
 from core.db import forget, insert_memory
 from core.errors import StoreError
 from core.memories.capture import silently_record_memory

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema_stories import memory_jobs
+from core.database.schema import memory_jobs
 from core.errors import ModelError
 from core.jobs import Effect, Operation, Tools
 from core.jobs import table as jobs

@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 
 from core import jobs
 from core.config import Settings
-from core.database import schema, schema_recent, schema_stories
+from core.database import schema
 from core.database.engine import Database
 from core.database.rows import read_object
 from core.scope import Scope
@@ -67,7 +67,7 @@ def test_f55_what_stories_have_written_outlives_the_server(make_server: Callable
     ]
     probe = Database(url)
     deadline = time.monotonic() + 60
-    while count(probe, schema_stories.scenes, PERSONA) < 16 and time.monotonic() < deadline:
+    while count(probe, schema.scenes, PERSONA) < 16 and time.monotonic() < deadline:
         time.sleep(0.02)
     probe.close()
     server.kill()
@@ -85,20 +85,20 @@ def _check(db: Database, said: list[list[str]]) -> None:
     for kind, number in said:
         told.setdefault(kind, set()).add(int(number))
     messages = {row.id for row in rows_of(db, schema.chat_history_cache, PERSONA)}
-    scenes = {row.id: row.break_row for row in rows_of(db, schema_stories.scenes, PERSONA)}
-    versions = {row.version for row in rows_of(db, schema_stories.running_recaps, PERSONA)}
+    scenes = {row.id: row.break_row for row in rows_of(db, schema.scenes, PERSONA)}
+    versions = {row.version for row in rows_of(db, schema.running_recaps, PERSONA)}
     # 1. what was acknowledged is there
     assert told["message"] <= messages
     assert told["scene"] <= set(scenes)
     assert told["version"] <= versions
     assert told["saved"] <= {row.id for row in rows_of(db, schema.memories, PERSONA)}
     # 2. what belongs together is there together
-    alternatives = rows_of(db, schema_stories.message_alternatives, PERSONA)
+    alternatives = rows_of(db, schema.message_alternatives, PERSONA)
     assert told["alternative"] <= {row.message_row for row in alternatives}
     assert set(Counter(row.message_row for row in alternatives).values()) == {2}
     assert set(Counter(row.message_row for row in alternatives if row.is_current).values()) == {1}
     assert set(scenes.values()) <= messages
-    operations = rows_of(db, schema_stories.memory_jobs, PERSONA)
+    operations = rows_of(db, schema.memory_jobs, PERSONA)
     # A scene that begins elsewhere once its recap is made is queued again: its message may stand in several.
     queued = {(read_object(row.payload) or {})["message_id"] for row in operations if row.type == "SCENE_RECAP"}
     assert queued == set(scenes.values()), "a break without its operation, or an operation without its break"
@@ -109,12 +109,12 @@ def _check(db: Database, said: list[list[str]]) -> None:
     assert isinstance(db.clock, Clock)
     given = {"db": db, "scope": Scope(PERSONA, CONVERSATION), "settings": Settings()}
     for _ in range(3):
-        db.clock.now = max(row.updated_at for row in rows_of(db, schema_stories.memory_jobs, PERSONA))
+        db.clock.now = max(row.updated_at for row in rows_of(db, schema.memory_jobs, PERSONA))
         db.clock.forward(seconds=1200)
         jobs.run_pending(**given)
-    ended = Counter(row.status for row in rows_of(db, schema_stories.memory_jobs, PERSONA))
+    ended = Counter(row.status for row in rows_of(db, schema.memory_jobs, PERSONA))
     assert set(ended) == {"completed"}
-    recaps = rows_of(db, schema_stories.scene_recaps, PERSONA)
+    recaps = rows_of(db, schema.scene_recaps, PERSONA)
     assert set(Counter(row.scene_id for row in recaps).values()) <= {1}
-    listed = rows_of(db, schema_recent.conversation_summaries, PERSONA)
+    listed = rows_of(db, schema.conversation_summaries, PERSONA)
     assert len(listed) == 1

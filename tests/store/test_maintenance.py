@@ -16,7 +16,7 @@ from pymysql.constants import CLIENT
 from sqlalchemy import insert, select
 
 from core.base import resources
-from core.database import schema, schema_recent, schema_semantic
+from core.database import schema
 from core.database.engine import Database
 from core.database.sources import MEMORIES
 from core.index import packing, vector_versions
@@ -106,12 +106,12 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     remember(db, 6, "another's cat", "cat", persona="other", expires_at=old)
     shared = {"persona_id": "default", "item_table": "memories"}
     history = [{"id": n, "item_id": n, "old_text": f"canary{n}", **shared} for n in (1, 3)]
-    db.transaction(lambda c: c.execute(insert(schema_recent.item_history), history), source="test")
+    db.transaction(lambda c: c.execute(insert(schema.item_history), history), source="test")
     vectors = [{"audience_id": 7, "source": 0, "row_id": n, "part": 0, "at_us": n} for n in (1, 2, 3, 4)]
     vectors = [{**one, "model": "m", "vector": b"canary", "stamp": 1} for one in vectors]
-    db.transaction(lambda c: c.execute(insert(schema_semantic.search_vector), vectors), source="test")
+    db.transaction(lambda c: c.execute(insert(schema.search_vector), vectors), source="test")
     versions = [{"audience_id": n, "version": 5} for n in (7, 8)]
-    db.transaction(lambda c: c.execute(insert(schema_semantic.search_vector_version), versions), source="test")
+    db.transaction(lambda c: c.execute(insert(schema.search_vector_version), versions), source="test")
     values = {"expired_before": NOW, "archived_before": NOW}
     before = check.count_rows(db)
     counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1}
@@ -121,11 +121,11 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     done = maintenance.run_script(db, "prune", values=values, apply=True)
     assert done.counted == counted
     assert done.changed["memories"] == 2
-    texts = [row[0] for row in db.read(select(schema_recent.item_history.c.old_text), source="item_history")]
+    texts = [row[0] for row in db.read(select(schema.item_history.c.old_text), source="item_history")]
     assert texts == ["canary3"], "the former texts of what is deleted for good go with it"
-    left = db.read(select(schema_semantic.search_vector.c.row_id), source="search_vector")
+    left = db.read(select(schema.search_vector.c.row_id), source="search_vector")
     assert sorted(row[0] for row in left) == [3, 4]
-    told = db.read(select(schema_semantic.search_vector_version), source="search_vector_version")
+    told = db.read(select(schema.search_vector_version), source="search_vector_version")
     assert {row[0]: row[1] - 5 > vector_versions.KEPT for row in told} == {7: True, 8: False}
     assert ids(db) == [3, 4, 5, 6]
     assert uses(db) == {"cat": 3, "pet": 0, "dog": 1}
@@ -145,8 +145,8 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
     former = {"id": 1, "persona_id": "default", "item_id": 1, "item_table": "memories", "old_text": "zqcanary was"}
 
     def plant(connection: Any) -> None:
-        connection.execute(insert(schema_semantic.search_vector), vector)
-        connection.execute(insert(schema_recent.item_history), former)
+        connection.execute(insert(schema.search_vector), vector)
+        connection.execute(insert(schema.item_history), former)
         if packed:
             packing.pack_fresh(connection, db.family, 7)
 

@@ -19,8 +19,7 @@ from core.calls.call import load_access, open_call
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import audiences
-from core.database.schema_semantic import search_vector, search_vector_gone, search_vector_version
+from core.database.schema import audiences, search_vector, search_vector_gone, search_vector_version
 from core.forgetting import forget
 from core.index import held_vectors, vector_versions
 from core.scope import Scope

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from core.database.engine import Database
-from core.database.schema_lifelong import user_relationships
+from core.database.schema import user_relationships
 from core.relationships import table as store
 from core.relationships import table_reading as reading
 from core.relationships.rules import decay, inactive_days

@@ -18,8 +18,7 @@ from core.access import table_participants as participants
 from core.chat_history_cache import delete_chat_message, edit_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import audiences, conversations
-from core.database.schema_recent import short_term_memories
+from core.database.schema import audiences, conversations, short_term_memories
 from core.errors import MessageError, StoreWriteError
 from core.privacy import link_participants, set_conversation_privacy, set_privacy
 from core.scope import Scope, use_scope

@@ -17,8 +17,15 @@ from core import stories
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import chat_history_cache, conversations
-from core.database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
+from core.database.schema import (
+    chat_history_cache,
+    conversations,
+    message_alternatives,
+    message_recaps,
+    running_recaps,
+    scene_recaps,
+    scenes,
+)
 from core.errors import StoreWriteError, TransferError
 from core.messages.table_hidden import AT_SOURCE, BY_SCENES
 from core.prompt_engine import build_json_prompt

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from core import tokens
 from core.database.engine import Database
-from core.database.schema_faces import access_tokens
+from core.database.schema import access_tokens
 from core.errors import MessageError, ScopeError
 from core.forgetting import forget
 from core.scope import Scope

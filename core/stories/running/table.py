@@ -15,8 +15,7 @@ from ...database.engine import Database
 from ...database.readers import Reader
 from ...database.row_shapes import FIRST, KEY, TEXT, Branch, Shape
 from ...database.rows import read_object
-from ...database.schema import conversations
-from ...database.schema_stories import running_recaps
+from ...database.schema import conversations, running_recaps
 from ...database.statements import Part
 from ...scope import Scope
 from .rules import Version, read_scenes

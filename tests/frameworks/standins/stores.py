@@ -19,7 +19,7 @@ from typing import Any
 import langgraph.store.memory
 from ours import SetAside, database, scope_of
 from prompt_engine.adapters.langgraph import Store
-from prompt_engine.database.schema_values import stored_values
+from prompt_engine.database.schema import stored_values
 from sqlalchemy import and_, func, select, update
 
 _numbers = itertools.count()
