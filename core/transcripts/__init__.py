@@ -100,7 +100,9 @@ def find_replaced(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> frozenset[int]:
-    """Return the row ids of stored lines that a list replaces: those it changes, and those after its last line."""
+    """Return the row ids of stored lines that a list replaces: those it changes, and those that it no longer has
+    after the last line of a person.
+    """
     call = open_call(db, settings, scope)
     conversation = call.scope.conversation
     lines = _read_lines(messages)[-MOST_LINES:]
@@ -174,11 +176,14 @@ class _Saving:
     def find_replaced(self) -> frozenset[int]:
         stored = self._read_stored()
         found = self._compare(stored)
-        matched = [(at, index) for at, index in enumerate(found.matches) if index is not None]
-        last = found.matches[-1]
-        after = () if last is None else stored[last + 1 :]
+        people = [at for at, line in enumerate(self._lines) if line.spoken.role == "user" and not line.is_character]
+        last = found.matches[people[-1]] if people else None
+        kept = {index for at, index in enumerate(found.matches) if index is not None and at not in found.changed}
+        changed = {found.matches[at] for at in found.changed}
         return frozenset(
-            [*(stored[index].id for at, index in matched if at in found.changed), *(line.id for line in after)]
+            line.id
+            for index, line in enumerate(stored)
+            if index in changed or (last is not None and index > last and index not in kept)
         )
 
     def _compare(self, stored: Sequence[Line]) -> rules.Comparison:

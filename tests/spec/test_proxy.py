@@ -565,6 +565,17 @@ def test_r17_a_rejected_answer_is_not_shown_in_a_group(proxy: ProxyWorld) -> Non
         proxy.wait_for_lines(3, "proxy/ann/7")
 
 
+def test_r17_a_rejected_answer_is_not_shown_where_another_character_spoke_after_it(proxy: ProxyWorld) -> None:
+    """Iris answered, then Vera; the person deletes the answer of Iris and asks for a new one."""
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
+    proxy.model.answers = ["Your ship is the grey Swan."]
+    asked, other = chat("Which ship is mine?"), {"role": "assistant", "name": "Vera", "content": "Ask another."}
+    proxy.ask(client, "Which ship is mine?")
+    proxy.wait_for_lines(2, "proxy/ann/7")
+    client.chat.completions.create(model="tiny", messages=[*asked, other])
+    assert "Swan" not in str(proxy.model.last.messages)
+
+
 def test_r17_an_edited_line_is_shown_as_it_is_now(proxy: ProxyWorld) -> None:
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
     proxy.model.answers = ["Noted.", "Fine."]
