@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
+from urllib.parse import unquote
 
 from ..scope import Privacy
+from ..text.folding import one_line
 
 AudienceKind = Literal["persona", "server", "direct", "saved", "conversation"]
 """persona: everywhere within the persona. server: public conversations of a server. direct: direct messages with one
@@ -25,6 +28,9 @@ PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
 """chat.type of private conversations, with how private they are where there is no server."""
 
 PUBLIC_CHAT_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
+
+_KIND = re.compile(r"/%([a-z]+)-")
+"""In a key of the proxy or a transcript, the kind of what follows: `proxy/%room-kitchen`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,6 +102,15 @@ def mark_server(conversation: str, server: str) -> str:
 def plain_key(conversation: str) -> str:
     """Return a stored key as the host knows it."""
     return conversation.partition(SERVER_MARK)[0]
+
+
+def show_key(key: str) -> str:
+    """Return a stored key as people read it.
+
+    >>> show_key("proxy/%room-the%2Fkitchen")
+    'proxy room the/kitchen'
+    """
+    return one_line(unquote(_KIND.sub(r" \1 ", plain_key(key))))
 
 
 def split_key(conversation: str) -> tuple[str, str, str]:

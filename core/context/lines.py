@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Self
 
-from ..access.rules import plain_key
+from ..access.rules import show_key
 from ..shapes import PERSONA_SENDER, HistoryEntry, IncomingMessage
 from ..text.folding import fold, one_line
 from ..text.hits import known_name, name_persona
@@ -117,8 +117,8 @@ def body(
 
 
 def place_of(entry: HistoryEntry) -> str:
-    """Return title or key of a line's conversation, blank when neither is known."""
-    return next((place for each in (entry.title, plain_key(entry.conversation)) if (place := quoted(each)).strip()), "")
+    """Return the title or the readable key of a line's conversation, blank when neither is known."""
+    return next((place for each in (entry.title, show_key(entry.conversation)) if (place := quoted(each)).strip()), "")
 
 
 def origin(entry: HistoryEntry) -> str:

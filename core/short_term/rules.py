@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from hashlib import blake2b
 
-from ..access.rules import plain_key
+from ..access.rules import show_key
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line
@@ -134,7 +134,7 @@ def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) ->
 def build_section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> ShortTermSection | None:
     """Return what a context shows of an entry: its summary, else its lines; None where there is nothing to show."""
     made: ShortTermSection = {
-        "channel": one_line(entry.channel_name).strip() or plain_key(entry.channel),
+        "channel": one_line(entry.channel_name).strip() or show_key(entry.channel),
         "age": describe_age(entry.updated or now, now),
     }
     if entry.summary:

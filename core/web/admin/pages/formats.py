@@ -7,11 +7,9 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from ....access.rules import plain_key
-from ....text.folding import one_line
+from ....access.rules import show_key
 from ..archive_reasons import Former
 
 FOLDED_CHARS = 320
@@ -199,11 +197,6 @@ def section_name(name: str) -> str:
 def plural(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun."""
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
-
-
-def show_key(key: str) -> str:
-    """Return a key to be read: without the mark of its server, what is percent-encoded as letters, in one line."""
-    return one_line(unquote(plain_key(key)))
 
 
 def filters() -> dict[str, Any]:

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ....access import table_overview
+from ....access.rules import show_key
 from ....config import Settings
 from ....database.engine import Database
 from ....errors import CoreError, StoreError
@@ -26,7 +27,6 @@ from ... import bodies, errors, guard
 from ...access import COOKIE
 from ...context import AdminCall, WebContext, open_admin_call
 from . import formats
-from .formats import show_key
 
 FOLDER = Path(__file__).resolve().parent
 STATIC = FOLDER / "static"

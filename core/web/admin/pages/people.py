@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from .... import lifelong, relationships, stories
 from ....access import table_overview
+from ....access.rules import show_key
 from ....forgetting import forget
 from ....messages import table_log
-from .formats import show_key, words_of
+from .formats import words_of
 from .page import Names, Page, PageError, name_items, parse_ids, parse_offset, read_names
 
 SIZE = 50
