@@ -29,7 +29,7 @@ TITLES = {
     "ai_diary": "Diary:",
     "short_term": "Said lately elsewhere:",
     "recent_conversations": "Recent conversations:",
-    "saved_memories": "Asked to remember; a name in front is who asked:",
+    "saved_memories": "Always to be kept in mind; a name in front is who asked:",
     "message_recaps": "Recaps of messages:",
     "running_recap": "The story so far:",
     "standing_wishes": "Asked once and for all:",
