@@ -25,7 +25,7 @@ from ..calls.call import Call
 from ..context.context import order_context
 from ..context.history import HistoryLists
 from ..context.incoming import reply
-from ..context.lines import NAMELESS_PERSONA, NameLabels, has_name, mark_lines, reply_note, stamp
+from ..context.lines import NameLabels, has_name, mark_lines, reply_note, stamp
 from ..context.section_base import Asked
 from ..database import stored_values
 from ..database.engine import Database
@@ -68,6 +68,7 @@ from .structure import (
     merge_host_context,
     shape_actions,
     write_line,
+    write_opening,
 )
 
 LONGEST_RECORDS = 1_000_000
@@ -400,15 +401,14 @@ def _gather_material(call: PromptCall, gathered: Gathered) -> Material:
     template = MESSAGES[choose_answer_format(s.answer_format, shaped or expects_actions)]
     line = write_line(Renderer(s.templates_dir, note), template, message.interface, lite=lite)
     asker, persona = gathered.names.asker(message), gathered.names.persona
-    called = f"You are {persona}. " if persona not in ("", NAMELESS_PERSONA) else ""
-    system = [gathered.persona.strip("\r\n"), line, f"{called}You are talking with {asker}."]
+    system = write_opening(gathered.persona, line, persona, asker)
     zone = times.zone(s.timezone) or UTC
     return Material(
         gathered.context,
         message.text,
         asker,
         persona,
-        [text for text in (*system, to_json({"actions": shaped}) if shaped else "") if text.strip()],
+        [*system, to_json({"actions": shaped})] if shaped else system,
         zone,
         _say_time(call, zone) if s.include_local_time_in_prompts else "",
         {place: at for at, place in enumerate(gathered.rank)},

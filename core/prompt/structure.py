@@ -176,6 +176,13 @@ def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool)
     return " ".join(renderer.text(template, interface=interface, lite=lite).split())
 
 
+def write_opening(persona_text: str, line: str, persona: str, asker: str) -> list[str]:
+    """Return the texts that begin the system message: who the persona is, how to answer, who asks."""
+    called = f"You are {persona}. " if persona not in ("", NAMELESS_PERSONA) else ""
+    texts = (persona_text.strip("\r\n"), line, f"{called}You are talking with {asker}.")
+    return [text for text in texts if text.strip()]
+
+
 # What the hook `context` adds
 
 DROPPED_KEYS = frozenset({"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"})

@@ -17,10 +17,12 @@ from core import stories
 from core.config import Settings
 from core.errors import ConfigError, MessageError
 from core.messages import table_log
+from core.personas import set_persona_text
 from core.prompt.message_lines import HEAD
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from core.transfer.items import import_items
 from core.web import create_app
 from core.web.proxy import answer as answers
 from core.web.proxy import memory
@@ -623,6 +625,52 @@ def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(proxy: P
             model="tiny", messages=said
         )
         assert proxy.model.last.messages == [each for each in said if each is not empty]
+
+
+def test_c7_a_request_without_a_system_message_gets_the_personas_text(
+    db: Any, stage: Any, model: ModelServer, tmp_path: Any
+) -> None:
+    """A front end without character cards has no other place for it; a card of the front end counts before it."""
+    model.reply = None
+    said = chat("hello")
+    with proxy_of(db, model.url, persona_folder=str(tmp_path)) as url:  # type: ignore[attr-defined]
+        world = ProxyWorld(db, stage.persona, url, model)
+        client = world.client(X_User_Id="ann", X_User_Name="Ann")
+        world.ask(client, "hello")
+        assert model.last.messages == said
+        set_persona_text("You are {{char}}, kind to {{user}}.", settings={"PERSONA_FOLDER": str(tmp_path)},
+                         scope=stage.scope())  # fmt: skip
+        named = {"role": "system", "content": f"X-Persona-Id: {stage.persona}"}
+        for messages in (said, [named, *said]):
+            client.chat.completions.create(model="tiny", messages=messages)
+            system, last = model.last.messages
+            assert system["role"] == "system" and last["content"].endswith("hello")
+            name = stage.persona.capitalize()
+            assert system["content"].startswith(f"You are {name}, kind to Ann.\n\nAnswer the last message")
+            assert system["content"].endswith(f"You are {name}. You are talking with Ann.")
+        client.chat.completions.create(model="tiny", messages=[{"role": "system", "content": "Be Vera."}, *said])
+        assert model.last.messages[0]["content"] == "Be Vera." and "kind to" not in str(model.last.messages)
+        model.reply = lambda r: JSONResponse(whole("ok"), 400 if "kind to" in str(r.messages) else 200)
+        world.ask(client, "hello")
+        world.close()
+    assert model.last.messages == said
+
+
+def test_r19_an_entry_of_a_book_stands_under_a_heading_that_is_true_of_it(proxy: ProxyWorld) -> None:
+    """Nobody asked to remember it: its author wrote it down."""
+    book = {"entries": {"0": {"uid": 0, "key": ["moon"], "content": "The moon is green.", "constant": True}}}
+    import_items(json.dumps(book).encode(), db=proxy.db, scope=Scope(proxy.persona))
+    proxy.ask(proxy.client(X_User_Id="ann"), "hello")
+    assert "Always to be kept in mind; a name in front is who asked:\n- The moon is green." in blocks(proxy.model)[0]
+
+
+def test_r16_a_room_has_a_readable_name_in_other_conversations(proxy: ProxyWorld) -> None:
+    room = {"X_Conversation_Id": "the/kitchen", "X_Conversation_Privacy": "public"}
+    proxy.ask(proxy.client(X_User_Id="ann", X_User_Name="Ann", **room), "The soup is in the blue pot.")
+    proxy.wait_for_lines(2, "proxy/%room-the%2Fkitchen", privacy="public")
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="story"), "Where is the soup?")
+    put_in = "".join(blocks(proxy.model))
+    assert "Ann in proxy room the/kitchen: The soup" in put_in and "%" not in put_in
 
 
 # R18: requests that are no turn

@@ -17,17 +17,21 @@ from typing import Any
 from ...base import logs
 from ...chat_history_cache import load_chat_history
 from ...config import Settings
-from ...errors import StoreError
+from ...context.lines import find_persona_name
+from ...errors import ConfigError, StoreError
 from ...llm import table_usage as usage
 from ...memories.instructions import read_instructions
 from ...memories.rules_modes import MODES
+from ...personas import fill_names, get_persona_text
 from ...prompt.call import PromptRequest
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
+from ...prompt.structure import MESSAGES, write_line, write_opening
 from ...scope import Scope
+from ...templates.render import Renderer
 from ...transcripts import find_replaced, save_transcript
 from ..context import WebContext
-from .identity import NOBODY
+from .identity import INTERFACE, NOBODY
 
 BUILD_THREADS = 8
 SAVE_THREADS = 4
@@ -134,6 +138,23 @@ class TurnMemory:
                 del self._running[work]
             await asyncio.sleep(delay)
         await asyncio.get_running_loop().run_in_executor(self._saving, note_model)
+
+
+def build_opening(turn: Turn, settings: Settings) -> str:
+    """Return the system message of a request that has none: the persona's text first; blank where it has none."""
+    try:
+        text = get_persona_text(settings=settings, scope=turn.scope)
+    except ConfigError as error:
+        logs.warning("proxy_without_persona_text", error=type(error).__name__)
+        return ""
+    if not text.strip():
+        return ""
+    persona = find_persona_name(turn.scope.persona, [])
+    asker = "the user" if turn.name in (None, NOBODY) else turn.name
+    line = write_line(
+        Renderer(settings.templates_dir), MESSAGES["text"], INTERFACE, lite=bool(settings.prompt_lite_mode)
+    )
+    return "\n\n".join(write_opening(fill_names(text, persona, asker), line, persona, asker))
 
 
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:

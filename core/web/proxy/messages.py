@@ -73,6 +73,11 @@ def _fold_name(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
+def has_system_message(messages: Sequence[Any]) -> bool:
+    """Return whether a list says itself who the persona is."""
+    return any(isinstance(each, dict) and each.get("role") in ("system", "developer") for each in messages)
+
+
 def find_last_user(messages: Any, persona: str = "") -> int | None:
     """Return the index of the person's last message, None where it was answered.
 
@@ -205,6 +210,12 @@ def insert_text(text: str, path: Path, inserted: str) -> str:
     """Return the body with a text put in front of the text at a path."""
     start = find_value(text, path).start + 1
     return f"{text[:start]}{json.dumps(inserted, ensure_ascii=False)[1:-1]}{text[start:]}"
+
+
+def insert_message(text: str, message: Mapping[str, str]) -> str:
+    """Return the body with a message in front of the others, of which there is at least one."""
+    start = find_value(text, ("messages",)).start + 1
+    return f"{text[:start]}{json.dumps(message, ensure_ascii=False)},{text[start:]}"
 
 
 def replace_value(text: str, path: Path, value: Any) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -27,7 +28,7 @@ from ..context import WebContext
 from ..guard import speak_dialect
 from . import identity, messages, tasks
 from .answer import MAX_BYTES, AnswerReader
-from .memory import Turn, TurnMemory
+from .memory import Turn, TurnMemory, build_opening
 from .upstream import DECODABLE, Upstream, choose_answer_headers
 
 MEMORY_HEADER = "x-memory"
@@ -149,19 +150,23 @@ class Proxy:
         assert last is not None
         lines = messages.read_lines(body["messages"], scope.persona)
         turn = Turn(lines, scope, who.name, model or settings.llm_model)
+        block = notice = ""
         try:
             said = [messages.read_text(each.get("content")) for each in body["messages"] if isinstance(each, dict)]
             question = messages.read_question(body["messages"][last].get("content"))
             block = await self._memory.build(turn, question, said, settings)
             notice = await self._find_notice(token, who, scope, settings)
+            outcome = "used" if block else "empty"
         except Exception as error:  # noqa: BLE001 - as above
             logs.warning("proxy_without_memory", error=type(error).__name__)
-            return Outgoing(plain, "failed", turn)
-        if not block:
-            return Outgoing(plain, "empty", turn, notice=notice)
-        path = messages.find_text(body["messages"], last)
-        added = messages.insert_text(text, path, f"{block}\n\n").encode("utf-8")
-        return Outgoing(added, "used", turn, plain, notice)
+            block, outcome = "", "failed"
+        if block:
+            text = messages.insert_text(text, messages.find_text(body["messages"], last), f"{block}\n\n")
+        if not messages.has_system_message(body["messages"]):
+            opening = await run_in_threadpool(build_opening, turn, settings)
+            text = messages.insert_message(text, {"role": "system", "content": opening}) if opening else text
+        content = text.encode("utf-8")
+        return Outgoing(content, outcome, turn, plain if content != plain else None, notice)
 
     async def _find_notice(self, token: AccessToken, who: identity.Identity, scope: Any, settings: Settings) -> str:
         """Return a notice where a request is the first to name somebody, and something was said before; once each."""
