@@ -76,7 +76,7 @@ def insert_entry(
 
     def work(connection: Connection) -> WriteResult:
         own = _find_scope(connection, scope, entry)
-        kept, notes = _drop_private(connection, scope, entry, privacy_default)
+        kept, keys, notes = _drop_private(connection, scope, entry, privacy_default)
         place = table_conversations.ensure(connection, db, own, sender=own.participant)
         if _is_late(db, own, entry, row_id):
             raise UndoError(WriteResult(False, None, "privacy", notes=entry.notes))
@@ -84,9 +84,8 @@ def insert_entry(
         folded = kept.folded
         rows.check_size(folded, "the entry's texts in their folded form")
         local = int(place.local_only or kept.local_only)
-        rows.insert_rows(
-            connection, ai_diary, [_build_row(scope.persona, row_id, kept, place.audience_id, folded, local)]
-        )
+        row = _build_row(scope.persona, row_id, kept, place.audience_id, folded, local)
+        rows.insert_rows(connection, ai_diary, [{**row, "participant_keys": keys or None}])
         if not kept.quarantined:
             one = index_entries.entry(
                 AI_DIARY.number,
@@ -140,22 +139,25 @@ def _place_entry(entry: NewEntry, scope: Scope) -> NewEntry:
 
 def _drop_private(
     connection: Connection, scope: Scope, entry: NewEntry, default: str
-) -> tuple[NewEntry, tuple[str, ...]]:
-    """Return the entry without what may not be kept of the people it names, and notes on what was left out."""
-    named = _find_closed_names(connection, scope, entry, default)
-    if not named:
-        return entry, ()
-    left = tuple(name for name in entry.involved_users if name not in named)
+) -> tuple[NewEntry, list[str], tuple[str, ...]]:
+    """Return the entry without what may not be kept of the people it names, the keys of these people and of who
+    speaks (by which forgetting finds the entry), and notes on what was left out.
+    """
+    closed = _find_closed_names(connection, scope, entry, default)
+    keys = {key for found in closed.values() for key in found} | ({scope.participant} if scope.participant else set())
+    if not closed:
+        return entry, sorted(keys), ()
+    left = tuple(name for name in entry.involved_users if name not in closed)
     notes = []
     if len(left) < len(entry.involved_users):
         notes.append(f"privacy: {len(entry.involved_users) - len(left)} involved users were left out")
     if entry.user_message:
         notes.append("privacy: user_message was left out")
-    return replace(entry, involved_users=left, user_message=""), tuple(notes)
+    return replace(entry, involved_users=left, user_message=""), sorted(keys), tuple(notes)
 
 
-def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> set[str]:
-    """Return which of the involved users are people at level partial or full; with "" where the one speaking is."""
+def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
+    """Return the involved users at level partial or full, each with their keys; with "" where the one speaking is."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
@@ -167,12 +169,12 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
     fitting = [key for key in wanted if len(key.encode("utf-8")) <= _NAME_BYTES]
     known = table_participants.known(connection, scope.persona, fitting, default)
     speaker = bool(scope.participant) and known[scope.participant or ""].level != "none"
-    closed = {""} if speaker else set()
+    closed: dict[str, list[str]] = {"": []} if speaker else {}
     for name, found in keys.items():
-        levels = [known[key].level for key in found if key in known and known[key].display_name is not None]
-        unknown = speaker or default != "none"
-        if any(level != "none" for level in levels) or (not levels and unknown):
-            closed.add(name)
+        stored = [key for key in found if key in known and known[key].display_name is not None]
+        unknown = not stored and (speaker or default != "none")
+        if unknown or any(known[key].level != "none" for key in stored):
+            closed[name] = stored or [key for key in found if key == name and "/" in name]
     return closed
 
 

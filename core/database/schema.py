@@ -199,6 +199,8 @@ ai_diary: Table = table(
     Column("content_hash", HASH, nullable=True),
     # the messages the entry stands on
     json_text("source_message_ids"),
+    # whoever spoke, and whose names were left out for their privacy level: read by forgetting alone
+    json_text("participant_keys"),
     # 0 for a row that another program inserted, until it is in the search index
     flag("indexed"),
     PrimaryKeyConstraint("id"),
@@ -208,7 +210,7 @@ ai_diary: Table = table(
     Index("ix_diary_chat", "persona_id", "interface", "chat_id", "timestamp", "id"),
     # rows that wait to be indexed
     Index("ix_diary_waiting", "persona_id", "indexed", "id"),
-    *checks("diary", "emotions", "context_tags", "involved_users", "source_message_ids"),
+    *checks("diary", "emotions", "context_tags", "involved_users", "source_message_ids", "participant_keys"),
 )
 
 tags: Table = table(

@@ -68,15 +68,14 @@ def _stands_in(name: str, text: str) -> bool:
     return re.search(before + re.escape(name) + after, text) is not None
 
 
-def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person) -> list[Any] | None:
-    """Return who is still involved in a diary entry; None where nobody of those involved is the person."""
+def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person) -> list[Any]:
+    """Return who is involved in a diary entry besides the person."""
     known = tuple(interfaces)
-    left = [
+    return [
         each
         for each in involved
         if not (person.is_name(each) or any(person.is_id(each, interface) for interface in known))
     ]
-    return left if len(left) < len(involved) else None
 
 
 def without_reply(

@@ -39,25 +39,27 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 
 
 def clean_diary(removal: Removal, person: Person) -> None:
-    """Take the person out of the entries they are involved in; an entry that involves only them is deleted."""
+    """Take the person out of the entries they are involved in or spoke in; one that names nobody else is deleted."""
     interfaces = {split_key(key)[0] for key in person.keys}
     by_short: dict[str, set[str]] = {}
     for name in interfaces:
         by_short.setdefault(short_interface(name), {short_interface(name)}).add(name)
-    chosen = select(_D.id, _D.interface, _D.involved_users, _D.personal_thought, _D.interaction_summary).where(
-        _D.persona_id == removal.persona, _D.involved_users.is_not(None)
+    texts = (_D.personal_thought, _D.interaction_summary)
+    chosen = select(_D.id, _D.interface, _D.involved_users, _D.participant_keys, *texts).where(
+        _D.persona_id == removal.persona, or_(_D.involved_users.is_not(None), _D.participant_keys.is_not(None))
     )
     gone: set[int] = set()
     changed: dict[int, dict[str, Any]] = {}
     for row in _pages(removal, chosen, _D.id):
         involved = read_list(row.involved_users)
-        left = rules.left_involved(involved, by_short.get(row.interface, {row.interface}), person) if involved else None
-        if left is None:
+        left = rules.left_involved(involved, by_short.get(row.interface, {row.interface}), person)
+        keys = [key for key in read_list(row.participant_keys) if key not in person.keys]
+        if len(left) == len(involved) and len(keys) == len(read_list(row.participant_keys)):
             continue
         if not left:
             gone.add(row.id)
             continue
-        values: dict[str, Any] = {"involved_users": left, "user_message": null()}
+        values: dict[str, Any] = {"involved_users": left, "participant_keys": keys or null(), "user_message": null()}
         for name in ("personal_thought", "interaction_summary"):
             if person.is_in(getattr(row, name)):
                 values[name] = null()

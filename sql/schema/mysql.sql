@@ -181,6 +181,7 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     archived_at DATETIME(6),
     content_hash BINARY(32),
     source_message_ids JSON,
+    participant_keys JSON,
     indexed TINYINT NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),

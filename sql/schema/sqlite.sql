@@ -186,12 +186,14 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     archived_at TEXT,
     content_hash BLOB,
     source_message_ids TEXT,
+    participant_keys TEXT,
     "indexed" INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     CONSTRAINT ck_diary_context_tags CHECK (context_tags IS NULL OR json_valid(context_tags)),
     CONSTRAINT ck_diary_emotions CHECK (emotions IS NULL OR json_valid(emotions)),
     CONSTRAINT ck_diary_involved_users CHECK (involved_users IS NULL OR json_valid(involved_users)),
+    CONSTRAINT ck_diary_participant_keys CHECK (participant_keys IS NULL OR json_valid(participant_keys)),
     CONSTRAINT ck_diary_source_message_ids CHECK (source_message_ids IS NULL OR json_valid(source_message_ids))
 );
 -- recent entries, walk of a search (96 bytes)

@@ -10,6 +10,7 @@ import gc
 import io
 import json
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from core import relationships, short_term, stories, synth_tagging
+from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, export_markdown
@@ -34,6 +36,7 @@ from core.transfer import export_items
 from core.transfer.exports import export_chat
 from core.upkeep import ddl
 from tests.spec.stage import Stage, message
+from tests.spec.test_privacy_levels import LEVELS, WORD, WRITERS, Cell
 from tests.store.world import index_differences, open_db, verify_index
 
 CANARY = "zqcanary"
@@ -142,7 +145,7 @@ class Planting:
             w("entry"), path=path, personal_thought=w("thought"), emotions=[w("feels")], user_message=w("message"),
             interaction_summary=w("summary"), context_tags=[w("tag")], involved_users=involved,
         )  # fmt: skip
-        self.put("ai_diary", {}, "source_message_ids")
+        self.put("ai_diary", {}, "source_message_ids", "participant_keys")
 
     def rows(self, table: str) -> list[Any]:
         """Return the persona's rows."""
@@ -344,3 +347,16 @@ def test_f46_a_canary_in_every_text_column_is_nowhere_afterwards(
     assert (index_differences(db, stage.persona), verify_index(db)) == ([], [])
     drop = memory_jobs.delete().where(memory_jobs.c.persona_id == stage.persona)
     db.transaction(lambda c: c.execute(drop), source="memory_jobs")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_f46_at_each_level_everything_of_a_person_is_found(level: str, db: Database) -> None:
+    """What every writer stores of Ann at this level is gone afterwards, whatever it leaves out of its row."""
+    cell = Cell(Stage(db), level)
+    for write in dict.fromkeys(write for _, write, _ in WRITERS.values()):
+        write(cell)
+    add_diary_entry(f"She spoke of the {WORD}", user_message="tea", involved_users=["Ann"], **cell.given)
+    forget(participant="tg/ann", **cell.given)
+    for name in (name for name, table in TABLES.items() if "persona_id" in table.c):
+        assert not re.search(rf"\b({WORD}|ann|tea)\b", cell.texts(name), re.IGNORECASE), name
+    assert index_differences(db, cell.stage.persona) == []

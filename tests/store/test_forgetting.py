@@ -17,6 +17,7 @@ from core.config import Settings
 from core.conversations import close_conversation
 from core.database.engine import Database
 from core.database.schema import (
+    ai_diary,
     audiences,
     chat_history_cache,
     conversation_summaries,
@@ -30,6 +31,7 @@ from core.database.schema import (
 from core.db import forget, insert_memory
 from core.errors import StoreError
 from core.memories.capture import silently_record_memory
+from core.privacy import set_privacy
 from core.scope import Scope
 from core.short_term import get_for_user
 from tests.store.world import count, index_differences, of_today, own_scope, rows_of
@@ -105,6 +107,31 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
         assert {row.audience_id for row in rows_of(db, table, scope.persona)} <= known
     forget(participant=ANN, **given(db, scope))
     assert not [r for r in rows_of(db, chat_history_cache, scope.persona) if r.participant_key == ANN]
+
+
+@pytest.mark.parametrize("level", ["partial", "full"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_f42_entries_of_a_closed_person_are_forgotten(db: Database, level: str, when: str) -> None:
+    """Their name is left out of an entry, whether the level was set before the entry was stored or after."""
+    scope = own_scope()
+    say(db, scope, "hello")
+    say(db, scope, "hello", who="bob")
+    if when == "before":
+        set_privacy(ANN, level, **given(db, scope))
+    in_turn = given(db, Scope(scope.persona, GROUP, ANN))
+    add_diary_entry("Xylofant for a pet", user_message="my xylofant", involved_users=["Ann"], **in_turn)
+    add_diary_entry("Xylofant, as it was", user_message="a xylofant", **in_turn)
+    add_diary_entry("Xylofant of somebody", involved_users=[ANN], **given(db, scope))
+    add_diary_entry("Xylofant by name", involved_users=["Ann"], **given(db, scope))
+    of_bob = add_diary_entry("A walk", user_message="the xylofant", involved_users=["Bob"], **in_turn)
+    of_both = add_diary_entry("Tea", personal_thought="Ann has a xylofant", involved_users=["ann", "Bob"], **in_turn)
+    if when == "after":
+        set_privacy(ANN, level, **given(db, scope))
+    forget(participant=ANN, **given(db, scope))
+    left = rows_of(db, ai_diary, scope.persona)
+    assert {row.id for row in left} == {of_bob.id, of_both.id}
+    assert not any("xylofant" in str(row).casefold() or "tg/ann" in str(row).casefold() for row in left)
+    assert index_differences(db, scope.persona) == []
 
 
 def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored(db: Database) -> None:
