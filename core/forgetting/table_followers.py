@@ -28,7 +28,7 @@ from ..database.rows import read_list, short_interface
 from ..database.schema import ai_diary, audiences, chat_history_cache, memories
 from ..database.sources import AI_DIARY, MEMORIES
 from ..index import indexed
-from ..short_term import table_items as short_term_items
+from ..short_term import table as short_term_table
 from ..text.folding import fold
 from ..text.hits import content_digest
 from . import table_items, table_quotes, table_stories
@@ -239,8 +239,8 @@ def _make_anew(removal: Removal, standing: Sequence[_Standing], itself: int | No
 def _drop_from_short_term(removal: Removal, message: Message, text: str | None) -> None:
     connection, persona, key = removal.connection, removal.persona, message.conversation
     if text is None:  # what says something else is reworded with the message itself
-        short_term_items.reword_lines(connection, persona, key, message.text, None)
-    short_term_items.drop_summaries(connection, persona, key, message.at)
+        short_term_table.reword_lines(connection, persona, key, message.text, None)
+    short_term_table.drop_summaries(connection, persona, key, message.at)
 
 
 # The diary

@@ -16,7 +16,7 @@ from ..database.schema import ai_diary, chat_history_cache, memory_jobs, short_t
 from ..database.sources import AI_DIARY
 from ..index import entries as index_entries
 from ..index import indexed
-from ..short_term import table_items
+from ..short_term import table as short_term_table
 from . import rules
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
@@ -180,5 +180,5 @@ def clean_operations(
 
 def clean_short_term(removal: Removal, keys: Collection[str]) -> None:
     """Delete the person's short-term entries, and their lines and what was made of them in those of others."""
-    gone, changed = table_items.remove_person(removal.connection, removal.persona, keys)
+    gone, changed = short_term_table.remove_person(removal.connection, removal.persona, keys)
     removal.counts[short_term_memories.name] += gone + changed

@@ -14,7 +14,7 @@ from ..database.schema import chat_history_cache
 from ..database.sources import CHAT
 from ..index import indexed
 from ..scope import Scope
-from ..short_term import table_items
+from ..short_term import table as short_term_table
 from ..text.folding import fold
 from ..text.hits import content_digest
 from . import table_story_rows
@@ -25,7 +25,7 @@ _C = chat_history_cache.c
 def rewrite_message(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
     """Give a message that `hold` returned another text, its index rows too."""
     folded = fold(text)
-    table_items.reword_lines(connection, persona, row.interface_path, row.message_text, text)
+    short_term_table.reword_lines(connection, persona, row.interface_path, row.message_text, text)
     local_only = _is_local(connection, persona, row)
     old = indexed.lock(connection, CHAT, persona, [row.id], local_only=local_only)
     values: dict[str, Any] = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
@@ -84,7 +84,7 @@ def clear_conversation(db: Database, scope: Scope, conversation: str, *, audienc
         ids = connection.execute(mine).scalars().all()
         table_story_rows.delete_rows(connection, scope.persona, ids)
         gone = indexed.remove(connection, db, CHAT, scope.persona, ids)
-        table_items.remove_channel(connection, scope.persona, conversation, audiences)
+        short_term_table.remove_channel(connection, scope.persona, conversation, audiences)
         table_story_rows.delete_conversation(connection, scope.persona, conversation)
         return gone
 

@@ -22,7 +22,7 @@ from ..database.sources import ALL, MEMORIES
 from ..errors import MessageError
 from ..index import indexed
 from ..search.rules_arguments import shown
-from ..short_term.table_items import remove_person
+from ..short_term.table import remove_person
 
 _P = participants.c
 

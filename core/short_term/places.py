@@ -1,4 +1,4 @@
-"""Whose entries of which channel are meant by what a host names, and how long they are read."""
+"""Whose entries of which channel a host means by the ids it gives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope
 from .rules_turn import qualify_id, read_id
-from .shapes import Life, Place, Turn
+from .shapes import Life, Turn
+from .table import NewEntry
 
 
 def read_life(settings: Settings) -> Life:
@@ -23,7 +24,7 @@ def read_life(settings: Settings) -> Life:
 
 
 def _read_interface(given: object, scope: Scope) -> str:
-    """Return the surface that ids without one are of: as given, else that of the scope; blank when neither says."""
+    """Return the surface that bare ids are of: as given, else that of the scope; blank when neither says."""
     if isinstance(given, str) and given:
         return given
     key = next((key for key in (scope.conversation, scope.participant) if key and "/" in key), "")
@@ -35,14 +36,13 @@ def build_user_key(user: object, scope: Scope, interface: object = None) -> str 
     return qualify_id(user, _read_interface(interface, scope), "user", KEY_BYTES["participant"])
 
 
-def build_channel_key(channel: object, scope: Scope, interface: object = None) -> str | None:
-    """Return the conversation key of a channel id, None for none."""
+def _build_channel_key(channel: object, scope: Scope, interface: object = None) -> str | None:
     return qualify_id(channel, _read_interface(interface, scope), "channel", KEY_BYTES["conversation"])
 
 
 def find_channel(call: Call, channel: object, interface: object = None, *, server: str | None = None) -> str | None:
     """Return the key that a channel's entries are stored under, None for none."""
-    key = build_channel_key(channel, call.scope, interface)
+    key = _build_channel_key(channel, call.scope, interface)
     scope = call.scope if server is None else replace(call.scope, server=server)
     return None if key is None else resolve_key(call.db, scope, key)
 
@@ -54,31 +54,31 @@ def enter_persona(call: Call, persona: object) -> Call:
 
 
 def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:
-    """Return the participant key of a line's id; an id no column takes counts as that of who is speaking."""
+    """Return the participant key of a line's id, `otherwise` for an id that fits no column."""
     try:
         return build_user_key(who or None, scope, turn.interface) or otherwise
     except MessageError:
         return otherwise
 
 
-def find_place(db: Database, turn: Turn, scope: Scope) -> tuple[Place, Scope]:
-    """Return place and scope of a turn with the key its channel is stored under."""
-    place, own = place_turn(turn, scope)
-    own = resolve_scope(db, own)
-    parent = None if place.parent_channel is None else resolve_key(db, own, place.parent_channel)
-    return replace(place, channel=own.conversation, parent_channel=parent), own
+def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
+    """Return the entry of a turn, without items, under the key that its channel is stored under."""
+    entry = place_turn(turn, scope)
+    own = resolve_scope(db, entry.scope)
+    parent = None if entry.parent_channel is None else resolve_key(db, own, entry.parent_channel)
+    return replace(entry, scope=own, parent_channel=parent)
 
 
-def place_turn(turn: Turn, scope: Scope) -> tuple[Place, Scope]:
-    """Return place and scope of a turn in the scope's persona; what the host leaves out is taken from the scope."""
+def place_turn(turn: Turn, scope: Scope) -> NewEntry:
+    """Return the entry of a turn, without items; what the host leaves out is taken from the scope."""
     interface = turn.interface
     user = build_user_key(turn.user, scope, interface) or scope.participant
     own_channel = plain_key(scope.conversation) if scope.conversation else None
-    channel = build_channel_key(turn.channel, scope, interface) or own_channel
+    channel = _build_channel_key(turn.channel, scope, interface) or own_channel
     server_id = read_id(turn.server, "server", KEY_BYTES["server"])
     server = scope.server if server_id is None else server_id
     same = channel is not None and channel == own_channel
-    # The word for no server counts where nothing says that the channel is none of one person's.
+    # DM as a server means a direct message unless something else says that the channel is shared.
     shared = False in (turn.is_private, turn.is_direct) or (same and scope.privacy in ("public", "restricted"))
     direct = turn.is_direct is True or (server_id == NO_SERVER and not shared) or (same and scope.privacy == "direct")
     server = "" if direct or server == NO_SERVER else server
@@ -88,14 +88,10 @@ def place_turn(turn: Turn, scope: Scope) -> tuple[Place, Scope]:
     speakers = [item for item in turn.messages if item is not None and item.role == "user"]
     keyed = [(build_person_key(item.who, turn, scope, ""), item.speaker) for item in speakers]
     names = {key: speaker for key, speaker in keyed if key and speaker}
-    place = Place(
-        persona=scope.persona,
-        user=user,
-        channel=channel,
-        server=server,
+    return NewEntry(
+        replace(scope, conversation=channel, participant=user, server=server, privacy=privacy),
         server_name=turn.server_name,
         channel_name=turn.channel_name,
-        parent_channel=build_channel_key(turn.parent_channel, scope, interface),
+        parent_channel=_build_channel_key(turn.parent_channel, scope, interface),
         names=names | ({user: turn.user_name} if user and turn.user_name else {}),
     )
-    return place, replace(scope, conversation=channel, participant=user, server=server, privacy=privacy)

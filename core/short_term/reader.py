@@ -1,4 +1,4 @@
-"""Reading what is kept, of people, servers and for a prompt: what a scope sees, and the form it is handed out in."""
+"""Reading what is kept: of a person, of a server, and for a prompt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..access.rules import plain_key
-from ..access.view import Viewer
 from ..base import logs
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..calls.defaults import clock
@@ -16,15 +15,10 @@ from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..scope import KEY_BYTES, Scope, has_current_scope
 from ..text.times import parse_time, zone
-from . import counts, places, rules, table, table_reading
+from . import places, rules, table, table_reading
 from .rules_turn import read_id, read_lineage
-from .shapes import Chosen, Entry, ShortTermEntry, ShortTermSection, Turn, newest_first
+from .shapes import Entry, ShortTermEntry, ShortTermSection, ShortTermStats, Turn
 from .table_reading import Lookup
-
-SPARE = 6
-"""Entries a prompt reads beyond the channels shown, for those whose lines stand in its history lists."""
-
-# The doors
 
 
 def get_for_user(
@@ -39,8 +33,8 @@ def get_for_user(
 ) -> list[ShortTermEntry]:
     """Return what is kept of a person over all channels, newest first, ties by channel.
 
-    Seen is what the scope sees; one that names no conversation sees what a prompt in `exclude_channel` would. Without a
-    scope, or with one that names a persona alone, it is the host that asks: all entries of the person.
+    A scope returns what it sees; one that names no conversation sees what a prompt in `exclude_channel` would. Without
+    a scope, or with one that names a persona alone, the host itself asks: all entries of the person.
 
     Args:
         user: id, or key `interface/id`.
@@ -69,11 +63,9 @@ def get_for_user(
     if who is None:
         return []
     asking = replace(own, conversation=own.conversation or channel, participant=own.participant or who)
-    lookups = plan_user_lookups(who, channel or "")
     persona_alone = own == Scope(own.persona, destination=own.destination) and channel is None
-    if _is_without_scope(scope) or persona_alone:
-        lookups = [replace(each, trusted=True) for each in lookups]
-    return _list_entries(replace(call, scope=asking), lookups, lineage)
+    lookup = Lookup("person", who, channel or "", trusted=_is_without_scope(scope) or persona_alone)
+    return _list_entries(replace(call, scope=asking), lookup, lineage)
 
 
 def get_for_server(
@@ -88,8 +80,8 @@ def get_for_server(
 ) -> list[ShortTermEntry]:
     """Return what is kept of a server over all channels, newest first, ties by channel; as `get_for_user` otherwise.
 
-    A scope that names neither server nor conversation sees what is public in this server; without a scope it is the
-    host that asks: all entries of the server.
+    A scope that names neither server nor conversation sees what is public in this server; without a scope the host
+    itself asks: all entries of the server.
 
     Args:
         server: id of the community.
@@ -119,22 +111,20 @@ def get_for_server(
     server_id = own.server or (name if own.conversation is None else "")
     asking = replace(own, conversation=own.conversation or channel, server=server_id)
     lookup = Lookup("server", name, channel or "", trusted=_is_without_scope(scope))
-    return _list_entries(replace(call, scope=asking), [lookup], lineage, newest=True)
+    return _list_entries(replace(call, scope=asking), lookup, lineage)
 
 
 def _is_without_scope(scope: Scope | None) -> bool:
-    """Return whether nobody said who asks: it is the host itself then, which is trusted."""
+    """Return whether no scope says who asks; it is the host itself then, which is trusted."""
     return scope is None and not has_current_scope()
 
 
-def _list_entries(
-    call: Call, lookups: Sequence[Lookup], lineage: object, *, newest: bool = False
-) -> list[ShortTermEntry]:
-    """Return the entries looked up as they are handed out, of the lineage where one is named; the newest a channel."""
-    entries = _keep_lineage(_read_seen(call, lookups), lineage)
-    if newest:
-        entries = tuple({entry.channel: entry for entry in reversed(entries)}.values())
-    return [_build_listed(entry, call.db.clock()) for entry in newest_first(entries)]
+def _list_entries(call: Call, lookup: Lookup, lineage: object) -> list[ShortTermEntry]:
+    """Return the newest entry of each channel looked up, of the lineage if one is named."""
+    newest: dict[str, Entry] = {}
+    for entry in _read_visible(call, [lookup], lineage):
+        newest.setdefault(entry.channel, entry)
+    return [_build_listed(entry, call.db.clock()) for entry in newest.values()]
 
 
 def build_short_term_context(
@@ -153,7 +143,7 @@ def build_short_term_context(
     """Return what a prompt in this channel shows of a moment ago, newest first.
 
     Of the channel itself its summary alone; of at most SHORT_TERM_MAX_CHANNELS others the summary, else the lines.
-    `build_json_prompt` puts the same into `context.short_term` by itself.
+    `build_json_prompt` adds the same as `context.short_term`.
 
     Args:
         user, channel, server, persona, lineage: as for `store_short_term_memory`.
@@ -175,13 +165,11 @@ def build_short_term_context(
     """
     call = places.enter_persona(open_call(db, settings, scope), persona)
     turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
-    place, own = places.find_place(call.db, turn, call.scope)
-    lookups = plan_lookups(place.user, place.server, place.channel, call.settings)
-    if not lookups:
-        return []
-    entries = _keep_lineage(_read_seen(replace(call, scope=own), lookups), lineage)
-    chosen = choose_entries(entries, place.channel, call.settings.short_term_max_channels)
-    return [section for _, section in build_sections(chosen, call.settings, call.db.clock())]
+    own = places.find_place(call.db, turn, call.scope).scope
+    lookups = plan_lookups(own.participant, own.server, own.conversation, call.settings)
+    entries = _read_visible(replace(call, scope=own), lookups, lineage) if lookups else []
+    chosen, _ = rules.choose_entries(entries, own.conversation, call.settings.short_term_max_channels)
+    return build_sections(chosen, call.settings, call.db.clock())
 
 
 def relative_age(
@@ -192,7 +180,7 @@ def relative_age(
     settings: GivenSettings = None,  # noqa: ARG001 - every door takes it
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> str:
-    """Return how long ago something was, in words, such as `2 minutes ago`.
+    """Return how long ago a moment was, in words, such as `2 minutes ago`.
 
     Args:
         moment: datetime, ISO 8601 text or seconds since 1970; naive is UTC.
@@ -207,50 +195,74 @@ def relative_age(
     >>> relative_age("2026-03-10T11:58:00Z", "2026-03-10T12:00:00Z")
     '2 minutes ago'
     """
-    read = parse_time(moment)
-    present = clock(db)() if now is None else parse_time(now)
-    for name, value, time in (("moment", moment, read), ("now", now, present)):
+    times = []
+    for name, value in (("moment", moment), ("now", clock(db)() if now is None else now)):
+        time = parse_time(value)
         if time is None:
             raise MessageError(
                 f"{name} is of type {type(value).__name__} and cannot be read. It must be a datetime, ISO 8601 text or "
                 "seconds since 1970.",
                 fields=(name,),
             )
-    assert read is not None and present is not None
-    return rules.describe_age(read, present)
+        times.append(time)
+    return rules.describe_age(*times)
 
 
-# What is read, and of it what a scope sees
+def get_stats(
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> ShortTermStats:
+    """Return what this process has counted since the handle was opened, and how many entries the persona has.
+
+    Returns:
+        Counts, the number of entries (None while the database does not answer), and the share of reads that found one.
+
+    Raises:
+        ConfigError: the settings cannot be used.
+        StoreError: the database of the process cannot be opened.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import get_stats, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
+    >>> stats = get_stats(db=db, scope=scope)
+    >>> stats["stores"], stats["entries"], stats["hitRate"]
+    (1, 1, '0.0%')
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    counts = table.read_counts(call.db)
+    try:
+        entries: int | None = table.count_entries(call.db, call.persona)
+    except StoreError:
+        entries = None
+    reads = counts["hits"] + counts["misses"]
+    return {
+        "hits": counts["hits"],
+        "misses": counts["misses"],
+        "stores": counts["stores"],
+        "invalidations": counts["invalidations"],
+        "expirations": counts["expirations"],
+        "errors": counts["errors"],
+        "entries": entries,
+        "hitRate": f"{100 * counts['hits'] / reads if reads else 0:.1f}%",
+    }
 
 
-def _read_seen(call: Call, lookups: Sequence[Lookup]) -> tuple[Entry, ...]:
-    """Return the entries looked up that the call's scope sees, newest first; expired ones are removed."""
+def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[Entry]:
+    """Return the entries looked up that the call's scope sees, newest first, and delete the expired ones."""
     db, life = call.db, places.read_life(call.settings)
     with db.one_call():
-        viewer = load_access(call).viewer
-        met = table_reading.read_entries(db, viewer, keep_visible_lookups(viewer, lookups), life=life)
-    now = db.clock()
-    live = [entry for each in met if (entry := rules.drop_expired(each, now, life)) is not None]
-    counted = counts.counts_for(db)
-    counted.add("hits" if live else "misses")
-    expired = sorted({entry.id for entry in met} - {entry.id for entry in live})
+        entries = table_reading.read_entries(db, load_access(call).viewer, lookups, life=life)
+    live = rules.drop_expired(entries, db.clock(), life)
+    table.add_count(db, "hits" if live else "misses")
+    expired = {entry.id for entry in entries} - {entry.id for entry in live}
     if expired:
         try:
-            counted.add("expirations", table.delete_expired(db, call.persona, expired, life=life))
-        except StoreError as error:  # a database that takes no writes does not disturb the read
+            table.add_count(db, "expirations", table.delete_expired(db, call.persona, sorted(expired), life=life))
+        except StoreError as error:  # a read works on a database that takes no writes
             logs.warning("short_term_not_expired", source=error.source, number=error.number)
-    return newest_first(tuple(live))
-
-
-def _keep_lineage(entries: tuple[Entry, ...], given: object) -> tuple[Entry, ...]:
-    """Return the entries of a lineage, all of them where none is named."""
-    lineage = read_lineage(given)
-    return tuple(each for each in entries if not lineage or each.lineage == lineage)
-
-
-def plan_user_lookups(user: str, channel: str, most: int | None = None) -> list[Lookup]:
-    """Return what is read of a person: the entries under their key, and those of identities linked to it."""
-    return [Lookup("user", user, channel, most), Lookup("linked", user, channel, most)]
+    wanted = read_lineage(lineage)
+    return rules.newest_first(entry for entry in live if not wanted or entry.lineage == wanted)
 
 
 def plan_lookups(
@@ -260,7 +272,7 @@ def plan_lookups(
     most = settings.short_term_max_channels + spare if settings.short_term_max_channels else 0
     lookups: list[Lookup] = []
     if user and most:
-        lookups += plan_user_lookups(user, channel or "", most)
+        lookups.append(Lookup("person", user, channel or "", most))
     if server and most:
         lookups.append(Lookup("server", server, channel or "", most))
     if channel and (user or server):
@@ -268,31 +280,11 @@ def plan_lookups(
     return lookups
 
 
-def keep_visible_lookups(viewer: Viewer, lookups: Sequence[Lookup]) -> list[Lookup]:
-    """Return the lookups that can bring something: other identities of a person meet in direct messages."""
-    return [each for each in lookups if each.which != "linked" or each.trusted or viewer.privacy == "direct"]
-
-
-# The form it is handed out in
-
-
-def choose_entries(entries: Sequence[Entry], channel: str | None, most: int) -> Chosen:
-    """Return the entries a context in a channel shows."""
-    # Beside the key the channel's id alone, for hosts that name no interface when they store a turn.
-    names = {channel, plain_key(channel).partition("/")[2]} - {""} if channel else set()
-    return rules.choose_entries(entries, names, most)
-
-
-def build_sections(chosen: Chosen, settings: Settings, now: datetime) -> list[tuple[Entry, ShortTermSection]]:
-    """Return what a context shows of each entry chosen, newest first, entries with nothing to show left out."""
+def build_sections(entries: Sequence[Entry], settings: Settings, now: datetime) -> list[ShortTermSection]:
+    """Return what a context shows of these entries."""
     tz = zone(settings.timezone)
     assert tz is not None
-    sections = []
-    for entry in chosen.all:
-        section = rules.build_section(entry, now, tz, own=entry is chosen.own)
-        if section is not None:
-            sections.append((entry, section))
-    return sections
+    return [rules.build_section(entry, now, tz) for entry in entries]
 
 
 def _build_listed(entry: Entry, now: datetime) -> ShortTermEntry:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from hashlib import blake2b
 
-from ..access.rules import show_key
+from ..access.rules import plain_key, show_key
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line
-from .shapes import Chosen, Entry, Item, Life, ShortTermSection, newest_first
+from .shapes import Entry, Item, Life, ShortTermSection
 
 SLICE = 10
 """Messages looked at of a turn, however few of them are kept."""
@@ -41,42 +41,36 @@ def cut_text(text: str) -> str:
 
 
 def mark_participant(participant: str) -> str:
-    """Return what stands in an item for who said it: 20 hexadecimal digits worked out from the participant key."""
+    """Return the digest of a participant key that an item has for its speaker: 20 hexadecimal digits."""
     return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""
 
 
 def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
     """Return the key of an entry in text form; `%` and `:` inside a part are percent-encoded."""
-    parts = ["shortterm", "user", _encoded(user), _encoded(channel)]
-    if persona != DEFAULT_PERSONA:
-        parts.append(_encoded(persona))
-    return ":".join(parts)
-
-
-def _encoded(part: str) -> str:
-    return part.replace("%", "%25").replace(":", "%3A")
+    parts = [user, channel, *([persona] if persona != DEFAULT_PERSONA else [])]
+    return ":".join(["shortterm", "user", *(part.replace("%", "%25").replace(":", "%3A") for part in parts)])
 
 
 # For how long
 
 
 def is_alive(since: datetime | None, now: datetime, most: timedelta) -> bool:
-    """Return whether something of that time is still read; at its limit it is not, without a time neither."""
+    """Return whether something of that time is younger than its limit; without a time it is not."""
     return since is not None and now - since < most
 
 
 def is_expired(updated: datetime | None, summary_at: datetime | None, now: datetime, life: Life) -> bool:
-    """Return whether an entry is too old to be read: neither its last turn nor its summary is young enough."""
+    """Return whether both the last turn and the summary of an entry are too old."""
     return not is_alive(updated, now, life.entry) and not is_alive(summary_at, now, life.summary)
 
 
-def drop_expired(entry: Entry, now: datetime, life: Life) -> Entry | None:
-    """Return the entry without what has expired, None where all of it has."""
-    if is_expired(entry.updated, entry.summary_at, now, life):
-        return None
-    if entry.summary_at is not None and not is_alive(entry.summary_at, now, life.summary):
-        return replace(entry, summary="", summary_at=None)
-    return entry
+def drop_expired(entries: Iterable[Entry], now: datetime, life: Life) -> list[Entry]:
+    """Return the entries without those that have expired, and without their expired summaries."""
+    return [
+        entry if is_alive(entry.summary_at, now, life.summary) else replace(entry, summary="", summary_at=None)
+        for entry in entries
+        if not is_expired(entry.updated, entry.summary_at, now, life)
+    ]
 
 
 def describe_age(moment: datetime, now: datetime) -> str:
@@ -96,63 +90,71 @@ def describe_age(moment: datetime, now: datetime) -> str:
 # What is shown
 
 
-def choose_entries(entries: Iterable[Entry], channels: Collection[str], most: int) -> Chosen:
-    """Return the entries a context shows: that of the channel itself for its summary, and the newest others."""
-    by_channel: dict[str, list[Entry]] = {}
-    for entry in entries:
-        by_channel.setdefault(entry.channel, []).append(entry)
-    mine: list[Entry] = []
+def newest_first(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries by time, newest first, ties by channel."""
+    by_channel = sorted(entries, key=lambda e: (e.channel, e.id))
+    return sorted(by_channel, key=lambda e: e.updated.timestamp() if e.updated else 0.0, reverse=True)
+
+
+def choose_entries(
+    entries: Iterable[Entry], channel: str | None, most: int, shown: Collection[tuple[str, str]] = ()
+) -> tuple[list[Entry], dict[int, str]]:
+    """Return (entries to show, newest first; id of every other entry -> reason it is left out).
+
+    Of the channel itself only its summary is shown; of at most `most` others the newest entry, without the lines that
+    `shown` has, as (channel, text).
+    """
+    # A host that names no interface stores a turn under the channel's id alone.
+    own_names = {channel, plain_key(channel).partition("/")[2]} - {""} if channel else set()
+    own: list[Entry] = []
     others: list[Entry] = []
-    for name, found in by_channel.items():
-        if name in channels:
-            mine += [entry for entry in found if entry.summary_at is not None]
-        else:
-            others.append(_newest(found))
-    return Chosen(_newest(mine) if mine else None, newest_first(tuple(others))[: max(most, 0)])
-
-
-def _newest(found: Sequence[Entry]) -> Entry:
-    return max(found, key=lambda e: (e.updated.timestamp() if e.updated else 0.0, e.id))
-
-
-def drop_shown(entry: Entry, shown: Collection[tuple[str, str]]) -> Entry:
-    """Return the entry without the lines that stand elsewhere in the same prompt."""
-    kept = tuple(item for item in entry.items if not _is_shown(entry.channel, item.content, shown))
-    return entry if len(kept) == len(entry.items) else replace(entry, items=kept)
+    left_out: dict[int, str] = {}
+    channels: set[str] = set()
+    for entry in sorted(entries, key=lambda e: (e.updated.timestamp() if e.updated else 0.0, e.id), reverse=True):
+        is_own = entry.channel in own_names
+        name = "" if is_own else entry.channel
+        if name in channels or (is_own and entry.summary_at is None):
+            left_out[entry.id] = "duplicate"
+            continue
+        channels.add(name)
+        fresh = () if is_own else tuple(i for i in entry.items if not _is_shown(entry.channel, i.content, shown))
+        if not entry.summary and not fresh:
+            left_out[entry.id] = "visible"
+            continue
+        (own if is_own else others).append(replace(entry, items=fresh))
+    others = newest_first(others)
+    left_out |= {entry.id: "limit" for entry in others[max(most, 0) :]}
+    return newest_first([*own, *others[: max(most, 0)]]), left_out
 
 
 def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) -> bool:
     text = collapsed(content)
-    if (channel, text) in shown:
-        return True
     if not content.endswith(CUT_MARK):
-        return False
-    begun = text.removesuffix(CUT_MARK)  # the message itself is whole in the history
-    return any(where == channel and said.startswith(begun) for where, said in shown)
+        return (channel, text) in shown
+    start = text.removesuffix(CUT_MARK)  # the message itself is whole in the history
+    return any(where == channel and line.startswith(start) for where, line in shown)
 
 
-def build_section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> ShortTermSection | None:
-    """Return what a context shows of an entry: its summary, else its lines; None where there is nothing to show."""
-    made: ShortTermSection = {
+def build_section(entry: Entry, now: datetime, zone: tzinfo) -> ShortTermSection:
+    """Return what a context shows of an entry: its summary, else its lines."""
+    section: ShortTermSection = {
         "channel": one_line(entry.channel_name).strip() or show_key(entry.channel),
         "age": describe_age(entry.updated or now, now),
     }
     if entry.summary:
-        return {**made, "summary": entry.summary}
-    if own or not entry.items:
-        return None
-    return {**made, "lines": [_line(item, zone) for item in entry.items]}
+        return {**section, "summary": entry.summary}
+    return {**section, "lines": [_write_line(item, zone) for item in entry.items]}
 
 
-def _line(item: Item, zone: tzinfo) -> str:
-    said = HistoryEntry(
+def _write_line(item: Item, zone: tzinfo) -> str:
+    line = HistoryEntry(
         conversation="",
         text=item.content,
         sender_id=PERSONA_SENDER if item.role == "model" else "",
         sender_name=item.speaker,
         time=item.at,
     )
-    return lines.body(said, zone=zone, now=None)  # the age stands beside the lines
+    return lines.body(line, zone=zone, now=None)  # the age stands beside the lines
 
 
 # Summaries

@@ -1,4 +1,4 @@
-"""Reads one turn as hosts hand it in: objects, dicts, any nesting of the two, names in snake or camel case."""
+"""Reads one turn as a host passes it: objects, dicts, any nesting of the two, names in snake or camel case."""
 
 from __future__ import annotations
 
@@ -32,30 +32,23 @@ _PEOPLE = ("from_user", "sender", "author", "user", "from")
 
 
 def read_field(value: Any, *names: str) -> Any:
-    """Return the first of the named fields that is there and not None, each looked for in both cases."""
-    if type(value) is dict:  # ten messages of a turn, some twenty names each: most of what a capture costs
-        return next((found for form in _forms(names) if (found := value.get(form)) is not None), None)
-    return get(value, *_forms(names))
+    """Return the first of the named fields that is there and not None, in snake or camel case."""
+    return get(value, *_spell(names))
 
 
 @lru_cache(maxsize=256)
-def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
-    made: dict[str, None] = {}
+def _spell(names: tuple[str, ...]) -> tuple[str, ...]:
+    spellings: list[str] = []
     for name in names:
         first, *rest = name.split("_")
         camel = first + "".join(part.capitalize() for part in rest)
-        made |= dict.fromkeys((name, camel, camel.replace("Dm", "DM")))
-    return tuple(made)
+        spellings += (name, camel, camel.replace("Dm", "DM"))
+    return tuple(dict.fromkeys(spellings))
 
 
-def _words(value: Any, *names: str) -> str:
+def _read_words(value: Any, *names: str) -> str:
     """Return the first named field that is a text with something in it, trimmed."""
-    if value is None or type(value) is str:
-        return ""
-    forms = _forms(names)
-    if type(value) is dict:
-        forms = tuple(form for form in forms if form in value)
-    return text_at(value, *forms).strip() if forms else ""
+    return text_at(value, *_spell(names)).strip()
 
 
 def qualify_id(value: Any, interface: str, field: str, limit_bytes: int) -> str | None:
@@ -69,50 +62,57 @@ def qualify_id(value: Any, interface: str, field: str, limit_bytes: int) -> str 
 def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
     """Return the turn in normal form."""
 
-    def said(name: str, *fields: str) -> Any:
-        own = given.get(name)
-        return own if own is not None else read_field(context, *fields)
+    def read(name: str, *fields: str) -> Any:
+        argument = given.get(name)
+        return argument if argument is not None else read_field(context, *fields)
 
-    user, channel = said("user", "user", "user_disc_id", "user_id", "from_user"), said("channel", "channel")
-    server = said("server", "server", "server_disc_id", "server_id", "guild_id", "guild")
-    interface = said("interface", "interface", "interface_name", "platform")
-    user_id = _id_of(user)
-    name = _words(user, "name", *_SPEAKER) or _words(context, "user_name")
-    channel_id = _id_of(channel) if channel is not None else read_field(context, "channel_id", "interface_path")
-    direct = said("is_direct", "is_dm_channel", "is_dm", "is_direct")
+    user, channel = read("user", "user", "user_disc_id", "user_id", "from_user"), read("channel", "channel")
+    server = read("server", "server", "server_disc_id", "server_id", "guild_id", "guild")
+    interface = read("interface", "interface", "interface_name", "platform")
+    user_id = _read_id_of(user)
+    name = _read_words(user, "name", *_SPEAKER) or _read_words(context, "user_name")
+    channel_id = _read_id_of(channel) if channel is not None else read_field(context, "channel_id", "interface_path")
     who = as_text(user_id)[0] or ""
     return Turn(
-        stop=said("stop", "is_stop_response", "stop_response", "stop") is True,
+        stop=read("stop", "is_stop_response", "stop_response", "stop") is True,
         user=user_id,
         user_name=name,
         channel=channel_id,
-        server=_id_of(server),
+        server=_read_id_of(server),
         interface=clean(interface) if isinstance(interface, str) else "",
-        server_name=_words(given, "server_name") or _words(context, "server_name") or _words(server, "name"),
-        channel_name=_words(given, "channel_name") or _words(context, "channel_name") or _words(channel, "name"),
+        server_name=_read_words(given, "server_name")
+        or _read_words(context, "server_name")
+        or _read_words(server, "name"),
+        channel_name=_read_words(given, "channel_name")
+        or _read_words(context, "channel_name")
+        or _read_words(channel, "name"),
         parent_channel=_parent(given, context, channel),
-        is_direct=_yes_no(direct),
-        is_private=_yes_no(said("is_private", "is_private")),
+        is_direct=_read_bool(read("is_direct", "is_dm_channel", "is_dm", "is_direct")),
+        is_private=_read_bool(read("is_private", "is_private")),
         level=_level(given, context),
-        messages=read_messages(said("messages", "simplified_messages", "messages"), who, name),
+        messages=read_messages(read("messages", "simplified_messages", "messages"), who, name),
         answers=read_answers(_answers_of(given, result), who),
-        at=parse_time(said("at", "at", "timestamp", "turn_time")),
+        at=parse_time(read("at", "at", "timestamp", "turn_time")),
     )
 
 
-def _id_of(value: Any) -> Any:
+def _read_name(given: Any, context: Any, field: str, place: Any) -> str:
+    return _read_words(given, field) or _read_words(context, field) or _read_words(place, "name")
+
+
+def _read_id_of(value: Any) -> Any:
     """Return an id that stands alone or inside an object that has one."""
     return value if value is None or is_plain(value) else read_field(value, "id", "key", "interface_path")
 
 
 def _parent(given: Mapping[str, Any], context: Any, channel: Any) -> Any:
-    told = read_field(given, "parent_channel")
-    if told is None:
-        told = read_field(context, "parent_channel_id", "parent_channel")
-    return _id_of(read_field(channel, "parent_id", "parent") if told is None else told)
+    parent = read_field(given, "parent_channel")
+    if parent is None:
+        parent = read_field(context, "parent_channel_id", "parent_channel")
+    return _read_id_of(read_field(channel, "parent_id", "parent") if parent is None else parent)
 
 
-def _yes_no(value: Any) -> bool | None:
+def _read_bool(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
@@ -125,9 +125,9 @@ def _level(given: Mapping[str, Any], context: Any) -> str:
         (context, "triggerer_privacy_level"),
         (snapshot, "triggerer_privacy_level"),
     ):
-        said = read_field(holder, name)
-        if said is not None and said != "":
-            return read_level(said)
+        level = read_field(holder, name)
+        if level is not None and level != "":
+            return read_level(level)
     return ""
 
 
@@ -135,16 +135,16 @@ LEVELS = ("none", "partial", "full")
 UNKNOWN = "unknown"
 
 
-def read_level(said: object) -> str:
-    """Return a privacy level as hosts say it: its word, an enumeration, or 0 to 2; `unknown` for anything else."""
-    if isinstance(said, Enum):
-        words = [read_level(each) for each in (said.value, said.name)]
+def read_level(value: object) -> str:
+    """Return a privacy level from its word, an enumeration, or 0 to 2; `unknown` for anything else."""
+    if isinstance(value, Enum):
+        words = [read_level(each) for each in (value.value, value.name)]
         return next((word for word in words if word != UNKNOWN), UNKNOWN)
-    if isinstance(said, str):
-        word = clean(said).strip().lower()
+    if isinstance(value, str):
+        word = clean(value).strip().lower()
         return word if word in LEVELS or not word else UNKNOWN
-    if isinstance(said, int) and not isinstance(said, bool) and 0 <= said < len(LEVELS):
-        return LEVELS[said]
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(LEVELS):
+        return LEVELS[value]
     return UNKNOWN
 
 
@@ -153,8 +153,8 @@ def _answers_of(given: Mapping[str, Any], result: Any) -> Any:
         return given["responses"]
     if is_plain(result):
         return result
-    found = read_field(result, "persona_responses", "responses")
-    return [result] if found is None and _content(result) else found
+    responses = read_field(result, "persona_responses", "responses")
+    return [result] if responses is None and _content(result) else responses
 
 
 def _listed(value: Any) -> Iterable[Any]:
@@ -186,47 +186,42 @@ def _item(message: Any, user: str, user_name: str) -> Item | None:
 
 def _role(message: Any) -> ItemRole | None:
     """Return whose line a message is, None for what nobody said; a person's where the host does not say."""
-    kinds = [_kind(message, name) for name in _KINDS]
-    if not NOT_SAID.isdisjoint((*kinds, _kind(message, "source"))):
+    kinds = [word_at(message, name) for name in _KINDS]
+    if not NOT_SAID.isdisjoint((*kinds, word_at(message, "source"))):
         return None
-    told = [kind for kind in kinds if kind not in PLAIN_KINDS]
-    if not told and as_text(read_field(message, "sender_id"))[0] == PERSONA_SENDER:
-        return "model"
-    if not told or told[0] in PERSON_KINDS:
-        return "user"
-    return "model" if told[0] in PERSONA_KINDS else None
-
-
-def _kind(message: Any, name: str) -> str:
-    return "" if type(message) is dict and name not in message else word_at(message, name)
+    kind = next((kind for kind in kinds if kind not in PLAIN_KINDS), "")
+    if not kind:
+        return "model" if as_text(read_field(message, "sender_id"))[0] == PERSONA_SENDER else "user"
+    return "user" if kind in PERSON_KINDS else "model" if kind in PERSONA_KINDS else None
 
 
 def _sender(message: Any) -> str:
-    found = read_field(message, *_WHO)
-    if found is None:
-        found = next((n for name in _PEOPLE if (n := read_field(read_field(message, name), "id")) is not None), None)
-    return as_text(found)[0] or ""
+    sender = read_field(message, *_WHO)
+    if sender is None:
+        ids = (read_field(read_field(message, name), "id") for name in _PEOPLE)
+        sender = next((each for each in ids if each is not None), None)
+    return as_text(sender)[0] or ""
 
 
 def _speaker(message: Any) -> str:
-    own = _words(message, *_SPEAKER)
-    return own or next((name for one in _PEOPLE if (name := _words(read_field(message, one), *_SPEAKER))), "")
+    own = _read_words(message, *_SPEAKER)
+    return own or next((name for one in _PEOPLE if (name := _read_words(read_field(message, one), *_SPEAKER))), "")
 
 
 def _content(message: Any) -> str:
     """Return the text of a message: a field, the message itself, or the texts among its parts."""
     if isinstance(message, (str, bytes)):
         return as_text(message)[0] or ""
-    found = read_field(message, *_CONTENT)
-    if isinstance(found, (list, tuple)):
-        parts = [as_text(part if is_plain(part) else read_field(part, "text"))[0] for part in found]
+    content = read_field(message, *_CONTENT)
+    if isinstance(content, (list, tuple)):
+        parts = [as_text(part if is_plain(part) else read_field(part, "text"))[0] for part in content]
         return " ".join(part for part in parts if part)
-    return as_text(found)[0] or ""
+    return as_text(content)[0] or ""
 
 
 def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
     """Return what the personas said, in order, blank answers left out."""
-    made = []
+    read = []
     for each in newest_items(_listed(answers), "responses"):
         content = _content(each)
         if not content.strip():
@@ -235,10 +230,10 @@ def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
         lineage = read_field(each, "persona_lineage_id", "lineage_id", "lineage")
         if lineage is None:
             lineage = read_field(persona, "lineage_id", "lineage")
-        speaker = _words(each, *_SPEAKER) or _words(persona, *_SPEAKER)
+        speaker = _read_words(each, *_SPEAKER) or _read_words(persona, *_SPEAKER)
         item = Item("model", content, speaker, parse_time(read_field(each, *_TIME)), answers=user)
-        made.append(Answer(read_id(_id_of(persona), "persona", KEY_BYTES["persona"]), read_lineage(lineage), item))
-    return tuple(made)
+        read.append(Answer(read_id(_read_id_of(persona), "persona", KEY_BYTES["persona"]), read_lineage(lineage), item))
+    return tuple(read)
 
 
 def read_id(value: Any, field: str, limit_bytes: int) -> str | None:
@@ -256,8 +251,8 @@ def read_lineage(value: Any) -> str:
 
 def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
     """Return each persona that answered with its lineage, in order of its first answer."""
-    made: dict[str, str] = {}
+    lineages: dict[str, str] = {}
     for answer in answers:
         name = default if answer.persona is None else answer.persona
-        made[name] = made.get(name) or answer.lineage
-    return made
+        lineages[name] = lineages.get(name) or answer.lineage
+    return lineages

@@ -1,8 +1,8 @@
-"""The values of short-term memory: what a turn is read into, what an entry is, what the doors hand out."""
+"""The values of short-term memory: a turn as it is read, an entry, and what the public functions return."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
@@ -28,9 +28,9 @@ class Item:
     at: datetime | None = None
     """Aware, UTC; None when there is none or it cannot be read."""
     who: str = ""
-    """Participant key of the person who said it while it is read, `rules.short_term.mark` of it once stored."""
+    """Participant key of the speaker; `rules.mark_participant` of it once stored."""
     answers: str = ""
-    """The same of the person whom a persona's line answers."""
+    """The same for the person whom a persona's line answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Turn:
 
     stop: bool = False
     user: Any = None
-    """Id as given, None for none; a participant key once `interface` stands before it."""
+    """Id as the host wrote it, None for none."""
     user_name: str = ""
     channel: Any = None
     server: Any = None
@@ -64,14 +64,13 @@ class Turn:
     level: str = ""
     """Privacy level of the person as the host knows it; blank when it says nothing."""
     messages: tuple[Item | None, ...] = ()
-    """What was built for the turn, oldest first; None for what is no line of a person or persona, or blank."""
+    """Oldest first; None in the place of a blank message or one that no person or persona said."""
     answers: tuple[Answer, ...] = ()
     at: datetime | None = None
     """When the answer was given; None for now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(NamedTuple):
     """How long entries and their summaries are read."""
 
     entry: timedelta
@@ -101,28 +100,7 @@ class Entry:
     channel_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The entries a context shows."""
-
-    own: Entry | None = None
-    """That of the channel itself, for its summary."""
-    others: tuple[Entry, ...] = ()
-    """Newest first."""
-
-    @property
-    def all(self) -> tuple[Entry, ...]:
-        """Return all of them, newest first."""
-        return newest_first((*((self.own,) if self.own else ()), *self.others))
-
-
-def newest_first(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Return the entries by time, newest first, ties by channel."""
-    by_channel = sorted(entries, key=lambda e: (e.channel, e.id))
-    return tuple(sorted(by_channel, key=lambda e: e.updated.timestamp() if e.updated else 0.0, reverse=True))
-
-
-# What the doors hand out
+# What the public functions return
 
 
 class ShortTermMessage(TypedDict):
@@ -191,12 +169,12 @@ class ShortTermStats(TypedDict):
     """Share of hits, such as `75.0%`."""
 
 
-class _Told(NamedTuple):
+class _Counted(NamedTuple):
     stored: int
     reason: TurnReason
 
 
-class TurnResult(_Told):
+class TurnResult(_Counted):
     """What `write_turn` did: `(stored, reason)`, the number of entries written."""
 
     writes: tuple[WriteResult, ...]
@@ -215,26 +193,6 @@ class TurnResult(_Told):
         summary_due: bool = False,
         error: str = "",
     ) -> TurnResult:
-        made = super().__new__(cls, stored, reason)
-        made.writes = writes
-        made.summary_due = summary_due
-        made.error = error
-        return made
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Whose entries of which channel are meant, as keys."""
-
-    persona: str
-    user: str | None
-    """Participant key, or the id alone where the host names no interface."""
-    channel: str | None
-    server: str = ""
-    """Blank in direct messages and where there is none."""
-    server_name: str = ""
-    channel_name: str = ""
-    parent_channel: str | None = None
-    lineage: str = ""
-    names: dict[str, str] = field(default_factory=dict)
-    """Participant key to the name the person goes by."""
+        result = super().__new__(cls, stored, reason)
+        result.writes, result.summary_due, result.error = writes, summary_due, error
+        return result

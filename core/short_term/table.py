@@ -1,38 +1,115 @@
-"""Short-term entries: written after each turn, summarised, cleared, removed when they have expired."""
+"""All SQL over short-term entries: one row per person, channel and persona, with the server it belongs to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, null, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Integer,
+    String,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
-from ..access.view import ConversationFacts
-from ..database.dialects import Time, insert_ignore
+from ..database.bulk import chunks
+from ..database.dialects import Key, Time, has_keyword, insert_ignore, like_pattern
 from ..database.engine import Database
-from ..database.schema import conversations, participants, privacy_levels, short_term_memories
+from ..database.schema import participants, privacy_levels, short_term_memories
+from ..database.stored_values import read_list, read_time
 from ..scope import Scope
-from .rules import is_alive, is_expired
-from .shapes import Item, Life, Place
-from .table_items import NAME_CHARS, build_stored
+from .rules import CUT_MARK, cut_text, is_alive, is_expired, mark_participant
+from .shapes import Item, Life
 
 SOURCE = "short_term_memories"
-AHEAD = timedelta(minutes=5)
-"""An entry of further in the future than this was written by a clock that has been set back since: it is replaced."""
-AT_ONCE = 1000
-"""Most expired entries removed in one transaction."""
+NAME_CHARS = 200
+CLOCK_TOLERANCE = timedelta(minutes=5)
+"""An entry dated further in the future was written by a clock that was wrong: a new turn replaces it."""
+BATCH = 500
+"""Most rows changed in one statement."""
 
 _S = short_term_memories.c
+_PERSONA = bindparam("persona", type_=Key(64))
+
+
+# Counts of this process
+
+COUNTED = ("hits", "misses", "stores", "invalidations", "expirations", "errors")
+_counting = threading.Lock()
+_without_handle: Counter[str] = Counter()
+"""Turns lost before there was a database to count them with."""
+
+
+def add_count(db: Database | None, name: str, number: int = 1) -> None:
+    """Add to what this process has counted since the handle was opened."""
+    counts = _without_handle if db is None else db.caches.setdefault(SOURCE, Counter())
+    with _counting:
+        counts[name] += number
+
+
+def read_counts(db: Database) -> Counter[str]:
+    """Return what has been counted, by the names in `COUNTED`."""
+    counts: Counter[str] = db.caches.get(SOURCE, Counter())
+    return counts + _without_handle
+
+
+# Lines of an entry
+
+
+def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
+    """Return items as they are stored; a mark replaces each person's key."""
+    return [
+        {
+            "role": item.role,
+            "content": item.content,
+            "speaker": item.speaker,
+            "timestamp": item.at.isoformat() if item.at else "",
+            "who": mark_participant(item.who),
+            "for": mark_participant(item.answers),
+        }
+        for item in items
+    ]
+
+
+def read_items(stored: Any) -> tuple[Item, ...]:
+    """Return the items of a row; unreadable ones are skipped."""
+    return tuple(
+        Item(
+            role="model" if each.get("role") == "model" else "user",
+            content=each["content"],
+            speaker=_read_text(each.get("speaker")),
+            at=read_time(each.get("timestamp")),
+            who=_read_text(each.get("who")),
+            answers=_read_text(each.get("for")),
+        )
+        for each in read_list(stored)
+        if isinstance(each, dict) and isinstance(each.get("content"), str)
+    )
+
+
+def _read_text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# Writing
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of one write."""
+    """The result of one write."""
 
     stored: int = 0
     """Entries written: 1 or 0."""
@@ -47,261 +124,181 @@ class Kept:
 class NewEntry:
     """What one persona keeps of a turn."""
 
-    place: Place
     scope: Scope
-    """Of the channel, in that persona; the participant is who spoke."""
+    """Channel, server and persona; the participant is who spoke."""
+    server_name: str = ""
+    channel_name: str = ""
+    parent_channel: str | None = None
+    lineage: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    """Participant key to display name."""
     items: tuple[Item, ...] = ()
     """Their `who` and `answers` are participant keys."""
     at: datetime | None = None
-    """Time of the turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldEntry:
-    id: int
-    updated: datetime | None
-    summary_at: datetime | None
-    turns: int
-    summary: str
-
-
-@dataclass(slots=True)
-class Held:
-    """What a writer holds until its transaction ends."""
-
-    facts: ConversationFacts
-    ranks: dict[str, int] = field(default_factory=dict)
-    """Participant key to the strictest level of all linked identities, of those that are known."""
-    entry: HeldEntry | None = None
-
-
-# Writing
+    """Time of the turn, None for now."""
 
 
 def write_entries(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str) -> list[Kept]:
-    """Write what each persona keeps of a turn, all of it in one transaction, and say what became of each."""
-    order = sorted(range(len(entries)), key=lambda n: entries[n].scope.persona)
+    """Write what each persona keeps of a turn in one transaction, and return what became of each."""
+    in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # two turns at once lock in one order
     begun = db.ids.one()
 
     def work(connection: Connection) -> list[Kept]:
-        done = {n: _write_entry(connection, db, entries[n], life, privacy_default, begun) for n in order}
-        return [done[n] for n in range(len(entries))]
+        kept = {new.scope.persona: _write_entry(connection, db, new, life, privacy_default, begun) for new in in_order}
+        return [kept[new.scope.persona] for new in entries]
 
     return db.repeat(work, source=SOURCE)
 
 
 def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int) -> Kept:
-    new = inherit_privacy(connection, new)
     named = {name for item in new.items for name in (item.who, item.answers) if name}
     people = named | ({new.scope.participant} if new.scope.participant else set())
-    held = hold_entries(connection, db, new, people, default)
-    silent = {key for key in people if table_participants.level_of(held.ranks.get(key), default) == "full"}
-    persona = new.scope.persona  # who was forgotten while this waited is silent too
-    silent |= {key for key in people if tombstones.is_late(db, persona, begun, people=(key,))}
-    if tombstones.is_late(db, persona, begun, conversation=new.scope.conversation):
-        silent |= people | {new.scope.participant or ""}
+    scope, home, silent = hold_place(connection, db, new, people, default)
+    silent |= {key for key in people if tombstones.is_late(db, scope.persona, begun, people=(key,))}
+    if tombstones.is_late(db, scope.persona, begun, conversation=scope.conversation):
+        silent |= people
     items = tuple(item for item in new.items if not {item.who, item.answers} & silent)
-    if new.scope.participant in silent or not items:
+    if scope.participant in silent or not items:
         return Kept(reason="privacy" if silent else "empty")
-    home = table_conversations.settle(connection, db, new.scope, held.facts, sender=new.scope.participant)
-    new = _at_home(new, home)
+    own = _hold_entry(connection, scope)
     now = db.clock()
     at = new.at or now
-    row = _row(new, home, at) | {"messages": build_stored(items)}
-    own = held.entry
+    values = _build_row(new, scope, home, at) | {"messages": build_stored(items)}
     if own is None:
-        return Kept(1, _insert(connection, db, new, row | {"turns_since_summary": 1}), "", len(items), 1)
-    if own.updated is not None and at < own.updated <= now + AHEAD:
-        return Kept(0, own.id, "unchanged", len(items), own.turns)
-    turns = 1 if is_expired(own.updated, own.summary_at, now, life) else own.turns + 1
-    row["turns_since_summary"] = turns
-    if not is_alive(own.summary_at, now, life.summary):
-        row |= {"summary": None, "summary_updated_at": None}
-    _update(connection, persona, own.id, row)
+        return Kept(1, _insert(connection, db, scope, values | {"turns_since_summary": 1}), "", len(items), 1)
+    if own.last_updated is not None and at < own.last_updated <= now + CLOCK_TOLERANCE:
+        return Kept(0, own.id, "unchanged", len(items), own.turns_since_summary)
+    turns = 1 if is_expired(own.last_updated, own.summary_updated_at, now, life) else own.turns_since_summary + 1
+    values["turns_since_summary"] = turns
+    if not is_alive(own.summary_updated_at, now, life.summary):
+        values |= {"summary": None, "summary_updated_at": None}
+    _update(connection, scope.persona, own.id, values)
     return Kept(1, own.id, "", len(items), turns)
 
 
-def _at_home(new: NewEntry, home: table_conversations.Place) -> NewEntry:
-    """Return the entry without server where the conversation is known to be a direct message."""
-    if home.facts is None or home.facts.direct_person is None:
-        return new
-    return replace(new, place=replace(new.place, server=""))
+_MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
+_SAME = and_(_LINKED.c.persona_id == _MINE.c.persona_id, _LINKED.c.person_key == _MINE.c.person_key)
+_OWN_LEVEL = privacy_levels.c.participant_key == _LINKED.c.participant_key
+_HOLD_PEOPLE = (
+    select(_MINE.c.participant_key, _MINE.c.persona_id, table_participants.rank_of(privacy_levels.c).label("rank"))
+    .select_from(_MINE.join(_LINKED, _SAME).outerjoin(privacy_levels, _OWN_LEVEL))
+    .where(_MINE.c.participant_key.in_(bindparam("people", expanding=True)))
+    .with_for_update()
+)
+_HOLD_ENTRY = (
+    select(_S.id, _S.last_updated, _S.summary, _S.summary_updated_at, _S.turns_since_summary)
+    .where(
+        _S.persona_id == _PERSONA,
+        _S.participant_key == bindparam("user", type_=Key(255)),
+        _S.channel_id == bindparam("channel", type_=Key(512)),
+    )
+    .with_for_update()
+)
 
 
-def _row(new: NewEntry, home: table_conversations.Place, at: datetime) -> dict[str, Any]:
-    place = new.place
+def hold_place(
+    connection: Connection, db: Database, new: NewEntry, people: Collection[str], default: str
+) -> tuple[Scope, table_conversations.Place, set[str]]:
+    """Hold conversation and people until the transaction ends; return scope, place, and who wants nothing kept."""
+    scope = _inherit_privacy(connection, new)
+    home = table_conversations.ensure(
+        connection, db, scope, sender=scope.participant, title=new.channel_name, server_name=new.server_name
+    )
+    if home.facts is not None and home.facts.direct_person is not None:
+        scope = replace(scope, server="")
+    rows = connection.execute(_HOLD_PEOPLE, {"people": sorted(people)}).all()
+    missing = set(people) - {row.participant_key for row in rows if row.persona_id == scope.persona}
+    if missing and default != "full":
+        # Whoever turns private meanwhile waits for this turn, which only a stored row can make them do.
+        names = {key: new.names.get(key, "") for key in missing}
+        table_participants.note_names(connection, db, scope.persona, names, {})
+        rows = connection.execute(_HOLD_PEOPLE, {"people": sorted(people)}).all()
+    ranks: dict[str, int] = {}
+    for row in rows:
+        ranks[row.participant_key] = max(ranks.get(row.participant_key, 0), int(row.rank))
+    return scope, home, {key for key in people if table_participants.level_of(ranks.get(key), default) == "full"}
+
+
+def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:
+    """Return the scope, as private as the channel that its thread belongs to where the key does not name that."""
+    parent, scope = new.parent_channel, new.scope
+    if not parent or parent == parent_key(scope.conversation or "") or scope.privacy in ("direct", "separate"):
+        return scope
+    above = table_conversations.find(connection, scope.persona, parent)
+    if above is None or not above.is_private:
+        return scope
+    person = table_participants.person_of(connection, scope.persona, scope.participant)
+    same = above.direct_person is not None and above.direct_person == person
+    return replace(scope, privacy="direct" if same else "restricted")
+
+
+def _hold_entry(connection: Connection, scope: Scope) -> Any:
+    values = {"persona": scope.persona, "user": scope.participant, "channel": scope.conversation}
+    return connection.execute(_HOLD_ENTRY, values).first()
+
+
+def _build_row(new: NewEntry, scope: Scope, home: table_conversations.Place, at: datetime) -> dict[str, Any]:
     return {
         "audience_id": home.audience_id,
-        "lineage_id": place.lineage,
-        "server_id": place.server,
-        "server_name": place.server_name[:NAME_CHARS],
-        "channel_name": place.channel_name[:NAME_CHARS],
-        "parent_channel_id": place.parent_channel,
+        "lineage_id": new.lineage,
+        "server_id": scope.server,
+        "server_name": new.server_name[:NAME_CHARS],
+        "channel_name": new.channel_name[:NAME_CHARS],
+        "parent_channel_id": new.parent_channel,
         "local_only": int(home.local_only),
         "last_updated": at,
     }
 
 
-def _update(connection: Connection, persona: str, row_id: int, row: dict[str, Any]) -> None:
-    one = update(short_term_memories).where(_S.persona_id == persona, _S.id == row_id)
-    connection.execute(one.values(row))
+def _insert(connection: Connection, db: Database, scope: Scope, values: dict[str, Any]) -> int:
+    key = {"persona_id": scope.persona, "participant_key": scope.participant, "channel_id": scope.conversation}
+    row_id = db.ids.one()
+    connection.execute(insert_ignore(short_term_memories, db.family), {"id": row_id, **key, **values})
+    return row_id
 
 
-def _insert(connection: Connection, db: Database, new: NewEntry, row: dict[str, Any]) -> int:
-    """Make the entry and return its id."""
-    key = {"persona_id": new.scope.persona, "participant_key": new.place.user, "channel_id": new.scope.conversation}
-    made = {"id": db.ids.one(), **key, **row}
-    connection.execute(insert_ignore(short_term_memories, db.family), made)
-    return int(made["id"])
-
-
-# What a write holds until its transaction ends
-
-
-@lru_cache(maxsize=4)
-def _held_statement(summary: bool) -> Any:
-    c, e = conversations.c, short_term_memories.c
-    mine, linked = participants.alias("mine"), participants.alias("linked")
-    joined: Any = (
-        conversations.outerjoin(mine, mine.c.participant_key.in_(bindparam("people", expanding=True)))
-        .outerjoin(linked, and_(linked.c.persona_id == mine.c.persona_id, linked.c.person_key == mine.c.person_key))
-        .outerjoin(privacy_levels, privacy_levels.c.participant_key == linked.c.participant_key)
-        .outerjoin(
-            short_term_memories,
-            and_(
-                e.persona_id == c.persona_id,
-                e.participant_key == bindparam("user"),
-                e.channel_id == c.conversation_key,
-            ),
-        )
-    )
-    columns = [
-        *(c[name] for name in ("id", "conversation_key", "audience_id", "server_id", "is_private", "local_only")),
-        c.direct_person_key,
-        mine.c.participant_key.label("who"),
-        mine.c.persona_id.label("known_to"),
-        table_participants.rank_of(privacy_levels.c).label("level"),
-    ]
-    columns += [e[name].label(f"held_{name}") for name in ("id", "last_updated", "summary_updated_at")]
-    columns += [e.turns_since_summary.label("held_turns"), (e.summary if summary else null()).label("held_summary")]
-    found = select(*columns).select_from(joined)
-    return found.where(
-        c.persona_id == bindparam("persona"), c.conversation_key == bindparam("conversation")
-    ).with_for_update()
-
-
-def hold_entries(
-    connection: Connection,
-    db: Database,
-    new: NewEntry,
-    people: Collection[str],
-    default: str,
-    *,
-    summary: bool = False,
-) -> Held:
-    """Hold and return conversation, people and entries; the conversation, and people not known yet, are made."""
-    scope, place = new.scope, new.place
-    values: dict[str, Any] = {
-        "persona": scope.persona,
-        "conversation": scope.conversation,
-        "people": sorted(people) or [""],
-        "user": place.user or "",
-    }
-    statement = _held_statement(summary)
-    rows = connection.execute(statement, values).all()
-    if not rows:
-        table_conversations.ensure(
-            connection, db, scope, sender=scope.participant, title=place.channel_name, server_name=place.server_name
-        )
-        rows = connection.execute(statement, values).all()
-    known = {row.who for row in rows if row.known_to == scope.persona}
-    missing = {key: place.names.get(key, "") for key in people if key not in known}
-    if missing and default != "full":
-        # Only a row that is there can be held, so that who turns private meanwhile waits for this turn.
-        table_participants.note_names(connection, db, scope.persona, missing, {})
-        rows = connection.execute(statement, values).all()
-    return _read_held(rows)
-
-
-def _read_held(rows: Sequence[Any]) -> Held:
-    held = Held(table_conversations.facts_of(rows[0]))
-    for row in rows:
-        if row.who is not None:
-            held.ranks[row.who] = max(held.ranks.get(row.who, 0), int(row.level))
-    first = rows[0]
-    if first.held_id is not None:
-        held.entry = HeldEntry(
-            first.held_id,
-            first.held_last_updated,
-            first.held_summary_updated_at,
-            int(first.held_turns or 0),
-            first.held_summary or "",
-        )
-    return held
-
-
-def inherit_privacy(connection: Connection, new: NewEntry) -> NewEntry:
-    """Return the entry as private as the channel its thread belongs to, where the key does not say which."""
-    parent, scope = new.place.parent_channel, new.scope
-    if not parent or parent == parent_key(scope.conversation or "") or scope.privacy in ("direct", "separate"):
-        return new
-    above = table_conversations.find(connection, scope.persona, parent)
-    if above is None or not above.is_private:
-        return new
-    person = table_participants.person_of(connection, scope.persona, scope.participant)
-    same = above.direct_person is not None and above.direct_person == person
-    return replace(new, scope=replace(scope, privacy="direct" if same else "restricted"))
+def _update(connection: Connection, persona: str, row_id: int, values: dict[str, Any]) -> None:
+    connection.execute(update(short_term_memories).where(_S.persona_id == persona, _S.id == row_id).values(values))
 
 
 def read_level(db: Database, persona: str, participant: str | None, default: str) -> str:
-    """Return the privacy level of a person now, the strictest of all linked identities."""
+    """Return the strictest privacy level among a person's linked identities."""
     if not participant:
         return default
     with db.connection(source="participants") as connection:
         return table_participants.known(connection, persona, [participant], default)[participant].level
 
 
-# Summaries
-
-
 Judge = Callable[[str, int, bool], str]
-"""Takes the present summary, the turns since it and whether it lives; gives why the new one is refused, or blank."""
+"""(current summary, turns since it, whether it has not expired) -> why the new one is refused; blank accepts it."""
 
 
 def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str) -> Kept:
-    """Write a summary to the entry of a person in a channel; where there is none it is made."""
+    """Write a summary to the entry of a person in a channel, and create the entry if there is none."""
 
     def work(connection: Connection) -> Kept:
-        own = inherit_privacy(connection, new)
-        who = own.scope.participant
-        held = hold_entries(connection, db, own, {who} if who else set(), privacy_default, summary=True)
-        if who and table_participants.level_of(held.ranks.get(who), privacy_default) == "full":
+        people = {new.scope.participant} if new.scope.participant else set()
+        scope, home, silent = hold_place(connection, db, new, people, privacy_default)
+        if silent:
             return Kept(reason="privacy")
         now = db.clock()
-        refused = _judged(held.entry, judge, now, life)
+        own = _hold_entry(connection, scope)
+        alive = own is not None and is_alive(own.summary_updated_at, now, life.summary)
+        refused = judge((own.summary or "") if alive else "", 1 if own is None else own.turns_since_summary, alive)
         if refused:
             return Kept(reason=refused)
-        home = table_conversations.settle(connection, db, own.scope, held.facts, sender=who)
-        own = _at_home(own, home)
-        changed: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
-        entry = held.entry
-        if entry is None:
-            return Kept(1, _insert(connection, db, own, _row(own, home, now) | {"messages": []} | changed))
-        changed["last_updated"] = max(entry.updated or now, now)
-        if is_expired(entry.updated, entry.summary_at, now, life):
-            changed["messages"] = []  # they are forgotten: a new summary must not bring them back
-        _update(connection, own.scope.persona, entry.id, changed)
-        return Kept(1, entry.id)
+        values: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
+        if own is None:
+            return Kept(
+                1, _insert(connection, db, scope, _build_row(new, scope, home, now) | {"messages": []} | values)
+            )
+        values["last_updated"] = max(own.last_updated or now, now)
+        if is_expired(own.last_updated, own.summary_updated_at, now, life):
+            values["messages"] = []  # a new summary must not bring expired lines back
+        _update(connection, scope.persona, own.id, values)
+        return Kept(1, own.id)
 
     return db.repeat(work, source=SOURCE)
-
-
-def _judged(entry: HeldEntry | None, judge: Judge, now: datetime, life: Life) -> str:
-    """Return why the summary is refused; blank where it is not."""
-    if entry is None:
-        return judge("", 1, False)
-    alive = is_alive(entry.summary_at, now, life.summary)
-    return judge(entry.summary if alive else "", entry.turns, alive)
 
 
 # Removing
@@ -310,53 +307,133 @@ def _judged(entry: HeldEntry | None, judge: Judge, now: datetime, life: Life) ->
 def delete_entries(
     db: Database, persona: str, *, user: str | None = None, server: str | None = None, channel: str | None = None
 ) -> int:
-    """Remove the entries of a user, a server or a channel, and return how many there were."""
+    """Delete the entries of a user, a server or a channel, and return how many there were; none if none is named."""
     named = ((_S.participant_key, user), (_S.server_id, server), (_S.channel_id, channel))
     where = [column == key for column, key in named if key is not None]
     if not where:
-        raise ValueError("Name a user, a server or a channel: there is no clearing of everything.")
-    gone = delete(short_term_memories).where(_S.persona_id == persona, *where)
-    return db.repeat(lambda connection: int(connection.execute(gone).rowcount), source=SOURCE)
+        return 0
+    statement = delete(short_term_memories).where(_S.persona_id == persona, *where)
+    return db.repeat(lambda connection: int(connection.execute(statement).rowcount), source=SOURCE)
+
+
+_EXPIRED = and_(
+    or_(_S.last_updated.is_(None), _S.last_updated <= bindparam("entry_since", type_=Time())),
+    or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary_since", type_=Time())),
+)
+_SELECT_EXPIRED = (
+    select(_S.id)
+    .where(_S.persona_id == _PERSONA, _S.last_updated <= bindparam("entry_since", type_=Time()), _EXPIRED)
+    .order_by(_S.last_updated, _S.id)
+    .limit(bindparam("most", type_=Integer()))
+)
 
 
 def _times(now: datetime, life: Life) -> dict[str, Any]:
-    return {"entry_dead": now - life.entry, "summary_dead": now - life.summary}
-
-
-_DEAD = and_(
-    or_(_S.last_updated.is_(None), _S.last_updated <= bindparam("entry_dead", type_=Time())),
-    or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary_dead", type_=Time())),
-)
-_EXPIRED = (
-    select(_S.id)
-    .where(_S.persona_id == bindparam("persona"), _S.last_updated <= bindparam("entry_dead", type_=Time()), _DEAD)
-    .order_by(_S.last_updated, _S.id)
-    .limit(bindparam("most"))
-)
+    return {"entry_since": now - life.entry, "summary_since": now - life.summary}
 
 
 def delete_expired(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int:
-    """Remove those of these entries that are expired by now, and return how many this call has removed."""
+    """Delete those of these entries that are expired by now, and return how many there were."""
     values = _times(db.clock(), life)
-    gone = delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(sorted(ids)), _DEAD)
-    return db.repeat(lambda connection: int(connection.execute(gone, values).rowcount), source=SOURCE)
+    statement = delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(sorted(ids)), _EXPIRED)
+    return db.repeat(lambda connection: int(connection.execute(statement, values).rowcount), source=SOURCE)
 
 
 def delete_all_expired(db: Database, persona: str, *, life: Life) -> int:
-    """Remove every expired entry of a persona, a thousand in a transaction, and return how many there were."""
+    """Delete every expired entry of a persona, some hundreds in a transaction, and return how many there were."""
     total = 0
     while True:
-        values = _times(db.clock(), life) | {"persona": persona, "most": AT_ONCE}
-        ids = [row[0] for row in db.read(_EXPIRED, values, source=SOURCE)]
-        gone = delete_expired(db, persona, ids, life=life) if ids else 0
-        total += gone
-        if len(ids) < AT_ONCE or not gone:
+        values = _times(db.clock(), life) | {"persona": persona, "most": BATCH}
+        ids = [row[0] for row in db.read(_SELECT_EXPIRED, values, source=SOURCE)]
+        count = delete_expired(db, persona, ids, life=life) if ids else 0
+        total += count
+        if len(ids) < BATCH or not count:
             return total
-
-
-_COUNT = select(func.count()).select_from(short_term_memories).where(_S.persona_id == bindparam("persona"))
 
 
 def count_entries(db: Database, persona: str) -> int:
     """Return how many entries of a persona are stored."""
-    return int(db.read(_COUNT, {"persona": persona}, source=SOURCE)[0][0])
+    statement = select(func.count()).select_from(short_term_memories).where(_S.persona_id == _PERSONA)
+    return int(db.read(statement, {"persona": persona}, source=SOURCE)[0][0])
+
+
+# What forgetting, editing and deleting change
+
+
+def remove_person(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:
+    """Remove a person's entries and lines; return (entries deleted, entries edited)."""
+    if not keys:
+        return 0, 0
+    own = (_S.persona_id == persona, _S.participant_key.in_(sorted(keys)))
+    channels = set(connection.execute(select(_S.channel_id).where(*own)).scalars())
+    deleted = int(connection.execute(delete(short_term_memories).where(*own)).rowcount)
+    marks = {mark_participant(key) for key in keys}
+    with_lines = or_(*(has_keyword(cast(_S.messages, String), like_pattern(each)) for each in sorted(marks)))
+    ids = set(connection.execute(select(_S.id).where(_S.persona_id == persona, with_lines)).scalars())
+    for part in chunks(sorted(channels), BATCH):  # a summary may repeat what they said there
+        spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part))
+        ids |= set(connection.execute(spoke).scalars())
+
+    def drop_theirs(item: Any) -> Any:
+        is_theirs = isinstance(item, dict) and not {item.get("who"), item.get("for")}.isdisjoint(marks)
+        return None if is_theirs else item
+
+    emptied, edited = _change_lines(connection, persona, ids, drop_theirs, keep_summary=False)
+    return deleted + emptied, edited
+
+
+def reword_lines(connection: Connection, persona: str, channel: str, old: str, new: str | None) -> None:
+    """Give the lines that repeat a message of a channel its new text; None removes them."""
+    ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
+
+    def reword(item: Any) -> Any:
+        if not isinstance(item, dict) or not _repeats(item.get("content"), old):
+            return item
+        return None if not (new or "").strip() else {**item, "content": cut_text(new or "")}
+
+    _change_lines(connection, persona, ids, reword, keep_summary=True)
+
+
+def _repeats(content: Any, text: str) -> bool:
+    return content == text or (
+        isinstance(content, str) and content.endswith(CUT_MARK) and text.startswith(content[: -len(CUT_MARK)])
+    )
+
+
+def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> int:
+    """Remove the summaries of a channel that were written since a moment, and return how many there were."""
+    where = (_S.persona_id == persona, _S.channel_id == channel, _S.summary.is_not(None))
+    later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= bindparam("since", since, type_=Time()))
+    ids = connection.execute(select(_S.id).where(*where, later)).scalars().all()
+    _change_lines(connection, persona, ids, lambda item: item, keep_summary=False)
+    return len(ids)
+
+
+def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> int:
+    """Delete the entries of a channel that these audiences see, and return how many there were."""
+    here = (_S.persona_id == persona, _S.channel_id == channel, _S.audience_id.in_(sorted(audiences)))
+    return int(connection.execute(delete(short_term_memories).where(*here)).rowcount)
+
+
+def _change_lines(
+    connection: Connection, persona: str, ids: Collection[int], change: Callable[[Any], Any], *, keep_summary: bool
+) -> tuple[int, int]:
+    """Change each line of these entries, None removes it; return (entries deleted as empty, entries edited)."""
+    empty: list[int] = []
+    edited = 0
+    for part in chunks(sorted(ids), BATCH):
+        statement = select(_S.id, _S.messages, _S.summary, _S.summary_updated_at)
+        where = (_S.persona_id == persona, _S.id.in_(part))
+        for row in connection.execute(statement.where(*where).order_by(_S.id).with_for_update()).all():
+            items = read_list(row.messages)
+            left = [changed for item in items if (changed := change(item)) is not None]
+            drops_summary = not keep_summary and (row.summary or row.summary_updated_at)
+            if not left and not (keep_summary and row.summary):
+                empty.append(row.id)
+            elif left != items or drops_summary:
+                edited += 1
+                no_summary = {} if keep_summary else {"summary": None, "summary_updated_at": None}
+                _update(connection, persona, row.id, {"messages": left, **no_summary})
+    for part in chunks(empty, BATCH):
+        connection.execute(delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(part)))
+    return len(empty), edited

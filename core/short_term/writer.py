@@ -1,4 +1,4 @@
-"""Keeping a turn, and giving a channel a summary."""
+"""Writing what is kept: a turn, a summary, and the functions that remove entries."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from ..text.host_values import as_text, has
 from ..text.remember_phrases import is_request
 from ..text.replies import judge_refusal
 from ..text.times import parse_time
-from . import counts, places, rules, table
+from . import places, rules, table
 from .rules_turn import UNKNOWN, list_personas, read_field, read_id, read_lineage, read_messages, read_turn
 from .shapes import Answer, Turn, TurnResult
-from .table import Kept, NewEntry
-from .table_items import NAME_CHARS
+from .table import NAME_CHARS, Kept, NewEntry
 
 FULL = "full"
 
@@ -91,13 +90,13 @@ def write_turn(
     }  # fmt: skip
     try:
         check_handle(db)
-        # 1. what the host says before anything is asked
+        # 1. what the turn itself says
         turn = read_turn(context, result, given)
         if turn.stop:
             return TurnResult(0, "stop")
         if not turn.messages:
             return TurnResult(0, "no_messages")
-        # 2. what to work with: the scope is that of the host's message where the context brings it
+        # 2. the scope is that of the host's message if the context contains it
         call = open_call(db, settings, scope)
         db = call.db
         message = read_field(context, "message")
@@ -108,29 +107,27 @@ def write_turn(
         return _write_turn(call, turn)
     except Exception as error:  # noqa: BLE001 - the turn has been answered: whatever fails here must not undo it
         logs.warning("short_term_not_kept", error=type(error).__name__, source=getattr(error, "source", ""))
-        counted = counts.counts_for(db) if isinstance(db, Database) else counts.without_handle
-        counted.add("errors")
+        table.add_count(db if isinstance(db, Database) else None, "errors")
         return TurnResult(0, "error", error=type(error).__name__)
 
 
 def _write_turn(call: Call, turn: Turn) -> TurnResult:
     """Write what every persona that answered keeps of a turn, or say why nothing is kept."""
     db, settings = call.db, call.settings
-    place, _ = places.place_turn(turn, call.scope)
     if turn.level == UNKNOWN:
         logs.warning("short_term_privacy_level_not_known", counted_as=FULL, known="none, partial, full, 0, 1, 2")
     if turn.level in (FULL, UNKNOWN):
         return TurnResult(0, "privacy")
     if not turn.answers:
-        level = table.read_level(db, call.persona, place.user, settings.privacy_default)
+        user = places.place_turn(turn, call.scope).scope.participant
+        level = table.read_level(db, call.persona, user, settings.privacy_default)
         return TurnResult(0, "privacy" if level == FULL else "no_response")
     now = db.clock()
     turn = replace(turn, answers=tuple(_name_answer(each, call.persona) for each in turn.answers))
-    built = [
-        _build_entry(db, turn, replace(call.scope, persona=persona), settings, now=now, lineage=lineage)
-        for persona, lineage in list_personas(turn.answers, call.persona).items()
-    ]
-    entries = [entry for entry in built if entry is not None]
+    entries = []
+    for persona, lineage in list_personas(turn.answers, call.persona).items():
+        entry = _build_entry(db, turn, replace(call.scope, persona=persona), settings, now=now, lineage=lineage)
+        entries += [entry] if entry is not None else []
     if not entries:
         return TurnResult(0, "empty")
     kept = _write_entries(call, entries)
@@ -153,9 +150,10 @@ def _build_entry(
     db: Database, turn: Turn, scope: Scope, settings: Settings, *, now: datetime, lineage: str = ""
 ) -> NewEntry | None:
     """Return what the scope's persona keeps of a turn, None without user, channel or text."""
-    place, own = places.find_place(db, turn, scope)
-    if not place.user or not place.channel:
-        logs.warning("short_term_without_place", user=bool(place.user), channel=bool(place.channel))
+    entry = places.find_place(db, turn, scope)
+    own = entry.scope
+    if not own.participant or not own.conversation:
+        logs.warning("short_term_without_place", user=bool(own.participant), channel=bool(own.conversation))
         return None
     at = turn.at or now
     answers = [each.item if each.item.at else replace(each.item, at=at) for each in turn.answers]
@@ -165,13 +163,13 @@ def _build_entry(
             item,
             speaker=item.speaker or (name_persona(scope.persona) if item.role == "model" else ""),
             content=rules.cut_text(item.content),
-            who=places.build_person_key(item.who, turn, own, place.user) if item.role == "user" else "",
+            who=places.build_person_key(item.who, turn, own, own.participant) if item.role == "user" else "",
             answers=places.build_person_key(item.answers, turn, own, "") if item.answers else "",
         )
         for item in lines
         if _is_open(item.content)
     )
-    return NewEntry(replace(place, lineage=lineage), own, items, at) if items else None
+    return replace(entry, lineage=lineage, items=items, at=at) if items else None
 
 
 def _is_open(text: str) -> bool:
@@ -183,7 +181,7 @@ def _write_entries(call: Call, entries: Sequence[NewEntry]) -> list[Kept]:
     settings = call.settings
     life = places.read_life(settings)
     kept = table.write_entries(call.db, entries, life=life, privacy_default=settings.privacy_default)
-    counts.counts_for(call.db).add("stores", sum(each.stored for each in kept))
+    table.add_count(call.db, "stores", sum(each.stored for each in kept))
     return kept
 
 
@@ -216,8 +214,9 @@ def store_short_term_memory(
     Args:
         user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are none.
         messages: oldest first, dicts or objects as for `write_turn`; the persona's own have the role `model`.
-        server: id of the community; None is the scope's, `DM` is none: a direct message unless something else is said.
-        is_direct, is_private: what the host says of the channel; None where it says nothing.
+        server: id of the community; None is the scope's; `DM` means a direct message unless another argument says
+            that the channel is shared.
+        is_direct, is_private: how private the channel is; None if the host does not know.
         persona: id; None is the scope's.
         lineage: id shared by personas that are one.
 
@@ -318,8 +317,8 @@ def update_short_term_memory(
     turn = Turn(
         user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct, is_private=is_private
     )
-    place, own = places.find_place(call.db, turn, places.enter_persona(call, persona).scope)
-    if not text or not place.user or not place.channel:
+    entry = places.find_place(call.db, turn, places.enter_persona(call, persona).scope)
+    if not text or not entry.scope.participant or not entry.scope.conversation:
         return WriteResult(False, None, "empty")
     # 2. whether it is one
     if _is_explicit(said, known):
@@ -337,7 +336,7 @@ def update_short_term_memory(
         return "limit" if rules.is_second(turns, alive) else ""
 
     # 3. write it
-    entry = NewEntry(replace(place, lineage=read_lineage(lineage)), own)
+    entry = replace(entry, lineage=read_lineage(lineage))
     life = places.read_life(known)
     kept = table.write_summary(call.db, entry, text, judge=judge, life=life, privacy_default=known.privacy_default)
     return _build_result(kept, tuple(notes))
@@ -350,3 +349,142 @@ def _is_explicit(said: object, settings: Settings) -> bool:
     if not isinstance(said, str):
         raise MessageError.of_type("said", said, "a text or None")
     return is_request(said, phrases_for(said, settings))
+
+
+# Removing
+
+
+def clear_by_channel(
+    channel: object,
+    *,
+    interface: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> int:
+    """Remove the entries of a channel within the persona; return how many there were.
+
+    Args:
+        channel: id, or key `interface/id`.
+        interface: surface the id is of; None is the scope's.
+
+    Returns:
+        How many were removed; 0 for a blank id.
+
+    Raises:
+        MessageError: an id that cannot be one.
+        StoreWriteError: nothing was removed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import clear_by_channel, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
+    >>> clear_by_channel("tg/42", db=db, scope=scope)
+    1
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    return _clear_entries(call, channel=places.find_channel(call, channel, interface))
+
+
+def clear_by_user(
+    user: object,
+    *,
+    interface: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> int:
+    """Remove the entries of a person over all channels, within the persona; return how many there were.
+
+    The person's lines in other people's entries stay; `set_privacy(..., "full")` removes those too.
+
+    Args:
+        user: id, or key `interface/id`.
+        interface: surface the id is of; None is the scope's.
+
+    Returns:
+        How many were removed; 0 for a blank id.
+
+    Raises:
+        MessageError: an id that cannot be one.
+        StoreWriteError: nothing was removed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import clear_by_user, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
+    >>> clear_by_user("tg/7", db=db, scope=scope)
+    1
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    key = places.build_user_key(user, call.scope, interface)
+    return _clear_entries(call, user=key) if key is not None else 0
+
+
+def clear_by_server(
+    server: object,
+    channel: object = None,
+    *,
+    interface: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> int:
+    """Remove the entries of a server, or of one channel of it, within the persona; return how many there were.
+
+    Args:
+        server: id of the community.
+        channel: only this one; None for all.
+        interface: surface the channel's id is of; None is the scope's.
+
+    Returns:
+        How many were removed; 0 for a blank id.
+
+    Raises:
+        MessageError: an id that cannot be one.
+        StoreWriteError: nothing was removed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import clear_by_server, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], "s1", db=db, scope=scope)
+    >>> clear_by_server("s1", db=db, scope=scope)
+    1
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    name = read_id(server, "server", KEY_BYTES["server"])
+    key = places.find_channel(call, channel, interface, server=name)
+    return _clear_entries(call, server=name, channel=key) if name is not None else 0
+
+
+def _clear_entries(
+    call: Call, *, user: str | None = None, server: str | None = None, channel: str | None = None
+) -> int:
+    count = table.delete_entries(call.db, call.persona, user=user, server=server, channel=channel)
+    table.add_count(call.db, "invalidations", count)
+    return count
+
+
+def clear_expired(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
+    """Remove every expired entry of the scope's persona and return how many there were; for a timer of the host.
+
+    Returns:
+        How many were removed by this call.
+
+    Raises:
+        StoreError: not all of them could be removed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import clear_expired
+    >>> db = open_database("sqlite://")
+    >>> clear_expired(db=db, scope=Scope("iris"))
+    0
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    count = table.delete_all_expired(call.db, call.persona, life=places.read_life(call.settings))
+    table.add_count(call.db, "expirations", count)
+    return count

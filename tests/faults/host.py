@@ -179,7 +179,7 @@ def _entry(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | 
 
 def _turn(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
     from core.errors import StoreWriteError
-    from core.short_term.writer import write_turn
+    from core.short_term import write_turn
 
     said = {"messages": [{"role": "user", "content": text}]}
     channel = f"{path}-{host.number}"

@@ -16,7 +16,7 @@ from core import conversations, lifelong, relationships, stories
 from core.config import Settings
 from core.database.engine import Database
 from core.database.registry import REGISTRY
-from core.short_term.writer import write_turn
+from core.short_term import write_turn
 from core.synth_core_memory import search_memories
 from core.upkeep import ddl
 from tests.faults.conftest import fill

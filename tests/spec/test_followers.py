@@ -13,7 +13,7 @@ from core.config import Settings
 from core.database.registry import REGISTRY
 from core.database.schema_base import metadata
 from core.db import insert_memory
-from core.short_term.writer import write_turn
+from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import HERE, Stage
 from tests.store.world import indexed_words

@@ -12,7 +12,7 @@ from core.conversations import close_conversation, list_recent_conversations
 from core.db import insert_memory
 from core.hooks import set_hook
 from core.scope import Scope
-from core.short_term.writer import write_turn
+from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import HERE, Stage
 from tests.spec.story import Story

@@ -603,7 +603,7 @@ def test_f21_a_turn_waits_for_who_turns_private(world: World) -> None:
 def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nobody knew the person before: what was being written is taken out."""
     under_way, go_on = threading.Event(), threading.Event()
-    hold = short_term_table.hold_entries
+    hold = short_term_table.hold_place
 
     def slow(*arguments: Any, **more: Any) -> Any:
         held = hold(*arguments, **more)
@@ -611,7 +611,7 @@ def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypa
         go_on.wait(5)
         return held
 
-    monkeypatch.setattr(short_term_table, "hold_entries", slow)
+    monkeypatch.setattr(short_term_table, "hold_place", slow)
     turn = threading.Thread(target=lambda: world.turn("tg/new", "tg/c1"))
     private = threading.Thread(target=lambda: set_privacy("tg/new", "full", **world.given()))
     turn.start()

@@ -14,7 +14,7 @@ from ...jobs.rules import STATES
 from ...lifelong import table_runs
 from ...memories import table_figures
 from ...memories.rules import KINDS, TIERS
-from ...short_term import counts as short_term_counts
+from ...short_term import table as short_term_table
 from ..bodies import Admin, refusals_beside_text
 from ..context import AdminCall
 from ..errors import Refused
@@ -68,7 +68,7 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
     for states in jobs.count_operations(**admin.asking).values():
         for state, number in states.items():
             operations[state,] += number
-    counted = short_term_counts.counts_for(db)
+    counted = short_term_table.read_counts(db)
     return {
         "memory_items": ("Memory items that hold.", ("kind", "tier"), _sort_rows(items)),
         "memory_items_archived": (
@@ -81,7 +81,7 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
         "short_term": (
             "Reads and writes of short-term entries by this process, of all personas.",
             ("what",),
-            [((name,), float(getattr(counted, name))) for name in short_term_counts.COUNTED],
+            [((name,), float(counted[name])) for name in short_term_table.COUNTED],
         ),
         "repeated": (
             "Reads and transactions of this process run again, by the number of the error; 0 is a lost connection.",

@@ -17,7 +17,6 @@ from core.short_term.rules import (
     cut_text,
     describe_age,
     drop_expired,
-    drop_shown,
     is_expired,
     is_second,
     is_summary_due,
@@ -190,10 +189,9 @@ def test_m10_a_text_is_cut_with_three_dots() -> None:
 )
 def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, lives: bool, has_summary: bool) -> None:
     written = NOW - summary_age if summary_age is not None else None
-    found = Entry(1, "default", "u1", "c", NOW - age, summary="s", summary_at=written)
-    read = drop_expired(found, NOW, LIFE)
-    assert (read is not None) == lives == (not is_expired(found.updated, written, NOW, LIFE))
-    assert bool(read and written and read.summary) == has_summary
+    found = Entry(1, "default", "u1", "c", NOW - age, summary="s" if written else "", summary_at=written)
+    read = drop_expired([found], NOW, LIFE)
+    assert [bool(each.summary) for each in read] == ([has_summary] if lives else [])
 
 
 def test_m12_a_time_that_cannot_be_read_is_too_old() -> None:
@@ -227,10 +225,9 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 
 
 def test_m17_a_channel_of_two_users_appears_once() -> None:
-    mine, theirs = entry("c", 5, id=1), entry("c", 1, "u2", id=2)
-    assert choose_entries([mine, theirs], set(), 3).others == (theirs,)
-    same = entry("c", 5, "u2", id=3)
-    assert choose_entries([same, mine], set(), 3).others == (same,)
+    items = (Item("user", "hi"),)
+    mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
+    assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
 
 
 def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:
@@ -241,15 +238,18 @@ def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_el
         "lines": ["[2026-03-10 12:00] Ann: \"say 'hi' now\"", 'self: "ok"'],
     }
     with_summary = entry("c", 2, items=items, summary="s", summary_at=NOW)
-    assert build_section(with_summary, NOW, UTC, own=True) == {"channel": "c", "age": "2 minutes ago", "summary": "s"}
-    assert build_section(entry("c", 2, items=items), NOW, UTC, own=True) is None
-    assert build_section(entry("c", 2), NOW, UTC) is None
+    assert build_section(with_summary, NOW, UTC) == {"channel": "c", "age": "2 minutes ago", "summary": "s"}
+    for own in (entry("c", 2, items=items), entry("tg/c", 2, items=items)):
+        assert choose_entries([own], "tg/c", 3)[0] == []
 
 
 def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
     items = tuple(Item("user", text) for text in ("Hi  There", "bye", "x" * 100 + "..."))
     shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 200)}
-    assert [item.content for item in drop_shown(entry("c", items=items), shown).items] == ["bye"]
+    ((kept_entry,), left_out) = choose_entries(
+        [entry("c", items=items), entry("d", id=2, items=items[1:2])], None, 3, shown
+    )
+    assert [item.content for item in kept_entry.items] == ["bye"] and left_out == {2: "visible"}
 
 
 # M22, M23
