@@ -21,7 +21,7 @@ Privacy = Literal["public", "direct", "separate", "restricted"]
 and standing instructions with the participant's other private conversations. restricted: a closed channel."""
 
 NO_SERVER = "DM"
-"""Server id by which hosts say that there is none: the message is a direct one."""
+"""Server id by which hosts say that there is none. It is never a server."""
 KEY_BYTES = {"persona": 64, "conversation": 512, "participant": 255, "server": 191}
 
 
@@ -87,11 +87,13 @@ class Scope:
     """Participant key `interface/external id` of who is speaking, at most 255 bytes."""
     server: str = ""
     """Community a public conversation belongs to, at most 191 bytes; blank for hosts without servers and in a direct
-    message, which `DM` says as well."""
+    message. `DM` says that there is none: it becomes blank, and the conversation direct unless `privacy` is given."""
     destination: Destination | None = None
     """Where the prompt goes. None follows the flag PROMPT_DESTINATION."""
     privacy: Privacy | None = None
     """What the host says of the conversation; None when it says nothing."""
+    no_server: bool = False
+    """Whether the host says that the conversation is on no server: the server `DM` says so."""
 
     def __post_init__(self) -> None:
         if self.persona is None or (isinstance(self.persona, str) and not self.persona.strip()):
@@ -108,10 +110,12 @@ class Scope:
             raise ScopeError(
                 f"privacy is {str(self.privacy)[:40]!r}. It must be one of {', '.join(map(repr, get_args(Privacy)))}."
             )
-        if self.server == NO_SERVER:
+        if self.server:
+            object.__setattr__(self, "no_server", self.server == NO_SERVER)
+        if self.server == NO_SERVER and self.privacy is None:
+            object.__setattr__(self, "privacy", "direct")
+        if self.server == NO_SERVER or self.privacy in ("direct", "separate"):
             object.__setattr__(self, "server", "")
-            if self.conversation is not None and self.privacy is None:
-                object.__setattr__(self, "privacy", "direct")
 
 
 _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=None)

@@ -13,7 +13,7 @@ from typing import Any
 from ..access.rules import said_privacy, split_key
 from ..config import Settings, resolve
 from ..database.engine import Database
-from ..scope import Scope, _current, current_scope
+from ..scope import NO_SERVER, Scope, _current, current_scope
 from ..shapes import IncomingMessage, now_utc
 
 EMBEDDED_FILE = "prompt-engine.sqlite3"
@@ -207,10 +207,15 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
     privacy = given.privacy
     if message.interface_path:
         _, chat, _ = split_key(message.interface_path)
+        no_server = message.server_id == NO_SERVER
         said = said_privacy(
-            message.is_private, message.chat_type, message.chat_id or chat, message.sender.id, message.server_id
+            message.is_private,
+            message.chat_type,
+            message.chat_id or chat,
+            message.sender.id,
+            "" if no_server else message.server_id,
         )
-        privacy = said or privacy
+        privacy = said or ("direct" if no_server else privacy)
     sender = message.sender.id
     return replace(
         given,

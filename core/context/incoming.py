@@ -10,7 +10,7 @@ from typing import Any
 from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
 from ..base.hints import find_nearest
 from ..errors import MessageError
-from ..scope import KEY_BYTES, NO_SERVER, key_text
+from ..scope import KEY_BYTES, key_text
 from ..shapes import IncomingMessage, Sender
 from ..text.hits import known_name
 from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
@@ -53,8 +53,6 @@ def read_message(
     chat_type = word_at(chat, "type") or None
     server = _key(get(message, "server_id"), "server_id", KEY_BYTES["server"]) or ""
     is_private = _is_private(get(message, "is_private"), chat_type, chat_id, sender.id, notes)
-    if server == NO_SERVER:
-        server, is_private = "", True if is_private is None else is_private
     return IncomingMessage(
         message_id=_key(get(message, "message_id"), "message_id"),
         date=_date(get(message, "date"), now, notes),

@@ -39,9 +39,8 @@ _C = chat_history_cache.c
 
 def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
     """Return the scope a message is stored in: the one given, in the message's conversation."""
-    if scope.conversation == conversation:
-        return replace(scope, privacy=privacy) if privacy else scope
-    return replace(scope, conversation=conversation, privacy=privacy)
+    said = scope.privacy if scope.conversation in (None, conversation) else None
+    return replace(scope, conversation=conversation, privacy=privacy or said)
 
 
 # One message

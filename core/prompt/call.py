@@ -144,16 +144,14 @@ def open_call(request: PromptRequest) -> PromptCall:
         request.message, context_memory=request.context_memory, interface_name=request.interface_name, now=now()
     )
     live = read_context_memory(request.context_memory)
-    scope = defaults.scope_of(message, request.scope, settings)
+    given = defaults.scope_of(message, request.scope, settings)
     report = Report()
     report.note(*message.notes, *live.notes)
     if live.skipped:
         report.note(f"context_memory: {live.skipped} things are no message and are left out")
     guard = Guard(report)
     db = guard.open(request.db)
-    if scope.server:
-        given = scope
-        scope = guard("database", lambda: resolve_scope(db, given), given)
+    scope = guard("database", lambda: resolve_scope(db, given), given)
     message, live = put_under_key(message, live, scope.conversation)
     return PromptCall(
         message=message,

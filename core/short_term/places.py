@@ -77,7 +77,7 @@ def place_turn(turn: Turn, scope: Scope) -> NewEntry:
     channel = _build_channel_key(turn.channel, scope, interface) or own_channel
     server_id = read_id(turn.server, "server", KEY_BYTES["server"])
     server = scope.server if server_id is None else server_id
-    same = channel is not None and channel == own_channel
+    same = channel is not None and own_channel in (None, channel)
     # DM as a server means a direct message unless something else says that the channel is shared.
     shared = False in (turn.is_private, turn.is_direct) or (same and scope.privacy in ("public", "restricted"))
     direct = turn.is_direct is True or (server_id == NO_SERVER and not shared) or (same and scope.privacy == "direct")
@@ -89,7 +89,14 @@ def place_turn(turn: Turn, scope: Scope) -> NewEntry:
     keyed = [(build_person_key(item.who, turn, scope, ""), item.speaker) for item in speakers]
     names = {key: speaker for key, speaker in keyed if key and speaker}
     return NewEntry(
-        replace(scope, conversation=channel, participant=user, server=server, privacy=privacy),
+        replace(
+            scope,
+            conversation=channel,
+            participant=user,
+            server=server,
+            privacy=privacy,
+            no_server=server_id == NO_SERVER or scope.no_server,
+        ),
         server_name=turn.server_name,
         channel_name=turn.channel_name,
         parent_channel=_build_channel_key(turn.parent_channel, scope, interface),

@@ -14,7 +14,7 @@ from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import MessageError, ScopeError
 from ..memories.rules import read_id
-from ..scope import Privacy, Scope
+from ..scope import NO_SERVER, Privacy, Scope
 from . import shapes, table
 from .shapes import AccessToken, ListedToken, NewToken, TokenKind
 
@@ -155,7 +155,7 @@ def narrow_scope(
         return Scope(persona or own.persona, conversation, participant, server or "", None, privacy)
     if participant is not None and participant != own.participant:
         raise ScopeError(_NOT_FOR.format("participant"))
-    if server and server != own.server:
+    if server not in (None, "", NO_SERVER, own.server):
         raise ScopeError(_NOT_FOR.format("server"))
     if conversation in (None, own.conversation):
         return own

@@ -17,6 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..access.rules import plain_key
 from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import TransferError
@@ -245,7 +246,7 @@ def _store(
         story={name: count for name, count in outcome.story.items() if count},
         instructions=outcome.instructions,
         instruction_texts=tuple(outcome.instruction_texts),
-        conversations=tuple(plan.privacies()),
+        conversations=tuple(map(plain_key, plan.privacies())),
         left_out=dict(sorted(left.items())),
         errors=tuple(
             sorted((*result.errors, *_problems(outcome.refused, found)), key=lambda one: one.row)[:MAX_LISTED]

@@ -44,7 +44,7 @@ class Plan:
     def key_of(self, program: str, room_id: str) -> str:
         """Return the key of a conversation."""
         known = self.renamed.keys.get((program, room_id))
-        return self.conversation or known or f"{self.interface_of(program)}/{room_id}"
+        return known or self.conversation or f"{self.interface_of(program)}/{room_id}"
 
     def sender_of(self, program: str, room_id: str, speaker: str) -> str:
         """Return the id under which a speaker's lines are stored."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
+from ..access.table_rooms import resolve_scope
 from ..calls.call import Call, with_viewer
 from ..database.dialects import from_microseconds
 from ..database.readers import reader_for
@@ -77,6 +78,7 @@ def store_export(
     for room, facts in plan.survey.rooms.items():
         if facts.first_lines and plan.conversation is None:
             _find_renamed(call, plan.interface_of(facts.program), room, facts, plan.renamed)
+    _find_rooms_of_server(call, plan)
     privacies, total = plan.privacies(), plan.survey.all_lines
     reading_on = _read_messages(call, found, reading, plan, outcome)
     try:
@@ -121,6 +123,16 @@ def _find_renamed(call: Call, interface: str, where: tuple[str, str], facts: Roo
             stored.setdefault(speakers[row.message_id], Counter())[row.sender_id] += 1
     for speaker, ids in stored.items():
         renamed.senders[(*where, speaker)] = ids.most_common(1)[0][0]
+
+
+def _find_rooms_of_server(call: Call, plan: Plan) -> None:
+    """Note the key of each conversation whose name a conversation of another server has too."""
+    privacies = plan.privacies()
+    for room, facts in plan.survey.rooms.items():
+        key = plan.key_of(*room)
+        server = plan.server or facts.room.server
+        here = replace(call.scope, conversation=key, server=server, privacy=privacies[key])
+        plan.renamed.keys[room] = resolve_scope(call.db, here).conversation or key
 
 
 # From lines to messages

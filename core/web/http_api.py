@@ -12,7 +12,7 @@ from ..base.wire_ids import write_ids
 from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
-from ..scope import KEY_BYTES, Privacy, Scope
+from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope
 from ..shapes import WriteResult
 from ..text.strict_json import make_strict
 from ..tokens.shapes import is_own_place
@@ -65,7 +65,7 @@ def _read_message(request: Request, message: HostMessage) -> tuple[dict[str, Any
         token,
         conversation=said.conversation,
         participant=said.participant,
-        server=said.server,
+        server=NO_SERVER if said.no_server else said.server,
         privacy=said.privacy,
     )
     return plain, scope

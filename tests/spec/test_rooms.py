@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from core import short_term, stories
+from core import short_term, stories, tokens
 from core.ai_diary import add_diary_entry, get_recent_entries
 from core.chat_history_cache import (
     clear_chat_history,
@@ -30,6 +31,8 @@ from core.privacy import set_conversation_privacy
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from core.transfer.imports import import_file
+from tests.spec.api_world import bearer, client_of, made
 from tests.spec.stage import Stage, message
 
 ROOM, THREAD = "irc/general", "irc/general/t1"
@@ -170,3 +173,102 @@ def test_f81_messages_and_turns_name_their_server(stage: Stage) -> None:
         found = rooms.read(server)
         assert f"canary of {other}" not in json.dumps(found)
         assert f"canary of {server}" in found["load"] and f"canary of {server}" in found["of server"]
+
+
+DIRECT = [
+    {"server_id": "DM"},
+    {"server_id": "DM", "chat": {"id": "general", "type": "private"}},
+    {"server_id": "DM", "chat": {"id": "general", "type": "group_dm"}},
+    {"server_id": "DM", "chat": {"id": "general", "type": "group"}},
+    {"is_private": True},
+]
+
+
+@pytest.mark.parametrize("said", DIRECT, ids=str)
+@pytest.mark.parametrize("first", [True, False])
+def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: dict[str, Any], first: bool) -> None:
+    """Two servers and a direct message with one room key and one message id are three conversations."""
+    if first and said.get("chat", {}).get("type") in ("group", "group_dm"):
+        pytest.skip("a room for several people is that of the server which is named later")
+    rooms = Rooms(stage)
+    asked = message("canary of none", ROOM, who="Bob", message_id="m1", **said)
+    saving = {"interface_name": "irc", "db": stage.db, "settings": rooms.flags}
+    if not first:
+        assert [rooms.say(server).stored for server in SERVERS] == [True, True]
+    assert save_message(asked, scope=stage.scope(), **saving).stored
+    if first:
+        assert [rooms.say(server).stored for server in SERVERS] == [True, True]
+    # the default of a host's scope says nothing about a message that names no server
+    again = save_message(asked, scope=stage.scope(server="alpha"), **saving) if "server_id" in said else None
+    assert again is None or again.reason == "duplicate"
+    for server in SERVERS:
+        found = rooms.read(server)
+        assert f"canary of {server}" in found["load"] and "canary of none" not in json.dumps(found)
+    prompt = json.dumps(build_json_prompt({**asked, "message_id": "m2"}, {}, scope=stage.scope(), **saving))
+    assert "canary of none" in prompt and "canary of alpha" not in prompt and "canary of beta" not in prompt
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_f81_the_server_dm_of_a_scope_or_turn_is_no_server(stage: Stage, first: bool) -> None:
+    """Every door that takes a server by its name reads `DM` as none."""
+    rooms = Rooms(stage)
+    by, canary = rooms.given("DM"), "canary of none"
+    if not first:
+        for server in SERVERS:
+            rooms.fill(server)
+    assert save_chat_message(ROOM, canary, "Bob", "bob", message_id="m1", **by).stored
+    short_term.store_short_term_memory("irc/bob", ROOM, [{"text": f"{canary}, just now"}], "DM",
+                                       **{**by, "scope": stage.scope()})  # fmt: skip
+    turn = {"user": "irc/bob", "channel": ROOM, "server": "DM", "messages": [{"text": f"{canary}, in a turn"}]}
+    assert short_term.write_turn(turn, "Hello", **{**by, "scope": stage.scope()}).stored
+    if first:
+        for server in SERVERS:
+            rooms.fill(server)
+    for server in SERVERS:
+        found = rooms.read(server)
+        assert canary not in json.dumps(found)
+        assert {name for name, text in found.items() if f"canary of {server}" not in text} == set(), server
+    assert [line["text"] for line in load_chat_history(ROOM, **by)][:1] == [canary]
+    entries = json.dumps(short_term.get_for_user("irc/bob", **by))
+    assert canary in entries and "canary of alpha" not in entries and "canary of beta" not in entries
+
+
+def test_f81_an_import_is_stored_in_the_room_of_its_server(stage: Stage, tmp_path: Path) -> None:
+    rooms = Rooms(stage)
+    for server in SERVERS:
+        file = tmp_path / f"{server}.jsonl"
+        line = {"conversation": "general", "speaker": "bob", "text": f"canary of {server}", "id": "m1",
+                "timestamp": "2026-03-10T12:00:00Z"}  # fmt: skip
+        file.write_text(json.dumps(line))
+        given = {"db": stage.db, "settings": rooms.flags, "scope": stage.scope(server=server)}
+        assert import_file(file, interface="irc", **given).imported == 1
+        assert import_file(file, interface="irc", **given).imported == 0
+    for server, other in (SERVERS, SERVERS[::-1]):
+        found = rooms.read(server)["load"]
+        assert f"canary of {server}" in found and f"canary of {other}" not in found
+
+
+def test_a_scope_without_conversation_says_dm_of_what_is_saved_with_it(stage: Stage) -> None:
+    saved = save_chat_message("irc/q", "canary", "Bob", "bob", db=stage.db, settings=Settings(),
+                              scope=stage.scope(server="DM"))  # fmt: skip
+    assert saved.stored
+    (kept,) = stage.db.read(
+        select(conversations.c.direct_person_key).where(conversations.c.persona_id == stage.persona), source="x"
+    )
+    assert kept[0] == "irc/bob"
+
+
+@pytest.mark.parametrize("said", [{}, {"chat": {"id": "general", "type": "group"}}], ids=str)
+def test_f81_a_turn_over_http_of_no_server_is_in_no_servers_room(stage: Stage, said: dict[str, Any]) -> None:
+    rooms = Rooms(stage)
+    for server in SERVERS:
+        rooms.say(server)
+    with client_of(made(stage.db)) as client:
+        token = tokens.add_token("host", db=stage.db, scope=stage.scope())["token"]
+        asked = message("canary of none", ROOM, who="Bob", message_id="m1", server_id="DM", **said)
+        body = {"message": {**asked, "date": asked["date"].isoformat()}, "reply": {"text": "canary of the persona"}}
+        answer = client.post("/v1/turns", json=body, headers=bearer(token)).json()
+    assert answer["stored"] and answer["reply"]["stored"]
+    for server in SERVERS:
+        found = json.dumps(rooms.read(server))
+        assert "canary of none" not in found and "canary of the persona" not in found
