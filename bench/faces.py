@@ -220,7 +220,7 @@ def _measure_start() -> None:
         env.pop("PYTHONDONTWRITEBYTECODE", None)
 
         def begin() -> float:
-            words = [sys.executable, "-m", "core.cli", "mcp", "--persona", "iris"]
+            words = [sys.executable, "-m", "core.cli", "mcp", "--persona-id", "iris"]
             began = time.perf_counter()
             with subprocess.Popen(
                 words, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

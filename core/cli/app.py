@@ -97,7 +97,7 @@ def _end_unwritten(error: OSError) -> int:
 
 def _end_with(sentence: str, code: int) -> int:
     try:
-        output.note(output.clean(sentence), style="red" if code else "")
+        output.note(sentence, style="red" if code else "")
     except OSError:  # the sentence cannot be written either
         output.abandon_stream(sys.stderr)
     return code

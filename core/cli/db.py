@@ -120,7 +120,7 @@ def stats(run: Run) -> None:
 
     counts = checking.count_rows(run.open_bare())
     nothing = "There are no tables. Make them with: prompt-engine db init"
-    run.answer(counts, lambda: output.table_or(("table", "rows"), list(counts.items()), nothing, right=(1,)))
+    run.answer(counts, lambda: output.table(("table", "rows"), list(counts.items()), nothing, right=(1,)))
 
 
 def reindex(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -50,7 +50,6 @@ PersonaOption = Annotated[
     str | None,
     typer.Option(
         "--persona-speaker",
-        "--persona",
         metavar="NAME",
         help="The speaker who is the persona, by name or id. Without it the assistant or character the file names.",
     ),
@@ -83,8 +82,7 @@ StrictOption = Annotated[
 ]
 
 _SHOWN = 20
-_SHOWN_INSTRUCTIONS = 5
-_SHOWN_KEYS = 4
+_SHOWN_NAMES = 5
 
 
 def import_(
@@ -127,72 +125,39 @@ def import_(
         _import_original(run, from_url)
         return
     assert file is not None
-    if _is_memory_folder(file):
+    from ..conversations.memory_files import NAMES
+    from ..transfer.cards import read_card
+    from ..transfer.values import read_values
+
+    if any((file / name).is_file() for name in NAMES):
         _import_markdown(run, file, run.scope(conversation, user or None, server))
         return
     with refusals():
-        is_card = _is_card(file)
-        values = None if is_card else _read_values(file)
+        is_card = read_card(file) is not None
+        values = read_values(file) if file.is_file() and not is_card else None
     if is_card:
         _import_card(run, file, dry_run=dry_run)
-        return
-    if values is not None:
+    elif values is not None:
         scope = run.scope(conversation, user or None, server, privacy="direct" if private else None)
         _import_values(run, values, scope, dry_run=dry_run, strict=strict)
-        return
-    is_items = not _is_chats(file) and _is_items(file)
-    if is_items and (persona is not None or private is not None):
-        raise typer.BadParameter("--persona-speaker and --private belong to conversations, and the file holds memories")
-    with refusals(), _going_on(), _stoppable() as should_stop, output.bar() as bar:
-        if is_items:
-            from ..transfer.items import import_items
-
-            items = import_items(
-                file,
-                default_kind=DEFAULT_KIND if kind is None else kind,
-                dry_run=dry_run,
-                progress=bar,
-                should_stop=should_stop,
-                db=run.db,
-                scope=run.scope(conversation=conversation, server=server),
+    elif _is_items(file):
+        if persona is not None or private is not None:
+            raise typer.BadParameter(
+                "--persona-speaker and --private belong to conversations, and the file holds memories"
             )
-        else:
-            from ..transfer.imports import import_file
-
-            chats = import_file(
-                file,
-                interface=interface,
-                conversation=conversation,
-                persona=persona,
-                user=user,
-                private=private,
-                time_zone=timezone,
-                day_first=day_first,
-                dry_run=dry_run,
-                progress=bar,
-                should_stop=should_stop,
-                db=None if dry_run else run.db,
-                scope=None if dry_run else run.scope(server=server),
-            )
-    if is_items:
-        run.answer(items.as_dict(), lambda: _print_items(items))
-        _end(items, file, strict=strict, taken=items.imported + items.duplicates)
-        return
-    queued = 0
-    if consolidate and not dry_run and chats.stopped_after_row is None:
-        with _going_on(), output.bar() as bar:
-            queued = _consolidate(run, chats, bar)
-    facts = {**chats.as_dict(), **({"queued": queued} if consolidate else {})}
-    run.answer(facts, lambda: _print_chats(chats, queued))
-    taken = chats.imported + chats.edited + chats.duplicates + chats.service + chats.memories + chats.could_import
-    _end(chats, file, strict=strict, taken=taken)
+        _import_items(run, file, kind or DEFAULT_KIND, run.scope(conversation, server=server), dry_run, strict)
+    else:
+        options: dict[str, Any] = {"interface": interface, "conversation": conversation, "persona": persona}
+        options |= {"user": user, "private": private, "time_zone": timezone, "day_first": day_first}
+        options |= {"dry_run": dry_run, "db": None if dry_run else run.db}
+        options |= {"scope": None if dry_run else run.scope(server=server)}
+        _import_chats(run, file, options, consolidate=consolidate, strict=strict)
 
 
 def _import_original(run: Run, url: str) -> None:
     from ..transfer.original import import_original
 
-    with _going_on():
-        done = import_original(url, db=run.db, scope=run.scope())
+    done = import_original(url, db=run.db, scope=run.scope())
     run.answer(done.as_dict(), lambda: output.facts(done.as_dict().items()))
 
 
@@ -210,16 +175,6 @@ def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: 
         raise typer.Exit(1)
     if strict and result.error_count:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _going_on() -> Iterator[None]:
-    """Say how to go on after an interrupt that did not wait for the transaction under way."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        output.note("Stopped at once, at a whole transaction. Run the same command again to go on.", style="yellow")
-        raise typer.Exit(1) from None
 
 
 @contextmanager
@@ -245,7 +200,7 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
 def _print_rest(result: ImportResult | ItemImport, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print the notes, and the first rows that were not taken."""
     for note in result.notes:
-        output.say(output.sentence(f"Note: {output.clean(note)}"))
+        output.say(output.sentence(f"Note: {note}"))
     if result.error_count:
         output.heading(f"Rows not taken: {result.error_count}")
         output.table(columns, rows, right=(0,))
@@ -253,24 +208,7 @@ def _print_rest(result: ImportResult | ItemImport, columns: Sequence[str], rows:
             output.say(f"... and {result.error_count - _SHOWN} more; --json lists up to 1000.")
 
 
-def _minute(time: str) -> str:
-    return time[:16].replace("T", " ")
-
-
-def _speakers(result: ImportResult) -> str:
-    most = sorted(result.speakers.items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = [f"{name}{' (persona)' if name in result.persona else ''} {count}" for name, count in most[:6]]
-    return ", ".join([*shown, f"and {len(most) - 6} more"] if len(most) > 6 else shown) or "-"
-
-
 # Exports of other programs
-
-
-def _is_memory_folder(path: Path) -> bool:
-    """Return whether a path is the folder of the two Markdown files."""
-    from ..conversations.memory_files import NAMES
-
-    return any((path / name).is_file() for name in NAMES)
 
 
 def _import_markdown(run: Run, folder: Path, scope: Scope) -> None:
@@ -281,20 +219,24 @@ def _import_markdown(run: Run, folder: Path, scope: Scope) -> None:
         done = import_markdown(folder, db=run.db, settings=run.settings, scope=scope)
     run.answer(asdict(done), lambda: output.facts([("Added", done.added), ("Not taken", len(done.left_out))]))
     for reason in done.left_out:
-        output.note(output.clean(reason), style="yellow")
+        output.note(reason, style="yellow")
 
 
-def _is_chats(file: Path) -> bool:
-    """Return whether a path holds chats; what cannot be read is refused when it is read."""
-    from ..transfer.formats import find_export
+def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolidate: bool, strict: bool) -> None:
+    from ..transfer.imports import import_file
 
-    try:
-        return find_export(file, sys.maxsize) is not None
-    except TransferError:
-        return True
+    with refusals(), _stoppable() as should_stop, output.bar() as bar:
+        chats = import_file(file, progress=bar, should_stop=should_stop, **options)
+    queued = 0
+    if consolidate and not chats.dry_run and chats.stopped_after_row is None:
+        with output.bar() as bar:
+            queued = _consolidate(run, chats, bar)
+    run.answer({**chats.as_dict(), **({"queued": queued} if consolidate else {})}, lambda: _print_chats(chats, queued))
+    taken = chats.imported + chats.edited + chats.duplicates + chats.service + chats.memories + chats.could_import
+    _end(chats, file, strict=strict, taken=taken)
 
 
-def _consolidate(run: Run, result: ImportResult, progress: Callable[[str, int, int], None]) -> int:
+def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> int:
     """Queue a summary and the making of memories for every conversation, and return how many operations wait for it."""
     from .. import conversations, lifelong
 
@@ -309,94 +251,55 @@ def _consolidate(run: Run, result: ImportResult, progress: Callable[[str, int, i
 
 def _print_chats(result: ImportResult, queued: int) -> None:
     """Print what was imported, in a dry run the first lines, what was not taken, and what to run next."""
-    output.say(_paragraph(result))
+    output.facts(_list_facts(result))
     for key, lines in result.lines.items():
-        output.heading(output.clean(key))
-        output.lines([output.clean(line) for line in lines])
+        output.heading(key)
+        output.lines(lines)
     shown = [(p.place or p.row, p.reason) for p in result.errors[:_SHOWN]]
     _print_rest(result, ("place" if result.errors and result.errors[0].place else "row", "reason"), shown)
-    following = _following(result, queued)
-    if following:
-        output.heading("Next")
-        output.lines(following)
+    if result.dry_run:
+        output.say("Nothing was stored. The same command without --dry-run stores it.")
+    elif queued:
+        output.say(f"Operations that wait: {queued:,}. To do them: prompt-engine worker --once")
+    elif result.imported or result.edited:
+        output.say("Searchable from now on. The same command with --consolidate makes summaries and memories of it.")
 
 
-def _paragraph(result: ImportResult) -> str:
-    """Return what an import did, in a few sentences."""
+def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
+    """Return what an import did: names and values, without those that are zero."""
     from ..transfer.formats import TITLES
 
-    program = " and ".join(TITLES.get(name, name) for name in result.format.split("+"))
-    count = result.could_import if result.dry_run else result.imported
-    chats = len(result.conversations)
-    verb = "could be imported; nothing was stored" if result.dry_run else f"{'was' if count == 1 else 'were'} imported"
-    of = f"{chats:,} {'conversation' if chats == 1 else 'conversations'}"
-    parts = [f"{program}: {count:,} {'message' if count == 1 else 'messages'} of {of} {verb}."]
-    if not result.dry_run and (result.duplicates or result.edited):
-        parts.append(f"{result.duplicates:,} were there already, {result.edited:,} were edited.")
-    if result.first:
-        days = "1 day" if result.days == 1 else f"{result.days:,} days"
-        parts.append(f"They are from {_minute(result.first)} to {_minute(result.last)} UTC, on {days}.")
-    if result.speakers:
-        parts.append(f"Who speaks: {_speakers(result)}.")
-    closed = result.private_count
-    if chats:
-        kinds = [(closed, "private"), (chats - closed, "public to their server")]
-        seen = " and ".join(f"{number:,} {kind}" for number, kind in kinds if number)
-        parts.append(f"Of the conversations {seen}: {_first(result.conversations)}.")
-    beside = [(result.service, "lines of the program, kept hidden"), (result.memories, "memories")]
-    names = {"alternatives": "alternative versions", "running_recaps": "running recaps"}
-    beside += [(count, names.get(what, what)) for what, count in result.story.items()]
-    beside += [(result.skipped, "blank")]
-    beside += [(number, reason) for reason, number in result.left_out.items()]
-    counts = [f"{number:,} {what}" for number, what in beside if number]
-    if counts:
-        parts.append(f"Besides: {'; '.join(counts)}.")
-    if not result.dry_run:
-        parts.append(_instructions(result))
-    return output.clean(" ".join(parts))
+    chats, private = result.conversations, result.private_count
+    most = sorted(result.speakers.items(), key=lambda pair: (-pair[1], pair[0]))
+    speakers = [f"{name}{' (persona)' if name in result.persona else ''} {count}" for name, count in most]
+    beside = {"program lines, hidden": result.service, "memories": result.memories, **result.story}
+    beside |= {"blank": result.skipped, **result.left_out}
+    instructions = [f"{who}: {text!r}" for who, text in result.instruction_texts]
+    facts = [
+        ("Format", " and ".join(TITLES.get(name, name) for name in result.format.split("+"))),
+        ("Could import" if result.dry_run else "Imported", f"{result.could_import or result.imported:,} messages"),
+        ("There already", f"{result.duplicates:,}" if result.duplicates else ""),
+        ("Edited", f"{result.edited:,}" if result.edited else ""),
+        ("Time", f"{result.first[:16]} to {result.last[:16]}, {result.days:,} days (UTC)" if result.first else ""),
+        ("Speakers", _first(speakers)),
+        ("Conversations", f"{len(chats):,}, of which {private:,} private: {_first(chats)}" if chats else ""),
+        ("Besides", "; ".join(f"{count:,} {what}" for what, count in beside.items() if count)),
+        ("Instructions", f"{result.instructions:,}: {_first(instructions)}" if instructions else ""),
+    ]
+    return [(name, value.replace("T", " ") if name == "Time" else value) for name, value in facts if value]
 
 
-def _first(keys: Sequence[str]) -> str:
-    """Return the first few of them, and how many there are beside.
+def _first(names: Sequence[str]) -> str:
+    """Return the first few names, and how many there are beside.
 
-    >>> _first(["a", "b"]), _first(["a", "b", "c", "d", "e", "f"])
-    ('a, b', 'a, b, c, d and 2 more')
+    >>> _first(["a", "b"]), _first(["a", "b", "c", "d", "e", "f", "g"])
+    ('a, b', 'a, b, c, d, e and 2 more')
     """
-    shown = ", ".join(keys[:_SHOWN_KEYS])
-    return shown if len(keys) <= _SHOWN_KEYS else f"{shown} and {len(keys) - _SHOWN_KEYS:,} more"
-
-
-def _instructions(result: ImportResult) -> str:
-    """Return the standing instructions that were found, as a sentence."""
-    if not result.instructions:
-        return "No standing instruction was found in them." if result.imported else ""
-    texts = [f"{who}: {text!r}" for who, text in result.instruction_texts[:_SHOWN_INSTRUCTIONS]]
-    more = result.instructions - len(texts)
-    count = result.instructions
-    found = "1 standing instruction was" if count == 1 else f"{count:,} standing instructions were"
-    return f"{found} found: {'; '.join(texts)}{f'; and {more:,} more' if more > 0 else ''}."
-
-
-def _following(result: ImportResult, queued: int) -> list[str]:
-    """Return what makes sense after an import, a sentence or a command each."""
-    if result.dry_run:
-        asked = "" if result.persona else ", and with --persona-speaker NAME where the persona is one of them"
-        return [f"The same command without --dry-run{asked}."] if result.could_import else []
-    if queued:
-        return [f"{queued:,} operations wait. This does them, and shows each:", "    prompt-engine worker --once"]
-    if result.imported or result.edited:
-        return ["Searched from now on. For summaries and memories of it: the same command with --consolidate.",
-                '    prompt-engine search "..."']  # fmt: skip
-    return []
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 # Memory items
-
-
-def _is_card(file: Path) -> bool:
-    from ..transfer.cards import read_card
-
-    return read_card(file) is not None
 
 
 def _import_card(run: Run, file: Path, *, dry_run: bool) -> None:
@@ -409,15 +312,8 @@ def _import_card(run: Run, file: Path, *, dry_run: bool) -> None:
 
 def _print_card(done: CardImport) -> None:
     where = f"is in {done.file}" if done.file else "was not stored"
-    output.say(output.clean(f"{done.name}: the persona's text of {done.characters:,} characters {where}."))
+    output.say(f"{done.name}: the persona's text of {done.characters:,} characters {where}.")
     _print_items(done.items)
-
-
-def _read_values(file: Path) -> list[Any] | None:
-    """Return the values of a file of values; None where it is none, or cannot be read."""
-    from ..transfer.values import read_values
-
-    return read_values(file) if file.is_file() else None
 
 
 def _import_values(run: Run, values: list[Any], scope: Scope, *, dry_run: bool, strict: bool) -> None:
@@ -429,31 +325,54 @@ def _import_values(run: Run, values: list[Any], scope: Scope, *, dry_run: bool, 
     sentence = f"{done.imported} values {took}, {done.duplicates} there already, {done.error_count} not taken."
     run.answer(done.as_dict(), sentence)
     for each in done.errors[:_SHOWN]:
-        output.note(f"Value {each.row}: {output.clean(each.reason)}", style="yellow")
+        output.note(f"Value {each.row}: {each.reason}", style="yellow")
     if strict and done.error_count:
         raise typer.Exit(1)
 
 
 def _is_items(file: Path) -> bool:
-    """Return whether a file holds memory items and no conversation."""
+    """Return whether a file holds memory items and no conversation; what cannot be read is refused when it is read."""
+    from ..transfer.formats import find_export
     from ..transfer.items.documents import read_beginning
     from ..transfer.items.formats import is_items
 
-    return is_items(read_beginning(file))
+    try:
+        return find_export(file, sys.maxsize) is None and is_items(read_beginning(file))
+    except TransferError:
+        return False
+
+
+def _import_items(run: Run, file: Path, kind: str, scope: Scope, dry_run: bool, strict: bool) -> None:
+    from ..transfer.items import import_items
+
+    with refusals(), _stoppable() as should_stop, output.bar() as bar:
+        items = import_items(
+            file,
+            default_kind=kind,
+            dry_run=dry_run,
+            progress=bar,
+            should_stop=should_stop,
+            db=run.db,
+            scope=scope,
+        )
+    run.answer(items.as_dict(), lambda: _print_items(items))
+    _end(items, file, strict=strict, taken=items.imported + items.duplicates)
 
 
 def _print_items(result: ItemImport) -> None:
-    rows: list[tuple[str, object]] = [("Format", result.format)]
-    if result.dry_run:
-        rows.append(("Items", f"{result.imported} could be imported; nothing was stored"))
-    else:
-        rows.append(("Imported", result.imported))
-    rows += [("There already", result.duplicates)] if result.duplicates else []
     blank = result.skipped - result.duplicates
-    rows += [("Blank", blank)] if blank else []
-    output.facts(rows)
+    output.facts(
+        [
+            ("Format", result.format),
+            ("Could import" if result.dry_run else "Imported", result.imported),
+            *([("There already", result.duplicates)] if result.duplicates else []),
+            *([("Blank", blank)] if blank else []),
+        ]
+    )
     shown = [(p.row, "" if p.uid is None else p.uid, p.reason) for p in result.errors[:_SHOWN]]
     _print_rest(result, ("row", "uid", "reason"), shown)
+    if result.dry_run:
+        output.say("Nothing was stored. The same command without --dry-run stores it.")
 
 
 def register(app: typer.Typer) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import TransferError
-from ..text.times import parse_time
+from ..scope import Scope
 from . import output
 from .run import Run, ServerOption, add_command
 
@@ -59,14 +58,9 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     worker = Worker(run.db, personas=personas or (), on_done=report)
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
-        ending = "until nothing is left" if once else "until Ctrl-C"
         asked = llm.resolve(None, run.settings, run.db)
-        output.note(f"Working for {whose} on {run.db.target.shown}, {ending}.")
-        output.note(
-            f"The model asked is {asked!r}."
-            if asked
-            else "No model is asked without LLM_BASE_URL and LLM_MODEL: texts are extracts."
-        )
+        model = f"The model is {asked!r}." if asked else "Without LLM_BASE_URL and LLM_MODEL texts are extracts."
+        output.note(f"Working for {whose} on {run.db.target.shown}, {'once' if once else 'until Ctrl-C'}. {model}")
     try:
         with worker.on_signals(), _scheduled(run, personas or (), schedule=schedule, once=once):
             begun = worker.run(once=once)
@@ -83,7 +77,6 @@ def _print_waiting(run: Run, personas: Sequence[str] | None) -> None:
     """Print how many operations a run to the end has left: a model that does not answer looks like an empty queue."""
     from .. import jobs
     from ..jobs import table_claiming
-    from ..scope import Scope
 
     waiting, why = 0, ""
     for persona in personas or table_claiming.read_personas(run.db):
@@ -93,21 +86,20 @@ def _print_waiting(run: Run, personas: Sequence[str] | None) -> None:
         tried = jobs.list_operations("retrying", limit=1, **asking)
         why = why or (tried[0]["error"] if tried else "")
     if waiting:
-        reason = f", the last try failed: {output.clean(why)}" if why else ""
-        those = "1 operation waits for its" if waiting == 1 else f"{waiting} operations wait for their"
-        output.note(f"{those} next try{reason}. See `prompt-engine jobs list`.", style="yellow")
+        reason = f", the last try failed: {why}" if why else ""
+        output.note(f"Operations that wait: {waiting}{reason}. See `prompt-engine jobs list`.", style="yellow")
 
 
 def _print_failed(failed: Sequence[OperationRun]) -> None:
     """Print how many operations failed: they stay so until somebody tries them again."""
     if failed:
-        remedy = "Correct LLM_API_KEY, then" if "auth" in failed[-1].error else "To try them again:"
-        those = "1 operation has failed" if len(failed) == 1 else f"{len(failed)} operations have failed, the last one"
-        said = f"{those}: {output.clean(failed[-1].error)}."
-        whose = [
-            f"`prompt-engine jobs retry --all --persona-id {each}`" for each in sorted({e.persona for e in failed})
-        ]
-        output.note(f"{said} {remedy} {output.clean(', '.join(whose))}.", style="yellow")
+        first = "Correct LLM_API_KEY, then: " if "auth" in failed[-1].error else ""
+        personas = sorted({each.persona for each in failed})
+        commands = ", ".join(f"`prompt-engine jobs retry --all --persona-id {each}`" for each in personas)
+        output.note(
+            f"Operations that failed: {len(failed)}, the last one: {failed[-1].error}. {first}{commands}.",
+            style="yellow",
+        )
 
 
 @contextmanager
@@ -133,7 +125,7 @@ def _print_cycle(run: Run, persona: str, done: CycleResult) -> None:
         output.print_json({"cycle": persona, **asdict(done)}, in_one_line=True)
         return
     why = f": {done.reason}" if done.reason else ""
-    output.say(output.clean(f"Cycle of {persona}: {done.stored} stored, {done.pruned} archived{why}"))
+    output.say(f"Cycle of {persona}: {done.stored} stored, {done.pruned} archived{why}")
 
 
 def _print_run(run: Run, done: OperationRun) -> None:
@@ -144,7 +136,7 @@ def _print_run(run: Run, done: OperationRun) -> None:
     where = f" of {done.conversation}" if done.conversation else ""
     why = f": {done.error}" if done.error else ""
     style = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}[done.state]
-    output.say(output.clean(f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}"), style=style)
+    output.say(f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}", style=style)
 
 
 # The queue
@@ -152,36 +144,24 @@ def _print_run(run: Run, done: OperationRun) -> None:
 
 def list_jobs(run: Run) -> None:
     """List what waits, what runs and what failed."""
-    queue = _read_queue(run)
-    run.answer(queue, lambda: _print_queue(queue, run.db.clock(), _find_other_personas(run)))
-
-
-def _read_queue(run: Run) -> dict[str, Any]:
-    """Return the queue as JSON has it; keys stand in this order."""
     from .. import jobs
 
     asking = run.asking()
     queue: dict[str, Any] = {"persona": asking["scope"].persona, "counts": jobs.count_operations(**asking)}
     for state in ("in_progress", "retrying", "failed"):
         queue[state] = jobs.list_operations(state, limit=_SHOWN, **asking)
-    return queue
+    run.answer(queue, lambda: _print_queue(run, queue))
 
 
-def _find_other_personas(run: Run) -> list[str]:
-    """Return the other personas that have operations which wait."""
-    from ..jobs import table_claiming as jobs_claiming
-
-    own = run.scope().persona
-    return [persona for persona in jobs_claiming.read_personas(run.db) if persona != own]
-
-
-def _print_queue(queue: dict[str, Any], now: datetime, others: Sequence[str] = ()) -> None:
+def _print_queue(run: Run, queue: dict[str, Any]) -> None:
     from ..jobs.rules import STATES
+    from ..jobs.table_claiming import read_personas
 
     counts = queue["counts"]
     if not counts:
+        others = [persona for persona in read_personas(run.db) if persona != queue["persona"]]
         waits = f" Work waits for {', '.join(others[:_SHOWN])}: see --persona-id." if others else ""
-        output.say(output.clean(f"Nothing is queued for {queue['persona']}.{waits}"))
+        output.say(f"Nothing is queued for {queue['persona']}.{waits}")
         return
     states = [state for state in STATES if any(state in each for each in counts.values())]
     output.table(
@@ -189,42 +169,25 @@ def _print_queue(queue: dict[str, Any], now: datetime, others: Sequence[str] = (
         [(kind, *(each.get(state, 0) for state in states)) for kind, each in counts.items()],
         right=range(1, len(states) + 1),
     )
-    _print_operations("Running", queue["in_progress"], "for", "updated_at", now)
-    _print_operations("Tried again", queue["retrying"], "in", "available_at", now)
-    _print_operations("Failed", queue["failed"], "ago", "updated_at", now)
+    _print_operations("Running", queue["in_progress"], "since", "updated_at")
+    _print_operations("Tried again", queue["retrying"], "next try", "available_at")
+    _print_operations("Failed", queue["failed"], "at", "updated_at")
     if queue["failed"]:
         output.say("`prompt-engine jobs retry ID` puts one back into the queue, `jobs retry --all` all of them.")
 
 
-def _print_operations(title: str, rows: Sequence[ListedOperation], word: str, field: str, now: datetime) -> None:
+def _print_operations(title: str, rows: Sequence[ListedOperation], column: str, field: str) -> None:
+    """Print operations with the time of one field, in UTC."""
     if rows:
-        output.heading(title)
+        output.heading(f"{title} (times in UTC)")
         cells = [
             (
-                one["id"], one["type"], one["conversation"] or "", one["tries"], _span(now, str(one.get(field, ""))),
-                one["error"],
+                one["id"], one["type"], one["conversation"] or "", one["tries"],
+                str(one.get(field) or "")[5:16].replace("T", " "), one["error"],
             )
             for one in rows
         ]  # fmt: skip
-        output.table(("id", "type", "conversation", "try", word, "reason"), cells, right=(0, 3, 4))
-
-
-def _span(now: datetime, moment: str) -> str:
-    """Return how far a time is away, for people.
-
-    >>> from datetime import UTC
-    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> _span(noon, "2026-03-10T11:58:55+00:00"), _span(noon, "2026-03-08T12:00:00+00:00"), _span(noon, "")
-    ('1 min 5 s', '2 d 0 h', '')
-    """
-    read = parse_time(moment) if moment else None
-    if read is None:
-        return ""
-    seconds = int(abs((now - read).total_seconds()))
-    for size, small, name, other in ((86400, 3600, "d", "h"), (3600, 60, "h", "min"), (60, 1, "min", "s")):
-        if seconds >= size:
-            return f"{seconds // size} {name} {seconds % size // small} {other}"
-    return f"{seconds} s"
+        output.table(("id", "type", "conversation", "try", column, "reason"), cells, right=(0, 3))
 
 
 def cancel(run: Run, job_id: IdArgument) -> None:
@@ -253,30 +216,22 @@ def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> 
     """Put a failed operation back into the queue."""
     from .. import jobs
 
+    asking = run.asking()
     if (job_id is None) != every:
         raise typer.BadParameter("say which operation: either its ID or --all")
     if job_id is None:
-        _retry_all(run)
+        failed = jobs.list_operations("failed", (), _MOST_AGAIN, **asking)
+        again = [jobs.retry_operation(one["id"], **asking) for one in failed]
+        pending, refused = sum(each.stored for each in again), sum(each.reason == "refused" for each in again)
+        left = f" {refused} cannot be done again: their texts are not kept after the end." if refused else ""
+        run.answer({"pending": pending, "refused": refused}, f"{pending} in the queue again.{left}")
         return
-    done = jobs.retry_operation(job_id, **run.asking())
+    done = jobs.retry_operation(job_id, **asking)
     notes = "; ".join(done.notes)
     said = "It is in the queue again." if done.stored else f"Not possible: {notes}." if notes else _NOT_FAILED
     run.answer({"id": job_id, "pending": done.stored, "reason": done.reason, "notes": list(done.notes)}, said)
     if not done.stored:
         raise typer.Exit(1)
-
-
-def _retry_all(run: Run) -> None:
-    """Put every failed operation back that can be; those that worked on texts handed in cannot."""
-    from .. import jobs
-
-    asking = run.asking()
-    again = [
-        jobs.retry_operation(one["id"], **asking) for one in jobs.list_operations("failed", (), _MOST_AGAIN, **asking)
-    ]
-    pending, refused = sum(done.stored for done in again), sum(done.reason == "refused" for done in again)
-    left = f" {refused} cannot be done again: their texts are not kept after the end." if refused else ""
-    run.answer({"pending": pending, "refused": refused}, f"{pending} in the queue again.{left}")
 
 
 _NOT_THERE = "Nothing was changed: no operation of this persona has the id, or it has ended."
@@ -321,7 +276,7 @@ def show_recaps(run: Run, conversation: StoryArgument, server: ServerOption = ""
         output.indented(running["content"] if running else "There is none.")
         output.heading("Scenes")
         for scene in scenes:
-            output.say(output.clean(scene["name"] or "A scene without a name"))
+            output.say(scene["name"] or "A scene without a name")
         output.heading("Recaps of messages in the prompt")
         output.indented(text or "None.")
 

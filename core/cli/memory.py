@@ -262,7 +262,7 @@ def list_tags(run: Run, limit: MostTagsOption = 100) -> None:
     tags = synth_tagging.list_tags(db=run.db, scope=run.scope())[:limit]
     rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _describe_links(each["links"])) for each in tags]
     columns = ("tag", "uses", "also written", "linked with")
-    run.answer(tags, lambda: output.table_or(columns, rows, "There are no tags yet.", right=(1,)))
+    run.answer(tags, lambda: output.table(columns, rows, "There are no tags yet.", right=(1,)))
 
 
 def _describe_links(links: Mapping[str, float]) -> str:

@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,27 +145,6 @@ class Run:
             self._db.close()
 
 
-@contextmanager
-def _started(
-    database: str | None, persona_id: str | None, config: Path | None, as_json: bool | None, debug: bool | None, *,
-    creates: bool,
-) -> Iterator[Run]:  # fmt: skip
-    global debugging
-    debugging = bool(debug)
-    before = os.environ.get("CONFIG_FILE")
-    if config is not None:
-        os.environ["CONFIG_FILE"] = str(config)
-    run = Run(database=database, persona=persona_id, as_json=as_json, creates=creates)
-    try:
-        yield run
-    finally:
-        run.close()
-        if config is not None:
-            os.environ.pop("CONFIG_FILE")
-            if before is not None:
-                os.environ["CONFIG_FILE"] = before
-
-
 def add_command(
     app: typer.Typer,
     name: str,
@@ -193,21 +172,33 @@ def add_command(
     ]
 
     def called(**given: Any) -> None:
-        common = {each: given.pop(each, None) for each in _COMMON}
-        with _started(**common, creates=creates) as run:
+        global debugging
+        database, persona, config, as_json, debug = (given.pop(each, None) for each in _COMMON)
+        debugging = bool(debug)
+        run = Run(database=database, persona=persona, as_json=as_json, creates=creates)
+        with closing(run), _config_file(config):
             function(run, **given)
 
     functools.update_wrapper(called, function)
     del called.__wrapped__  # type: ignore[attr-defined]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
-    aliases = {} if "persona" in {p.name for p in own} else {"token_normalize_func": _name_option}
-    app.command(name, context_settings=aliases)(called)
+    app.command(name)(called)
 
 
-def _name_option(name: str) -> str:
-    """Take `--persona` for `--persona-id` where it means nothing else."""
-    return "persona-id" if name == "persona" else name
+@contextmanager
+def _config_file(file: Path | None) -> Iterator[None]:
+    """Read the settings from another file for the time of the block."""
+    before = os.environ.get("CONFIG_FILE")
+    if file is not None:
+        os.environ["CONFIG_FILE"] = str(file)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ["CONFIG_FILE"] = before
+        else:
+            os.environ.pop("CONFIG_FILE", None)
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:

@@ -10,8 +10,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.applications import Starlette
 
-    from ..tokens.shapes import ListedToken, TokenKind
+    from ..tokens.shapes import TokenKind
 
 HostOption = Annotated[
-    str | None,
-    typer.Option("--host", metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST."),
+    str | None, typer.Option("--host", metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST.")
 ]
 PortOption = Annotated[
     int | None, typer.Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")
@@ -52,16 +51,11 @@ AdminOption = Annotated[
 WorkerOption = Annotated[
     bool, typer.Option("--worker/--no-worker", help="Do the work in the background here too: recaps, summaries.")
 ]
-
 McpOption = Annotated[
     bool, typer.Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
 ]
-
 ProcessesOption = Annotated[
-    int,
-    typer.Option(
-        "--processes", metavar="N", min=1, max=64, help="Answer by so many processes, one for each core; without page."
-    ),
+    int, typer.Option("--processes", metavar="N", min=1, max=64, help="Answer by N processes, without the page.")
 ]
 
 KEPT_SECONDS = 75
@@ -72,7 +66,7 @@ WIDE = (
     "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
     "Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an SSH tunnel."
 )
-SERVER_EXTRA = "The admin server needs the extra `admin`: pip install 'prompt-engine[admin]' ({name} is missing)."
+EXTRA = "This needs {what}: pip install 'prompt-engine[{extras}]' ({name} is missing)."
 PAGE = (
     "--processes {count} does not go with the admin page, whose log-outs and wrong tokens one process counts. Add "
     "--no-admin, and serve the page by another `prompt-engine serve` on another port."
@@ -80,7 +74,6 @@ PAGE = (
 IN_MEMORY = (
     "--processes {count} needs a database that several processes can open. Name a file or a server by --database."
 )
-MCP_EXTRA = "MCP over HTTP needs the extras: pip install 'prompt-engine[admin,mcp]' ({name} is missing)."
 
 
 def serve(
@@ -99,39 +92,40 @@ def serve(
     The page and its routes need the token of ADMIN_TOKEN, everything else one of `prompt-engine token add`. Only this
     machine reaches it unless --host says otherwise. SIGTERM ends it as Ctrl-C does.
     """
+    from ..calls.defaults import settings_for
+    from ..web.background import run_queue
+
     # 1. what is served, and where
-    given: dict[str, object] = {"admin_host": host, "admin_port": port}
-    asked = {name.upper(): value for name, value in given.items() if value is not None}
-    settings = _read_settings(asked)
+    given: dict[str, object] = {"ADMIN_HOST": host, "ADMIN_PORT": port}
+    asked = {name: value for name, value in given.items() if value is not None} or None
+    settings = settings_for(asked)
     with_admin = bool(settings.admin_token) or not (proxy or mcp) if admin is None else admin
-    if processes > 1:
-        _check_processes(run, processes, admin=with_admin)
+    if processes > 1 and with_admin:
+        _refuse(PAGE.format(count=processes))
+    if processes > 1 and run.db.target.in_memory:
+        _refuse(IN_MEMORY.format(count=processes))
     app = _make_application(run, asked, allow_hosts or (), admin=with_admin, mcp=mcp, proxy=proxy)
     # 2. listen
     with _open_socket(*address(settings)) as listening:
         _print_place(settings, admin=with_admin, mcp=mcp, proxy=proxy)
-        with _working(run, asked) if worker else nullcontext():
+        with run_queue(run.db, asked) if worker else nullcontext():
             if processes > 1:
                 make_app = partial(create_application, run.url, asked, tuple(allow_hosts or ()), mcp=mcp, proxy=proxy)
                 _run_processes(make_app, listening, processes)
             else:
-                _run_here(app, listening)
+                with suppress(KeyboardInterrupt), _terminated_as_interrupted():
+                    _freeze_loaded()
+                    _make_server(app).run(sockets=[listening])
     output.note("Stopped.")
-
-
-def _run_here(app: Starlette, listening: socket.socket) -> None:
-    with suppress(KeyboardInterrupt), _terminated_as_interrupted():
-        _make_server(app).run(sockets=[listening])
 
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does: the server raises it again when it has ended what was under way, and
-    the usual action would then end the process before the worker has given back its work.
+    """Let SIGTERM end the block as Ctrl-C does.
+
+    The server raises it again when it has ended what was under way, and the usual action would then end the process
+    before the worker has given back its work.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
-        yield
-        return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -139,25 +133,13 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _working(run: Run, asked: dict[str, Any]) -> AbstractContextManager[None]:
-    from ..web.background import run_queue
-
-    return run_queue(run.db, asked or None)
-
-
 def address(settings: Settings) -> tuple[str, int]:
     """Return where the server listens."""
     return settings.admin_host, settings.admin_port
 
 
-def _read_settings(asked: dict[str, Any]) -> Settings:
-    from ..calls.defaults import settings_for
-
-    return settings_for(asked or None)
-
-
 def _make_application(
-    run: Run, asked: dict[str, Any], allowed: Any, *, admin: bool, mcp: bool, proxy: bool
+    run: Run, asked: dict[str, Any] | None, allowed: Collection[str], *, admin: bool, mcp: bool, proxy: bool
 ) -> Starlette:
     """Return what is served.
 
@@ -168,43 +150,21 @@ def _make_application(
         import uvicorn  # noqa: F401 - an extra of its own
 
         from ..web.app import create_app
+
+        return create_app(db=run.db, settings=asked, allowed_hosts=allowed, admin=admin, proxy=proxy, mcp=mcp)
     except ModuleNotFoundError as error:
-        _refuse(SERVER_EXTRA.format(name=error.name))
-    try:
-        made = create_app(db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin, proxy=proxy, mcp=mcp)
-    except ModuleNotFoundError as error:
-        _refuse(MCP_EXTRA.format(name=error.name))
+        extras = "admin,mcp" if mcp else "admin"
+        _refuse(EXTRA.format(what=f"the extra `{extras}`", extras=extras, name=error.name))
     except ConfigError as error:
         if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL"):
             raise
         _refuse(f"{error} Without the page: --no-admin." if error.flag == "ADMIN_TOKEN" else str(error))
-    _serve_within(made, _uncollected)
-    return made
 
 
-def _serve_within(app: Starlette, block: Callable[[], AbstractContextManager[object]]) -> None:
-    """Have a server enter a block before it serves, and leave it at its end."""
-    begin = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(served: Any) -> AsyncIterator[Any]:
-        with block():
-            async with begin(served) as state:
-                yield state
-
-    app.router.lifespan_context = lifespan
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Leave what is loaded by now out of garbage collection: one request in sixty would wait 70 ms while it is gone
-    through."""
+def _freeze_loaded() -> None:
+    """Leave what is loaded by now out of garbage collection: it would hold up one request in sixty for 70 ms."""
     gc.collect()
     gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _refuse(sentence: str) -> NoReturn:
@@ -233,21 +193,6 @@ def _build_config(app: Any, **more: Any) -> uvicorn.Config:
     )
 
 
-# Several processes
-
-
-def _check_processes(run: Run, count: int, *, admin: bool) -> None:
-    """Refuse what more than one process would do wrongly.
-
-    Raises:
-        typer.Exit: with 2, after a sentence.
-    """
-    if admin:
-        _refuse(PAGE.format(count=count))
-    if run.db.target.in_memory:
-        _refuse(IN_MEMORY.format(count=count))
-
-
 def _run_processes(make_app: partial[Starlette], listening: socket.socket, count: int) -> None:
     """Serve by processes that share a socket, until this one ends. One that dies is started again.
 
@@ -265,13 +210,13 @@ def _run_processes(make_app: partial[Starlette], listening: socket.socket, count
 
 
 def create_application(
-    url: str | None, asked: dict[str, Any], allowed: Collection[str], *, mcp: bool, proxy: bool
+    url: str | None, asked: dict[str, Any] | None, allowed: Collection[str], *, mcp: bool, proxy: bool
 ) -> Starlette:
-    """Return what one of several processes serves. Each has connections of its own, and closes them at its end."""
+    """Return what one of several processes serves, on connections of its own."""
     threading.Thread(target=_end_with_parent, name="prompt-engine-parent", daemon=True).start()
     run = Run(database=url, persona=None, as_json=False, creates=True)
     app = _make_application(run, asked, allowed, admin=False, mcp=mcp, proxy=proxy)
-    _serve_within(app, partial(closing, run))
+    _freeze_loaded()
     return app
 
 
@@ -418,8 +363,6 @@ PrivacyOption = Annotated[
     ),
 ]
 
-STDIO_EXTRA = "It needs the extra `mcp`: pip install 'prompt-engine[mcp]' ({name} is missing)."
-
 
 def _check_place(participant: str | None, conversation: str | None, privacy: Privacy | None) -> None:
     """Refuse keys that no other program would find, and a privacy that would open the talk between the two.
@@ -468,7 +411,7 @@ def mcp(
             scope = build_scope(run.settings.persona_id if run.persona is None else run.persona)
             return mcp_server.Speaker(scope, name, run.db)
         except CoreError as error:
-            output.note(output.clean(str(error)), style="red")
+            output.note(str(error), style="red")
             raise
 
     # 1. report wrong options at once; a server may come back while this waits, a folder does not
@@ -477,8 +420,7 @@ def mcp(
     try:
         serve = _load_stdio()
     except ModuleNotFoundError as error:
-        output.note(STDIO_EXTRA.format(name=error.name), style="red")
-        raise typer.Exit(2) from None
+        _refuse(EXTRA.format(what="the extra `mcp`", extras="mcp", name=error.name))
     # 2. serve until the other side ends; the first call opens the database, for programs wait for the first answer
     if sys.stdin.isatty():
         output.note("Waiting for messages of the Model Context Protocol on standard input; Ctrl-C ends it.")
@@ -553,7 +495,15 @@ def list_tokens(run: Run, admin: AdminTokenOption = False) -> None:
     listed = tokens.list_tokens(admin=admin, **run.asking())
     whose = "an operator" if admin else f"the persona {run.scope().persona!r}; --persona-id names another one"
     columns = ("id", "kind", "personas", "participant", "conversation", "label", "made", "revoked")
-    run.answer(listed, lambda: output.table_or(columns, _rows(listed), f"There are no tokens of {whose}.", right=(0,)))
+    rows = [
+        (
+            each["id"], each["kind"], ", ".join(filter(None, (each["persona"], each["personas"]))),
+            each["participant"] or "", each["conversation"] or "", each["label"], each["created_at"][:19],
+            each["revoked_at"][:19],
+        )
+        for each in listed
+    ]  # fmt: skip
+    run.answer(listed, lambda: output.table(columns, rows, f"There are no tokens of {whose}.", right=(0,)))
 
 
 def revoke_token(run: Run, token_id: IdArgument, admin: AdminTokenOption = False) -> None:
@@ -567,17 +517,6 @@ def revoke_token(run: Run, token_id: IdArgument, admin: AdminTokenOption = False
 
 
 _NOT_THERE = "Nothing was changed: no token of this persona has the id, or it was revoked before."
-
-
-def _rows(tokens: list[ListedToken]) -> list[tuple[object, ...]]:
-    return [
-        (
-            each["id"], each["kind"], ", ".join(filter(None, (each["persona"], each["personas"]))),
-            each["participant"] or "", each["conversation"] or "", each["label"], each["created_at"][:19],
-            each["revoked_at"][:19],
-        )
-        for each in tokens
-    ]  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:

@@ -46,7 +46,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def command(persona: str, *words: str) -> list[str]:
     """Return the command line of the server for one person."""
-    return [sys.executable, "-m", str(core.cli.__name__), "mcp", "--persona", persona, *words]
+    return [sys.executable, "-m", str(core.cli.__name__), "mcp", "--persona-id", persona, *words]
 
 
 def environment(url: str, **more: str) -> dict[str, str]:

@@ -271,7 +271,7 @@ def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Databa
     given = {"PERSONA_ID": persona, "MCP_PARTICIPANT": "desk/eve", "MCP_NAME": "Eve"}
     asyncio.run(save("by variables", base, **given))
     asyncio.run(
-        save("by options", [*base, "--persona", persona, "--participant", "desk/fay", "--name", "Fay"], **given)
+        save("by options", [*base, "--persona-id", persona, "--participant", "desk/fay", "--name", "Fay"], **given)
     )
     asyncio.run(save("by nobody", base, PERSONA_ID=persona))
     place = ["--conversation", "web/hall", "--server", "s1", "--privacy", "restricted"]
@@ -329,7 +329,7 @@ def test_r6_the_command_serves_mcp_over_http(tmp_path: Path) -> None:
 
     url = f"sqlite:///{tmp_path / 'serve.db'}"
     program = [sys.executable, "-m", str(core.cli.__name__)]
-    add = [*program, "token", "add", "--persona", "iris", "--participant", ANN, "--text"]
+    add = [*program, "token", "add", "--persona-id", "iris", "--participant", ANN, "--text"]
     env = environment(url)
     token = subprocess.run(add, env=env, check=True, capture_output=True, text=True, timeout=120).stdout.strip()
     port = _free_port()
@@ -387,7 +387,7 @@ def test_a_missing_extra_and_a_wrong_option_are_told(
     url = f"sqlite:///{tmp_path / 'a.db'}"
     assert command_app.run_command(["mcp", "--database", url, "--privacy", "secret"]) == 2
     assert "--privacy" in capsys.readouterr().err
-    assert command_app.run_command(["mcp", "--database", url, "--persona", " "]) == 1
+    assert command_app.run_command(["mcp", "--database", url, "--persona-id", " "]) == 1
     assert "persona" in capsys.readouterr().err
     away = f"sqlite:///{tmp_path / 'away' / 'a.db'}"
     assert command_app.run_command(["mcp", "--database", away]) == 1

@@ -58,6 +58,6 @@ def made(run: Command) -> Command:
 @pytest.fixture
 def kitchen(run: Command) -> Command:
     """The command on a database that holds the sample's group conversation."""
-    ran = run("import", SAMPLE / "kitchen.jsonl", "--persona", "Iris", "--interface", "demo")
+    ran = run("import", SAMPLE / "kitchen.jsonl", "--persona-speaker", "Iris", "--interface", "demo")
     assert (ran.code, ran.json["imported"], ran.json["persona"]) == (0, 91, ["Iris"])
     return run

@@ -1,4 +1,4 @@
-"""`prompt-engine import` of an export: one paragraph, what to run next, work queued (R21, R23, R25 to R27)."""
+"""`prompt-engine import` of an export: what it brought, what to run next, work queued (R21, R23, R25 to R27)."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from tests.unit.cli.conftest import Command
 SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
 
 
-def test_r27_one_paragraph_says_what_is_remembered(run: Command) -> None:
+def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
     """Who speaks, how much, from when to when, which standing wishes; and what to run next."""
     ran = run("import", SAMPLES / "chatgpt", "--text")
     assert ran.code == 0
-    paragraph = ran.out.splitlines()[0]
-    for said in (
-        "ChatGPT: 6 messages of 2 conversations were imported.",
-        "They are from 2024-05-01 17:37 to",
-        "Who speaks: ChatGPT (persona) 3, User 3.",
-        "Of the conversations 2 private: chatgpt/conv-1, chatgpt/conv-2.",
-        "2 alternative versions",
+    shown = " ".join(ran.out.split())
+    for part in (
+        "Format ChatGPT Imported 6 messages Time 2024-05-01 17:37 to",
+        "Speakers ChatGPT (persona) 3, User 3 ",
+        "Conversations 2, of which 2 private: chatgpt/conv-1, chatgpt/conv-2",
+        "2 alternatives",
         "1 conversations marked not to be remembered",
-        "1 standing instruction was found: User: 'Please always answer in metric units.'.",
+        "Instructions 1: User: 'Please always answer in metric units.'",
+        "conversations.json: conversation 4",
+        "--consolidate",
     ):
-        assert said in paragraph, said
-    assert "conversations.json: conversation 4" in ran.out
-    assert "--consolidate" in ran.out
+        assert part in shown, part
 
 
 def test_r21_a_dry_run_says_the_same_and_stores_nothing(run: Command) -> None:
     """And how to go on."""
     ran = run("import", SAMPLES / "discord", "--dry-run", "--text")
-    assert (ran.code, "7 messages of 3 conversations could be imported; nothing was stored" in ran.out) == (0, True)
-    assert "The same command without --dry-run" in ran.out
+    assert ran.code == 0 and "Could import   7 messages" in ran.out
+    assert "Nothing was stored. The same command without --dry-run" in ran.out
     assert run("import", SAMPLES / "discord", "--dry-run").json["could_import"] == 7
     assert run("import", SAMPLES / "discord").json["imported"] == 7
 
@@ -51,9 +50,9 @@ def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
 
 
 def test_r25_the_persona_is_named_by_an_option(run: Command) -> None:
-    """The former name of the option does the same; a name nobody bears is told with those there are."""
-    for option in ("--persona-speaker", "--persona"):
-        assert run("import", SAMPLES / "discord", "--dry-run", option, "Iris").json["persona"] == ["Iris"]
+    """A name that nobody has is refused with those there are."""
+    named = run("import", SAMPLES / "discord", "--dry-run", "--persona-speaker", "Iris")
+    assert named.json["persona"] == ["Iris"]
     ran = run("import", SAMPLES / "discord", "--persona-speaker", "Zoe")
     assert (ran.code, "Nobody called 'Zoe' speaks" in ran.err, "'Ann'" in ran.err) == (1, True, True)
 

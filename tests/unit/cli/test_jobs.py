@@ -57,9 +57,11 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
     """A line of JSON each for programs, a sentence for people; of all personas or of those asked for."""
     first, second = queue("COUNTED", 1), queue("REFUSED", 2, persona="iris")
     queue("COUNTED", 3, persona="other")
-    ran = run("worker", "--once", "--persona", "default", "--persona", "iris")
+    ran = run("worker", "--once", "--persona-id", "default", "--persona-id", "iris")
     assert ran.code == 0
-    assert ran.err.startswith("1 operation has failed: ModelError: auth (401). Correct LLM_API_KEY, then")
+    assert ran.err.startswith(
+        "Operations that failed: 1, the last one: ModelError: auth (401). Correct LLM_API_KEY, then"
+    )
     assert "`prompt-engine jobs retry --all --persona-id iris`" in ran.err
     lines = [json.loads(line) for line in ran.out.splitlines()]
     assert list(lines[0]) == ["id", "type", "persona", "conversation", "state", "seconds", "error"]
@@ -159,5 +161,5 @@ def test_l13_a_worker_with_a_schedule_consolidates_too(run: Command, queue: Queu
     assert [(each["cycle"], each["stored"], each["conversations"], each["reason"]) for each in cycles] == [
         ("default", 1, 1, "")
     ]
-    ran = run("worker", "--once", "--schedule", "--text", "--persona", "default")
+    ran = run("worker", "--once", "--schedule", "--text", "--persona-id", "default")
     assert ran.code == 0 and "Cycle of" not in ran.out

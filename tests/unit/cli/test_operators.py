@@ -95,7 +95,7 @@ def test_a_worker_with_a_dead_model_says_what_waits(
         _say(call, "discord/c1", f"Line number {number} has some words in it.")
     assert run("recap", "make", "discord/c1").json == {"queued": 4}
     ran = run("worker", "--once")
-    assert "4 operations wait for their next try, the last try failed:" in ran.err
+    assert "Operations that wait: 4, the last try failed:" in ran.err
     assert sum(each["retrying"] for each in jobs.count_operations(**call, scope=Scope("default")).values()) == 4
 
 
@@ -110,8 +110,8 @@ def test_a_worker_with_a_refused_key_says_what_failed_and_what_mends_it(
         monkeypatch.setenv("LLM_BASE_URL", server.base("401"))
         monkeypatch.setenv("LLM_MODEL", "m")
         ran = run("worker", "--once")
-    assert "3 operations have failed, the last one: ModelError: auth (401). Correct LLM_API_KEY, then" in ran.err
-    assert "jobs retry --all" in ran.err and "wait for" not in ran.err
+    assert "Operations that failed: 3, the last one: ModelError: auth (401). Correct LLM_API_KEY, then" in ran.err
+    assert "jobs retry --all" in ran.err and "that wait" not in ran.err
     assert run("jobs", "retry", "--all").json["pending"] == 3
 
 

@@ -11,23 +11,23 @@ from tests.unit.cli.conftest import Command
 
 def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
     """The text of it is printed once, by `add`."""
-    made = run("token", "add", "--persona", "iris", "--participant", "web/ann", "--label", "phone").json
-    assert run("token", "list", "--persona", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
-    assert made["token"] not in run("token", "list", "--persona", "iris", "--text").out
+    made = run("token", "add", "--persona-id", "iris", "--participant", "web/ann", "--label", "phone").json
+    assert run("token", "list", "--persona-id", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
+    assert made["token"] not in run("token", "list", "--persona-id", "iris", "--text").out
     assert run("token", "list").json == []
     nothing = run("token", "list", "--text")
     assert " ".join(nothing.out.split()) == (
         "There are no tokens of the persona 'default'; --persona-id names another one."
     )
-    again = run("token", "add", "--persona", "iris", "--host", "--text")
+    again = run("token", "add", "--persona-id", "iris", "--host", "--text")
     assert again.out.startswith("pe_") and "this once" in again.err
     assert run("token", "revoke", made["id"]).code == 1
-    assert run("token", "revoke", made["id"], "--persona", "iris").json == {"id": made["id"], "revoked": True}
+    assert run("token", "revoke", made["id"], "--persona-id", "iris").json == {"id": made["id"], "revoked": True}
     db = open_database()
     assert tokens.find_token(made["token"], db=db) is None
     assert tokens.find_token(again.out.strip(), db=db) is not None
     db.close()
-    table = run("token", "list", "--persona", "iris", "--text").out
+    table = run("token", "list", "--persona-id", "iris", "--text").out
     assert "phone" in table and "host" in table
 
 
@@ -35,8 +35,8 @@ def test_r12_the_list_shows_which_personas_a_token_may_speak_as(run: Command, mo
     """A token for all personas must not look like one for a single one."""
     monkeypatch.setenv("COLUMNS", "160")
     for more in (("--participant", "web/ann"), ("--personas", "mira,noa"), ("--personas", "*")):
-        assert run("token", "add", "--persona", "iris", *more).code == 0
-    table = run("token", "list", "--persona", "iris", "--text").out
+        assert run("token", "add", "--persona-id", "iris", *more).code == 0
+    table = run("token", "list", "--persona-id", "iris", "--text").out
     assert "personas" in table and "iris, mira,noa" in table and "iris, *" in table
 
 
