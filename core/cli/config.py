@@ -67,67 +67,49 @@ def check(run: Run) -> None:
     problems = config.check()
     try:
         with _without_log():
-            known = _load_settings(run)
+            settings = _load_settings(run)
     except ConfigError as error:
-        if str(error) not in {one.text for one in problems}:
-            problems.append(Problem(error.flag, str(error), error.source, error.line))
+        found = [Problem(error.flag, str(error), error.source, error.line)]
     else:
-        problems += _find_database_problems(known) + _find_token_problems(known) + _find_address_problems(known)
-        problems += [one for one in _find_embedder_problems(known) if one.flag not in {each.flag for each in problems}]
+        found = _find_unusable(settings)
+    problems += [one for one in found if one.text not in {each.text for each in problems}]
     run.answer([asdict(problem) for problem in problems], lambda: _print_problems(problems))
     if problems:
         raise typer.Exit(1)
 
 
-def _find_database_problems(known: Settings) -> list[Problem]:
-    """Return what keeps the database of DATABASE_URL from being opened; nothing is opened."""
+def _find_unusable(settings: Settings) -> list[Problem]:
+    """Return the values that are of their type, and that nothing can be reached or started with. Nothing is opened."""
+    from ..config.admin_token import admin_token
     from ..database.connections import check_url
-
-    try:
-        if known.database_url:
-            check_url(known.database_url)
-    except ConfigError as error:
-        (row,) = (row for row in config.show(known) if row.flag == "DATABASE_URL")
-        return [Problem(row.flag, str(error), row.source, value=row.value, allowed=row.allowed)]
-    return []
-
-
-def _find_token_problems(known: Settings) -> list[Problem]:
-    """Return what keeps `serve` from starting with the ADMIN_TOKEN that is set; nothing where none is."""
-    from ..config.admin_token import LEAST_TOKEN, admin_token
-
-    said = admin_token(known.admin_token) if known.admin_token else ""
-    (row,) = (row for row in config.show(known) if row.flag == "ADMIN_TOKEN")
-    allowed = f"at least {LEAST_TOKEN} characters"
-    return [Problem("ADMIN_TOKEN", said, row.source, value=row.value, allowed=allowed)] if said else []
-
-
-def _find_address_problems(known: Settings) -> list[Problem]:
-    """Return what is wrong with the addresses of models: one without http:// or https:// leads nowhere."""
-    found = []
-    for row in config.show(known):
-        if row.flag.endswith("_URL") and row.flag != "DATABASE_URL" and row.value:
-            scheme, sign, rest = row.value.partition("://")
-            if not sign or scheme not in ("http", "https") or not rest:
-                said = f"{row.flag} is {row.value!r} ({row.source}). It must begin with http:// or https://."
-                near = f" Write http://{row.value}, if that is meant." if not sign else ""
-                found.append(Problem(row.flag, said + near, row.source, value=row.value, allowed="http:// or https://"))
-    return found
-
-
-def _find_embedder_problems(known: Settings) -> list[Problem]:
-    """Return what keeps the embedder of EMBEDDER from being asked: no address, no folder, none of a model."""
     from ..llm import embedder as embedders
 
-    embedder = embedders.resolve(None, known)
-    if embedder is None:
-        return []
+    problems = []
+
+    def note(flag: str, text: str) -> None:
+        problems.append(Problem(flag, text, settings.sources[flag]))
+
     try:
-        embedders.check(embedder)
+        if settings.database_url:
+            check_url(settings.database_url)
     except ConfigError as error:
-        (row,) = (row for row in config.show(known) if row.flag == error.flag)
-        return [Problem(row.flag, str(error), row.source, value=row.value, allowed=row.allowed)]
-    return []
+        note("DATABASE_URL", str(error))
+    said = admin_token(settings.admin_token) if settings.admin_token else ""
+    if said:
+        note("ADMIN_TOKEN", said)
+    scheme, sign, rest = settings.llm_base_url.partition("://")
+    if settings.llm_base_url and (scheme not in ("http", "https") or not rest):
+        near = f" Write http://{scheme}, if that is meant." if not sign else ""
+        note(
+            "LLM_BASE_URL", f"LLM_BASE_URL is {settings.llm_base_url!r}. It must begin with http:// or https://.{near}"
+        )
+    embedder = embedders.resolve(None, settings)
+    try:
+        if embedder is not None:
+            embedders.check(embedder)
+    except ConfigError as error:
+        note(error.flag, str(error))
+    return problems
 
 
 def set_(run: Run, name: NameArgument, value: ValueArgument) -> None:
@@ -204,7 +186,7 @@ def _without_log() -> Iterator[None]:
 def _print_problems(problems: list[Problem]) -> None:
     if not problems:
         output.say("The configuration is in order.")
-    output.lines(f"- {output.clean(problem.text)}" for problem in problems)
+    output.lines(f"- {problem.text}" for problem in problems)
 
 
 # Presets

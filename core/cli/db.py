@@ -56,7 +56,7 @@ def migrate(run: Run) -> None:
     run.creates = True
     done = door.migrate(run.open_bare())
     value = {"changed": done.changed, "applied": list(done.applied), "messages": list(done.messages)}
-    run.answer(value, lambda: output.lines(map(output.clean, done.messages)))
+    run.answer(value, lambda: output.lines(done.messages))
 
 
 def check(run: Run) -> None:
@@ -109,7 +109,7 @@ def _print_findings(findings: list[Finding]) -> None:
             output.say(f"{one.what}: {one.remedy}")
             continue
         place = f" {one.where}:" if one.where else ""
-        output.say(output.clean(f"{one.severity}:{place} {one.what}"), style=_STYLES.get(one.severity, ""))
+        output.say(f"{one.severity}:{place} {one.what}", style=_STYLES.get(one.severity, ""))
         if one.remedy:
             output.indented(f"repair: {one.remedy}")
 

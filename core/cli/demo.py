@@ -28,27 +28,24 @@ if TYPE_CHECKING:
 FILE = "prompt-engine-demo.sqlite3"
 INTERFACE, KITCHEN, PERSONA = "demo", "demo/kitchen", "Iris"
 _SAMPLE = Path(__file__).resolve().parent / "sample"
-_PERSONA_ID = "Iris"
 _MARK = 0x50454431
 """SQLite's application_id of a database that the demo made. Nothing else is ever removed."""
 _LIMIT = 4_000
-_MOST_ITEMS = 12
+_MOST_ITEMS = 8
 _MOST_HITS = 100
-_SHOWN = 6
-_LINE_CHARS = 72
 _REASONS = {
-    "visible": "are in the chat's newest lines already",
-    "limit": f"match less: {_MOST_ITEMS} memories are the limit here (MEMORY_ITEMS)",
-    "duplicate": "say the same as another",
-    "cut": "did not fit into the limit of characters",
+    "visible": "in the chat's newest lines already",
+    "limit": f"that match less: {_MOST_ITEMS} memories are the limit here (MEMORY_ITEMS)",
+    "duplicate": "that say the same as another",
+    "cut": "that did not fit into the limit of characters",
 }
 
 
 def demo(run: Run) -> None:
     """Show what a question gets from a sample conversation.
 
-    It tells what was found, who may see it, what was left out and what the model would be sent; --json prints the JSON
-    prompt instead. The database is a file in this folder, made again each time.
+    It tells what was found and left out, who may see it, and what the model is sent; --json prints the JSON prompt
+    instead. The database is a file in this folder, made again each time.
     """
     from ..prompt_engine import build_json_prompt
 
@@ -59,14 +56,15 @@ def demo(run: Run) -> None:
     stored = _store_sample(db, sample)
     message = _build_message(sample)
     if run.asks_json:
-        output.print_json(build_json_prompt(message, max_chars=_LIMIT, db=db, scope=Scope(_PERSONA_ID)))
+        output.print_json(build_json_prompt(message, max_chars=_LIMIT, db=db, scope=Scope(PERSONA)))
         return
-    output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {_count_words(stored)}, in {file.name}.")
+    counts = ", ".join(f"{count} {name}" for name, count in stored.items())
+    output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {counts}, in {file.name}.")
     _tell_story(db, message)
     output.heading("Next")
     output.lines(
         [
-            f"  export DATABASE_URL=sqlite:///{file.name} PERSONA_ID={_PERSONA_ID}",
+            f"  export DATABASE_URL=sqlite:///{file.name} PERSONA_ID={PERSONA}",
             f"  {_program_name()} explain 'Who repairs the oven?' --conversation {KITCHEN}",
         ]
     )
@@ -105,7 +103,7 @@ def _remove_own(file: Path) -> None:
     try:
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
             marked = connection.execute("PRAGMA application_id").fetchone()[0] == _MARK
-            others = connection.execute(_OTHERS, {"own": _PERSONA_ID}).fetchone() if marked else None
+            others = connection.execute(_OTHERS, {"own": PERSONA}).fetchone() if marked else None
     except sqlite3.Error:
         marked, others = False, None
     if not marked or others:
@@ -127,7 +125,7 @@ def _store_sample(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
     from .. import db as door
     from ..transfer.imports import import_file
 
-    scope = Scope(_PERSONA_ID)
+    scope = Scope(PERSONA)
     messages = 0
     with output.bar() as bar:
         for name in ("kitchen", "mara", "jonas"):
@@ -182,15 +180,11 @@ def _build_message(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _count_words(stored: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in stored.items())
-
-
 def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
     """Print what is asked, found, seen by whom, left out and sent for a message."""
     from ..prompt_engine import build_messages, explain_messages
 
-    asking: Any = {"db": db, "scope": Scope(_PERSONA_ID), "settings": {"MEMORY_ITEMS": _MOST_ITEMS}}
+    asking: Any = {"db": db, "scope": Scope(PERSONA), "settings": {"MEMORY_ITEMS": _MOST_ITEMS}}
     sent, report = explain_messages(message, max_chars=_LIMIT, **asking)
     messages = cast("Messages", sent)
     began = time.perf_counter()  # now everything is loaded, as in a running program
@@ -200,32 +194,20 @@ def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
     output.heading(f"Asked by {message['from_user']['full_name']} in the kitchen chat")
     output.indented(message["text"])
     output.heading(f"Found: {report['sections']['memories']['found']} rows, by words and tags, without a model")
-    for hit in _find_best(message, report, asking):
-        output.indented(_start_of(f"[{hit['timestamp'][:10]}] {hit.get('speaker', PERSONA)}: {hit['snippet']}"))
-    output.heading("Who may see it")
-    output.indented("Everyone in the kitchen chat: it was said or saved there.")
-    hidden = _count_hidden(db, message["text"])
-    output.indented(f"Not seen here: {hidden} more from the private chats of Mara and of Jonas with {PERSONA}.")
-    output.heading("Left out")
+    output.indented(f"Kept: the best {report['sections']['memories']['kept']}. Left out:")
     reasons = Counter(one["reason"] for one in report["left_out"] if one["section"] == "memories")
     for reason, words in _REASONS.items():
         if reasons[reason]:
             output.indented(f"{reasons[reason]} {words}")
+    output.heading("Who may see it")
+    output.indented("Everyone in the kitchen chat: it was said or saved there.")
+    hidden = _count_hidden(db, message["text"])
+    output.indented(f"Not seen here: {hidden} more from the private chats of Mara and of Jonas with {PERSONA}.")
     size = sum(len(each["content"]) for each in messages)
     output.heading(f"Sent to the model: {len(messages)} messages, {size:,} characters, built in {milliseconds:.0f} ms")
-    for each in (messages[0], messages[-1]):
-        output.indented(_start_of(f"{each['role']}: {each['content']}"), style="dim")
-
-
-def _find_best(
-    message: Mapping[str, Any], report: Mapping[str, Any], asking: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Return the memories of the prompt that rank highest."""
-    from ..prompt_engine import build_json_prompt
-
-    ranks = {(one["source"], str(one["id"])): one["rank"] for one in report["search"]["hits"]}
-    hits: list[dict[str, Any]] = build_json_prompt(message, **asking)["context"]["memories"]
-    return sorted(hits, key=lambda hit: ranks[hit["source"], str(hit["id"])])[:_SHOWN]
+    output.indented(f"The persona, {len(messages) - 2} lines of the chat, and at last:")
+    for line in messages[-1]["content"].splitlines():
+        output.indented(line, style="dim")
 
 
 def _count_hidden(db: Database, text: str) -> int:
@@ -233,15 +215,10 @@ def _count_hidden(db: Database, text: str) -> int:
     from ..synth_core_memory import search_memories
 
     def find(place: str, name: str) -> set[int]:
-        scope = Scope(_PERSONA_ID, f"{INTERFACE}/{place}", f"{INTERFACE}/{name}")
+        scope = Scope(PERSONA, f"{INTERFACE}/{place}", f"{INTERFACE}/{name}")
         return {hit["id"] for hit in search_memories(query=text, limit=_MOST_HITS, db=db, scope=scope)}
 
     return len((find("Mara", "Mara") | find("Jonas", "Jonas")) - find("kitchen", "Mara"))
-
-
-def _start_of(text: str) -> str:
-    line = output.clean(text)
-    return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]} ..."
 
 
 def _program_name() -> str:

@@ -124,7 +124,7 @@ def export(
     else:
         run.answer(result.as_dict(), lambda: _print_exported(result))
     for note in result.notes:
-        output.note(output.sentence(f"Note: {output.clean(note)}"), style="yellow")
+        output.note(output.sentence(f"Note: {note}"), style="yellow")
 
 
 def _end_of_line() -> None:
@@ -214,7 +214,7 @@ def _export_items(
 
 
 def _write_files(
-    run: Run, file: Path, kinds: list[str] | None, fmt: str, limit: int | None, force: bool, bar: output.Bar
+    run: Run, file: Path, kinds: list[str] | None, fmt: str, limit: int | None, force: bool, bar: output.Progress
 ) -> tuple[int, str | None, list[str]]:
     """Write file after file; return how many items they hold, where more would follow, and their names."""
     from ..transfer.items import documents

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -47,7 +46,6 @@ RankingOption = Annotated[
 ]
 SinceOption = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Earliest time, included.")]
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Latest time, not included.")]
-NoChatOption = Annotated[bool, typer.Option("--no-chat", help="Memories and diary only.")]
 ContentArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.", show_default=False)]
 LabelOption = Annotated[str, typer.Option("--label", help="What kind of memory it is.")]
 AuthorOption = Annotated[str, typer.Option("--author", help="Who says so.")]
@@ -62,7 +60,6 @@ def search(
     ranking: RankingOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
-    no_chat: NoChatOption = False,
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",
@@ -76,9 +73,7 @@ def search(
     scope = run.scope(conversation, participant(conversation, user), server, "local" if local else None)
     asked: dict[str, Any] = {"limit": limit, "ranking": ranking, "since": since, "until": until}
     with refusals():
-        hits, report = explain_search(
-            query=query, tags=tag, keywords=word, include_chat=not no_chat, db=run.db, scope=scope, **asked
-        )
+        hits, report = explain_search(query=query, tags=tag, keywords=word, db=run.db, scope=scope, **asked)
     run.answer({"hits": hits, "report": report}, lambda: _print_hits(hits, report))
     if not hits:
         for sentence in _describe_elsewhere(run, scope):
@@ -97,14 +92,13 @@ def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     for place in places:
         rows = f"{place.rows} rows"
         if place.kind == "server" and place.server != scope.server:
-            server = output.clean(place.server)
-            sentences.append(f"{rows} in server {server}: --server {server}")
+            sentences.append(f"{rows} in server {place.server}: --server {place.server}")
         elif place.kind == "public" and scope.server:
             sentences.append(f"{rows} in public conversations of no server: leave out --server")
     if not places:
         others = [each for each in table_overview.list_personas(run.db, 6) if each != scope.persona]
         if others:
-            names = ", ".join(output.clean(each) for each in others[:5])
+            names = ", ".join(others[:5])
             sentences.append(f"Nothing is stored of the persona {scope.persona!r}, but of {names}: --persona-id KEY")
     return sentences[:5]
 
@@ -122,9 +116,9 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
         output.indented(f"matched {', '.join(matched) or '-'}; score {why.get('score', 0):.2f}", style="dim")
     for name, source in report["sources"].items():
         if source["error"]:
-            output.note(f"{name} could not be read: {output.clean(source['error'])}", style="red")
+            output.note(f"{name} could not be read: {source['error']}", style="red")
     for note in report["notes"]:
-        output.note(output.clean(note), style="yellow")
+        output.note(note, style="yellow")
 
 
 def remember(
@@ -147,7 +141,7 @@ def remember(
     with refusals():
         tags = _choose_tags(run, text, scope) if tag is None else tag
         row_id = db.insert_memory(text, author, "cli", tags, scope, label=label, db=run.db)
-    shown = ", ".join(map(output.clean, tags)) or "none"
+    shown = ", ".join(tags) or "none"
     run.answer({"stored": True, "id": row_id, "tags": list(tags)}, f"Stored as {row_id}, tags: {shown}.")
 
 
@@ -170,9 +164,6 @@ MemoryOption = Annotated[int | None, typer.Option("--memory", metavar="ID", help
 WholeServerOption = Annotated[
     str | None, typer.Option("--server", metavar="ID", help="A server: all its conversations, and what is its alone.")
 ]
-FormatOption = Annotated[
-    Literal["table", "json"] | None, typer.Option("--format", help="How the counts are shown.", show_default=False)
-]
 
 
 def forget(
@@ -183,7 +174,6 @@ def forget(
     server: WholeServerOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
-    format_name: FormatOption = None,
 ) -> None:
     """Delete a person, conversation, memory or server for good.
 
@@ -196,8 +186,6 @@ def forget(
     wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if len(wanted) != 1:
         raise typer.BadParameter("name exactly one of --participant, --conversation, --memory and --server")
-    if format_name is not None:
-        run.as_json = format_name == "json"
     call: dict[str, Any] = {"db": run.db, "scope": run.scope()}
     if not dry_run and not yes:
         counted = forget_rows(**wanted, dry_run=True, **call)
@@ -219,7 +207,7 @@ def name_near(run: Run, kind: str, key: str) -> str:
     from ..access import table_overview
 
     persona = run.scope().persona
-    sentence = f"Nothing is known of the {kind} {output.clean(key)!r} of the persona {persona!r}."
+    sentence = f"Nothing is known of the {kind} {key!r} of the persona {persona!r}."
     if kind == "memory":
         return sentence
     keys = table_overview.list_keys(run.db, persona, kind)
@@ -227,7 +215,7 @@ def name_near(run: Run, kind: str, key: str) -> str:
     close = difflib.get_close_matches(key, keys, n=3, cutoff=0.6)
     close += [ids[one] for one in difflib.get_close_matches(key.rpartition("/")[2], ids, n=3, cutoff=0.8)]
     near = list(dict.fromkeys(close))[:3]
-    return f"{sentence} Near it: {', '.join(map(output.clean, near))}." if near else sentence
+    return f"{sentence} Near it: {', '.join(near)}." if near else sentence
 
 
 def _print_counts(done: Forgotten) -> None:
@@ -240,9 +228,9 @@ def _print_counts(done: Forgotten) -> None:
     if done.operations:
         output.say(f"Operations that write texts again without it: {done.operations}.")
     for path in done.files:
-        output.say(f"Written again: {output.clean(path)}")
+        output.say(f"Written again: {path}")
     for path in done.out_of_reach:
-        output.note(f"Out of reach: {output.clean(path)}", style="yellow")
+        output.note(f"Out of reach: {path}", style="yellow")
 
 
 # Tags
@@ -291,13 +279,8 @@ def link_tags(run: Run, tag: TagArgument, other: OtherArgument, weight: WeightOp
     """Link two tags: a search for one finds the other too."""
     from .. import synth_tagging
 
-    scope = run.scope()
-    before = {each["tag"] for each in synth_tagging.list_tags(db=run.db, scope=scope)}
     with refusals():
-        written = synth_tagging.link_tags(tag, other, weight, db=run.db, scope=scope)
-    after = synth_tagging.list_tags(db=run.db, scope=scope) if written.stored else []
-    new = [each["tag"] for each in after if each["tag"] not in before and each["links"]]
-    _answer_written(run, written, [f"made tag {each}" for each in new])
+        _answer_written(run, synth_tagging.link_tags(tag, other, weight, db=run.db, scope=run.scope()))
 
 
 def extract_tags(run: Run, text: TextArgument) -> None:
@@ -306,13 +289,13 @@ def extract_tags(run: Run, text: TextArgument) -> None:
     from ..tags.table import current
 
     tags = synth_tagging.extract_tags(text, current(run.db, run.scope().persona))
-    run.answer(tags, ", ".join(map(output.clean, tags)) or "This text has no tags.")
+    run.answer(tags, ", ".join(tags) or "This text has no tags.")
 
 
-def _answer_written(run: Run, written: WriteResult, more: Sequence[str] = ()) -> None:
-    notes = [*written.notes, *more]
+def _answer_written(run: Run, written: WriteResult) -> None:
+    notes = list(written.notes)
     parts = ("Done" if written.stored else "Nothing changed", "; ".join(notes) or written.reason)
-    sentence = output.sentence(output.clean(": ".join(filter(None, parts))))
+    sentence = output.sentence(": ".join(filter(None, parts)))
     run.answer({"stored": written.stored, "reason": written.reason, "notes": notes}, sentence)
     if not written.stored and written.reason not in ("duplicate", "unchanged"):
         raise typer.Exit(1)
@@ -335,7 +318,7 @@ ModeOption = Annotated[str | None, typer.Option("--mode", metavar="any|all", hel
 def consolidate(run: Run, deep: DeepOption = False, dry_run: DryRunOption = False, yes: YesOption = False) -> None:
     """Make items of what was said since, archive what has expired.
 
-    With --deep it first shows the long-term items it would archive, and asks.
+    With --deep it first asks whether to archive long-term items; --dry-run shows which.
     """
     from .. import lifelong, llm
 
@@ -347,24 +330,15 @@ def consolidate(run: Run, deep: DeepOption = False, dry_run: DryRunOption = Fals
         if dry_run:
             _answer_pruned(run, preview, dry_run=True)
             return
-        if preview:
-            _confirm_archiving(preview)
+        count = f"{int(preview)} long-term items"
+        alone = f"it would archive {count} and nobody can be asked here: add --yes, or --dry-run to see which"
+        if preview and not is_agreed(f"Archive {count}?", alone):
+            raise typer.Abort
     try:
         done = lifelong.deep_consolidation(**call) if deep else lifelong.run_cycle(reason="by hand", **call)
     finally:
         llm.close()
     run.answer(asdict(done), lambda: _print_cycle(done))
-
-
-def _confirm_archiving(preview: Pruned) -> None:
-    if sys.stdin.isatty():
-        _print_pruned(preview, dry_run=True)
-    alone = (
-        f"it would archive {int(preview)} long-term items and nobody can be asked here: add --yes, or --dry-run to "
-        "see which"
-    )
-    if not is_agreed("Archive them?", alone):
-        raise typer.Abort
 
 
 def prune(
@@ -385,8 +359,9 @@ def prune(
 
 
 def _answer_pruned(run: Run, done: Pruned, *, dry_run: bool) -> None:
-    facts = {"count": int(done), "dry_run": dry_run, "items": [{"id": id_, "why": why} for id_, why in done.items]}
-    run.answer({**facts, "notes": done.notes}, lambda: _print_pruned(done, dry_run=dry_run))
+    items = [{"id": item, "why": why} for item, why in done.items]
+    facts = {"count": int(done), "dry_run": dry_run, "items": items, "notes": done.notes}
+    run.answer(facts, lambda: _print_pruned(done, dry_run=dry_run))
 
 
 def _print_cycle(done: CycleResult) -> None:
@@ -398,9 +373,8 @@ def _print_cycle(done: CycleResult) -> None:
 
 def _print_pruned(done: Pruned, *, dry_run: bool) -> None:
     output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
-    rows: Iterable[tuple[int, str]] = ((id_, ", ".join(why)) for id_, why in done.items[:_SHOWN])
     if done.items:
-        output.table(("item", "because of"), rows)
+        output.table(("item", "because of"), [(item, ", ".join(why)) for item, why in done.items[:_SHOWN]])
     if len(done.items) > _SHOWN:
         output.say(f"and {len(done.items) - _SHOWN} more")
 

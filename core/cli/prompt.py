@@ -181,7 +181,7 @@ def _print_report(report: Mapping[str, Any]) -> None:
         output.table(("source", "why"), [(each["source"], each["message"]) for each in report["errors"]])
     if report["notes"]:
         output.heading("Notes")
-        output.lines(f"- {output.clean(note)}" for note in report["notes"])
+        output.lines(f"- {note}" for note in report["notes"])
 
 
 def _size(report: Mapping[str, Any]) -> tuple[str, str]:

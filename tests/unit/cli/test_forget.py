@@ -27,13 +27,13 @@ def said(run: Command, tmp_path: Path) -> Command:
 
 def test_f40_counted_then_deleted(said: Command) -> None:
     """The dry run tells what the call then does; a second call finds nothing."""
-    told = said("forget", "--participant", "tg/ann", "--dry-run", "--format", "json").json
+    told = said("forget", "--participant", "tg/ann", "--dry-run").json
     assert (told["dry_run"], told["tables"]["chat_history_cache"], told["tables"]["participants"]) == (True, 2, 1)
     done = said("forget", "--participant", "tg/ann", "--yes").json
     assert (done["tables"], done["dry_run"]) == (told["tables"], False)
-    again = said("forget", "--participant", "tg/ann", "--yes", "--format", "table")
+    again = said("forget", "--participant", "tg/ann", "--yes", "--text")
     assert (again.code, again.out) == (1, "There is nothing of it.\n")
-    shown = said("forget", "--conversation", "tg/1", "--dry-run", "--format", "table").out
+    shown = said("forget", "--conversation", "tg/1", "--dry-run", "--text").out
     assert "chat_history_cache" in shown and "Nothing was changed." in shown
 
 
