@@ -21,8 +21,8 @@ from core import chat_history_cache
 from core import db as core_db
 from core.database.engine import Database
 from core.database.schema import chat_history_cache as table_of_messages
-from core.database.schema import search_stats
 from core.errors import CoreError
+from core.index.state import IndexState
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
@@ -125,8 +125,7 @@ def _crowd(engine: str, url: str, kind: str, each: int = 400) -> list[object]:
     c = table_of_messages.c
     stored = db.read(select(func.count()).where(c.persona_id == persona), source="chat_history_cache")[0][0]
     audiences = select(c.audience_id).where(c.persona_id == persona).distinct()
-    counted = select(func.coalesce(func.sum(search_stats.c.docs), 0)).where(search_stats.c.audience_id.in_(audiences))
-    indexed = int(db.read(counted, source="search_stats")[0][0])
+    indexed, _ = IndexState(db, [row[0] for row in db.read(audiences, source="audiences")]).count_rows(range(3))
     db.close()
     wanted = WRITERS * each
     complete = "all" if stored == wanted else f"LOST {wanted - stored}"

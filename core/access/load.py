@@ -42,7 +42,7 @@ def load_snapshot(
     try:
         rows = _ask(db, scope, request, not private_stays_private)
     except StoreReadError as error:
-        if error.number not in _UNREADABLE or request.bare:
+        if error.number not in _UNREADABLE or not request.inserted_into:
             raise
         # A table of rows that cannot be read is no reason to see nothing: whoever reads it says so.
         request = replace(request, inserted_into=())
@@ -98,8 +98,8 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
 def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: bool, into: list[Any]) -> str:
     """Return the statement for what is asked, and append its values to `into`."""
     seen = selects.seen(wide, family).text(shared, into)
-    parts = [*selects.always(request.bare, family)]
-    parts += [selects.inserted(request.inserted_into, family)] if request.inserted_into and not request.bare else []
+    parts = [*selects.always(family)]
+    parts += [selects.inserted(request.inserted_into, family)] if request.inserted_into else []
     parts += selects.vocabulary(family) if request.vocabulary_version is not None else ()
     parts += selects.recent(wide, family) if request.recent else ()
     branches = [part.text(shared, into) for part in parts]
@@ -125,7 +125,6 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         wide = {i for key, i in audience_ids.items() if key.kind == "persona" or key.server == server}
         ids = sorted(wide | {audience_ids[key] for key in seen if key in audience_ids})
     visible = set(ids)
-    stats = [r for r in audiences if r[2] is not None and r[1] in visible]
     viewer = Viewer(
         scope=scope,
         destination=destination,
@@ -134,7 +133,6 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         own=own_audience(privacy, server, scope.conversation, person) if scope.conversation else AudienceKey("persona"),
         audiences=tuple(dict.fromkeys(ids)),
         conversations=facts,
-        docs={(r[1], r[2]): (int(r[3]), int(r[4])) for r in stats},
     )
     version = next((int(r[1]) for r in by_part.get(selects.VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version

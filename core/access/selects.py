@@ -31,7 +31,6 @@ from ..database.schema import (
     conversations,
     counters,
     participants,
-    search_stats,
     tag_aliases,
     tag_links,
     tags,
@@ -132,10 +131,10 @@ def seen(all_of_server: bool, family: str) -> Part:
     return Part(selects, family, in_order=True)
 
 
-@lru_cache(maxsize=4)
-def always(bare: bool, family: str) -> tuple[Part, ...]:
-    """Return what every look brings: conversations, the participant, audiences with their rows."""
-    c, p, s = conversations.c, participants.c, search_stats.c
+@lru_cache(maxsize=2)
+def always(family: str) -> tuple[Part, ...]:
+    """Return what every look brings: conversations, the participant, audiences."""
+    c, p = conversations.c, participants.c
     facts = _row(
         CONVERSATION,
         n=[c.audience_id, c.is_private, c.local_only, c.id],
@@ -144,9 +143,6 @@ def always(bare: bool, family: str) -> tuple[Part, ...]:
     person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key)])
     keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
     audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
-    if not bare:  # with its rows in one branch: servers work `seen` out anew for each that reads it
-        counted = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id, s.source, s.docs, s.words], k=keys))
-        audience = counted.select_from(_SEEN.outerjoin(search_stats, s.audience_id == _SEEN.c.audience_id))
     made = [
         select(*facts).where(c.persona_id == _P, c.conversation_key.in_(_many("keys", 512))),
         select(*person).where(p.persona_id == _P, p.participant_key == _WHO),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,11 +37,9 @@ class Viewer:
     own: AudienceKey
     """Audience of rows written in this scope."""
     audiences: tuple[int, ...]
-    """Ids of the audiences seen that have rows."""
+    """Ids of the audiences seen."""
     conversations: Mapping[str, ConversationFacts] = field(default_factory=dict)
     """Stored conversations asked about: the scope's own, its parent, those of live messages."""
-    docs: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    """(audience, source) to (rows, words)."""
     unindexed: int = 0
     """Rows of the persona that other programs inserted and that are not indexed yet."""
 
@@ -49,10 +47,6 @@ class Viewer:
     def sees_local_only(self) -> bool:
         """Return whether rows marked local_only may enter."""
         return self.destination == "local"
-
-    def visible_rows(self, source: int, audiences: Sequence[int] | None = None) -> int:
-        """Return how many rows of a source are visible."""
-        return sum(self.docs.get((a, source), (0, 0))[0] for a in (audiences or self.audiences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +62,6 @@ class Request:
     """Bring this many other conversations of each audience, those with the newest messages."""
     inserted_into: tuple[int, ...] = (0, 1, 2)
     """Numbers of the sources among which rows that others inserted by SQL are looked for, to be given their place."""
-    bare: bool = False
-    """Ask nothing but who sees what, for a database whose search tables cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

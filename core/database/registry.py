@@ -99,7 +99,6 @@ REGISTRY: tuple[Registered, ...] = (
     Registered("search_segment", "audience", derived=True),
     Registered("search_block", "audience", texts=("term",), derived=True),
     Registered("search_gone", "audience", row_of=("row_id",), row_table="*", derived=True),
-    Registered("search_stats", "audience", derived=True),
     Registered("counters", "persona"),
     Registered(
         "message_recaps",

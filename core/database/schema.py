@@ -508,16 +508,6 @@ search_gone: Table = table(
     clustered=True,
 )
 
-search_stats: Table = table(
-    "search_stats",
-    Column("audience_id", ID, nullable=False),
-    Column("source", SMALL, nullable=False),
-    Column("docs", ID, nullable=False),
-    Column("words", ID, nullable=False),
-    PrimaryKeyConstraint("audience_id", "source"),
-    clustered=True,
-)
-
 search_vector: Table = table(
     "search_vector",
     Column("audience_id", ID, nullable=False),

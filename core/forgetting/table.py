@@ -27,7 +27,6 @@ from ..database.schema import (
     search_fresh,
     search_gone,
     search_segment,
-    search_stats,
     search_vector_gone,
     search_vector_version,
     short_term_memories,
@@ -156,7 +155,7 @@ def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int)
 def finish(removal: Removal) -> None:
     """Settle what many rows share: tags, and the packed parts of the index."""
     if +removal.counts:
-        removal.settle_counts()
+        removal.settle_tags()
         removal.purge_index()
 
 
@@ -315,7 +314,7 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
         ]
         if any(connection.execute(each).first() is not None for each in held):
             continue
-        index = (search_fresh, search_segment, search_block, search_gone, search_stats)
+        index = (search_fresh, search_segment, search_block, search_gone)
         for table in (*index, search_vector_version, search_vector_gone):
             connection.execute(delete(table).where(table.c.audience_id == room))
         removal.delete(audiences, audiences.c.audience_id == room)

@@ -16,15 +16,12 @@ from ..database.schema import tags as tag_table
 from ..database.sources import MEMORIES, SourceTable
 from ..index import embeddings, indexed
 from ..index import table as index_table
-from ..index.entries import Entry
 from ..index.indexed import Stored
 from ..jobs import table as jobs_table
 from ..tags import table as tags_table
 
 AT_ONCE = 500
 """Most ids in one statement."""
-POSTINGS_OF = 10_000
-"""Rows whose postings are deleted together."""
 _H = item_history.c
 
 
@@ -41,8 +38,6 @@ class Removal:
     """Memory items that were removed."""
     operations: int = 0
     """Operations queued to make texts anew."""
-    _docs: Counter[tuple[int, int]] = field(default_factory=Counter)
-    _lengths: Counter[tuple[int, int]] = field(default_factory=Counter)
     _tags: Counter[str] = field(default_factory=Counter)
     _audiences: set[int] = field(default_factory=set)
     """Those whose rows went or changed."""
@@ -82,7 +77,6 @@ class Removal:
     def delete_rows(self, source: SourceTable, ids: Iterable[int]) -> int:
         """Delete rows with their index rows and vectors, and return how many there were."""
         table, gone = source.table, 0
-        waiting: list[Entry] = []
         for part in chunks(sorted(set(ids)), AT_ONCE):
             held = indexed.lock(self.connection, source, self.persona, part)
             if not held:
@@ -92,21 +86,16 @@ class Removal:
             if source is MEMORIES:
                 self.items.update(numbers)
             self._drop_vectors(source, held)
-            waiting += self._inside(source, held)
-            if len(waiting) >= POSTINGS_OF:
-                self._drop_entries(waiting)
-                waiting = []
+            self._drop_entries(source, held)
             self._tags.update(tag for row in held for tag in row.tags)
             gone += len(held)
-        self._drop_entries(waiting)
         return gone
 
-    def _drop_entries(self, entries: Sequence[Entry]) -> None:
-        """Delete what the index holds of rows; many at once lie close together in it."""
-        unpacked = index_table.remove(self.connection, self.db.family, entries)
-        self.counts["search_fresh"] += len(unpacked)
-        for entry in entries:
-            self._tally(entry)
+    def _drop_entries(self, source: SourceTable, rows: Sequence[Stored]) -> None:
+        """Delete what the index holds of rows."""
+        places = [(row.audience_id, row.id) for row in rows if row.findable]
+        self.counts["search_fresh"] += index_table.remove(self.connection, self.db.family, source.number, places)
+        self._audiences.update(audience for audience, _ in places)
 
     def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
         """Replace what the index holds of rows that stay and say less from now on."""
@@ -114,31 +103,15 @@ class Removal:
             self._drop_vectors(source, [before], again=True)
             if not before.findable:
                 continue
-            was, now = before.entry(source), after.entry(source)
-            if was == now:
-                continue
-            unpacked = index_table.remove(self.connection, self.db.family, [was])
-            index_table.add(self.connection, self.db.family, [now])
-            self.counts["search_fresh"] += len(unpacked)
-            self._tally(was)
-            self._tally(now, by=1)
+            now = after.entry(source)
+            if before.entry(source) != now:
+                self._drop_entries(source, [before])
+                index_table.add(self.connection, self.db.family, [now])
 
     def index_rows(self, source: SourceTable, held: Sequence[Stored]) -> None:
         """Put rows that can be found again into the index."""
-        entries = self._inside(source, held)
+        entries = [row.entry(source) for row in held if row.findable]
         index_table.add(self.connection, self.db.family, entries)
-        for entry in entries:
-            self._tally(entry, by=1)
-
-    def _inside(self, source: SourceTable, held: Sequence[Stored]) -> list[Entry]:
-        return [row.entry(source) for row in held if row.findable]
-
-    def _tally(self, entry: Entry, by: int = -1) -> None:
-        place, number = entry.audience_id, entry.source
-        if by < 0:
-            self._audiences.add(place)
-        self._docs[place, number] += by
-        self._lengths[place, number] += by * entry.words
 
     def _drop_vectors(self, source: SourceTable, rows: Sequence[Stored], *, again: bool = False) -> None:
         places = [(row.audience_id, row.id) for row in rows]
@@ -156,21 +129,16 @@ class Removal:
 
     # The end
 
-    def settle_counts(self) -> None:
-        """Count what changed in the index and bring the tags up to date."""
-        self.counts["search_stats"] += len(
-            {place for changes in (self._docs, self._lengths) for place, n in changes.items() if n}
-        )
-        if self._tags:
-            self._settle_tags()
-
     def purge_index(self) -> None:
         """Write the packed parts of the index anew without the rows that went."""
         from ..index import packing  # noqa: PLC0415 - loads numpy
 
         packing.purge(self.connection, self.db.family, self._audiences)
 
-    def _settle_tags(self) -> None:
+    def settle_tags(self) -> None:
+        """Bring the tags up to date."""
+        if not self._tags:
+            return
         t, persona = tag_table.c, self.persona
         tags_table.lower(self.connection, persona, self._tags)
         gone: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -58,32 +58,19 @@ def count(connection: Connection, audience: int) -> int:
 _COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == _AUDIENCE)
 
 
-def find(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> set[int]:
-    """Return which of the rows are not packed, held until the transaction ends."""
-    fresh: set[int] = set()
+def remove(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
+    """Delete rows from those that are not packed, and return how many there were."""
+    deleted = 0
     for part in chunks(sorted(ids), AT_ONCE):
-        fresh.update(connection.execute(_HELD, {"audience": audience, "source": source, "ids": part}).scalars())
-    return fresh
-
-
-_HELD = (
-    select(_F.row_id)
-    .where(
-        _F.audience_id == _AUDIENCE,
-        _F.source == bindparam("source"),
-        _F.row_id.in_(bindparam("ids", expanding=True)),
-    )
-    .with_for_update()
-)
-
-
-def remove(connection: Connection, audience: int, source: int, ids: Collection[int]) -> None:
-    """Delete rows from those that are not packed."""
-    write_many(connection, _DELETE, ("audience", "source", "row"), [(audience, source, row) for row in sorted(ids)])
+        values = {"audience": audience, "source": source, "ids": part}
+        deleted += connection.execute(_DELETE, values).rowcount
+    return deleted
 
 
 _DELETE = delete(search_fresh).where(
-    _F.audience_id == _AUDIENCE, _F.source == bindparam("source"), _F.row_id == bindparam("row")
+    _F.audience_id == _AUDIENCE,
+    _F.source == bindparam("source", type_=Integer()),
+    _F.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
 )
 
 

@@ -109,7 +109,9 @@ def exchange(
 ) -> None:
     """Replace what the search tables hold of the rows, as they were, by what they are."""
     _follow(connection, source, old, new)
-    search_index.remove(connection, db.family, [row.entry(source) for row in old if row.findable])
+    search_index.remove(
+        connection, db.family, source.number, [(row.audience_id, row.id) for row in old if row.findable]
+    )
     search_index.add(connection, db.family, [row.entry(source) for row in new if row.findable])
 
 
@@ -180,7 +182,9 @@ def remove(connection: Connection, db: Database, source: SourceTable, persona: s
             continue
         numbers = [row.id for row in rows]
         connection.execute(delete(table).where(table.c.persona_id == persona, table.c.id.in_(numbers)))
-        search_index.remove(connection, db.family, [row.entry(source) for row in rows if row.findable])
+        search_index.remove(
+            connection, db.family, source.number, [(row.audience_id, row.id) for row in rows if row.findable]
+        )
         embeddings.drop(connection, source, [(row.audience_id, row.id) for row in rows])
         tags.lower(connection, persona, Counter(tag for row in rows for tag in row.tags))
         gone += len(rows)

@@ -49,6 +49,12 @@ class Table:
         return sum(array.nbytes for array in arrays)
 
     @cached_property
+    def totals(self) -> tuple[Any, Any]:
+        """Return how many rows each source has, and how many words."""
+        count = len(sources.ALL)
+        return np.bincount(self.source, minlength=count), np.bincount(self.source, weights=self.words, minlength=count)
+
+    @cached_property
     def gaps(self) -> Any:
         """Return for each conversation the pause in microseconds that ends a session of it."""
         return gaps_of(self.thread, self.at_us, len(self.threads))

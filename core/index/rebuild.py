@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, func, select
 
 from ..database import sources
 from ..database.engine import Database
-from ..database.schema import search_block, search_fresh, search_gone, search_segment, search_stats
+from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from . import fresh
 from .entries import Progress, read_audience
 from .packing import find_staying, list_segments, next_segment, pack_entries, read_gone, read_rows
-from .table import count
 
 MOST_IDS = 2**31 - 1
-_S, _B, _F, _G, _T = search_segment.c, search_block.c, search_fresh.c, search_gone.c, search_stats.c
+_S, _B, _F, _G = search_segment.c, search_block.c, search_fresh.c, search_gone.c
 
 
 def rebuild_all(db: Database, progress: Progress | None = None) -> int:
@@ -40,13 +39,11 @@ def rebuild(connection: Connection, *, family: str, audience: int) -> int:
     connection.execute(delete(search_block).where(_B.audience_id == audience))
     connection.execute(delete(search_segment).where(_S.audience_id == audience, _S.segment_id > 0))
     connection.execute(delete(search_gone).where(_G.audience_id == audience))
-    connection.execute(update(search_stats).where(_T.audience_id == audience).values(docs=0, words=0))
     entries = [one for source in sources.ALL for one in read_audience(connection, source, audience)]
     written_meanwhile = set(fresh.list_rows(connection, audience))
     old = [one for one in entries if (one.source, one.row_id) not in written_meanwhile]
     if old:
         pack_entries(connection, family, audience, old)
-    count(connection, family, entries, 1)
     return len(entries)
 
 
@@ -86,6 +83,6 @@ _FRESH = select(_F.audience_id, _F.source, func.count()).group_by(_F.audience_id
 
 
 def _audience_queries() -> list[object]:
-    indexed = (select(column).distinct() for column in (_T.audience_id, _S.audience_id, _F.audience_id))
+    indexed = (select(column).distinct() for column in (_S.audience_id, _F.audience_id))
     stored = (select(source.table.c.audience_id).where(source.findable).distinct() for source in sources.ALL)
     return [*indexed, *stored]

@@ -2,10 +2,9 @@
 
 | read | when |
 |---|---|
-| which segments, unpacked rows and removed rows there are | at every search, one statement |
-| the words of a segment; the content of an unpacked row | once; a segment never changes |
+| which segments, fresh rows and removed rows there are | at every search, one statement |
+| the rows and words of a segment; the content of a fresh row | once; a segment never changes |
 | where the words asked for stand (blocks) | at every search, one statement |
-| the rows of a segment (its head) | once, for an audience in which something matches |
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, and_, bindparam, literal_column, null, select, type_coerce
 from sqlalchemy.types import NullType
@@ -37,16 +36,12 @@ from .visible import Visible
 
 MOST_BYTES = 64 * 2**20
 """Segments kept for one database, in bytes; those of the audiences in use stay whatever they take."""
-MOST_VIEWS = 1000
-"""Audiences of which the view of all rows is kept; those in use are, however many."""
+MOST_AUDIENCES = 1000
+"""Audiences kept; those in use are, however many."""
 READ_AGAIN = 3
 """How often the index is read again that changed while it was read."""
-_EMPTY = build_table(())
 _SEGMENT, _FRESH, _GONE = range(3)
 _AT_ONCE = 500
-
-Gone = Sequence[tuple[int, int, int]]
-"""Source, row id, and the last segment that may hold the row."""
 
 
 class ChangedError(ValueError):
@@ -55,117 +50,149 @@ class ChangedError(ValueError):
 
 @dataclass(slots=True)
 class AudienceState:
-    """What the index holds of one audience."""
+    """Which segments, fresh rows and removed rows an audience has."""
 
     audience: int
     segments: list[Segment] = field(default_factory=list)
     fresh: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Source and id of the rows that are not packed, each with the digest of its content."""
-    gone: list[tuple[int, int, int]] = field(default_factory=list)
-
-
-class _Kept:
-    """What a process keeps of a database's index."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.words: OrderedDict[tuple[int, int], SegmentWords] = OrderedDict()
-        """By audience and stamp of the segment."""
-        self.tables: OrderedDict[tuple[int, ...], Table] = OrderedDict()
-        """By audience and the stamps of its segments."""
-        self.fresh: OrderedDict[int, _Fresh] = OrderedDict()
-
-    def trim(self, in_use: Collection[int]) -> None:
-        """Drop what was not used for longest, beyond what is kept at most."""
-        for kept in cast("tuple[OrderedDict[Any, SegmentWords | Table], ...]", (self.words, self.tables)):
-            taken = sum(one.size for one in kept.values())
-            for key in [key for key in kept if key[0] not in in_use]:
-                if taken <= MOST_BYTES // 2:
-                    break
-                taken -= kept.pop(key).size
-        for audience in [one for one in self.fresh if one not in in_use]:
-            if len(self.fresh) <= MOST_VIEWS:
-                break
-            del self.fresh[audience]
+    """Source and id of the fresh rows, each with the digest of its content."""
+    gone: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Source and id of the packed rows that are gone, each with the last segment that may hold it."""
 
 
 @dataclass(slots=True)
-class _Fresh:
-    """The rows of an audience that are not packed, and what was made of them."""
+class AudienceIndex:
+    """What the index holds of an audience."""
 
-    digests: Mapping[tuple[int, int], int]
+    state: AudienceState
+    words: Mapping[Segment, SegmentWords]
     entries: Mapping[tuple[int, int], Entry]
-    words: FreshWords
-    view: Visible | None = None
+    fresh: FreshWords
+    view: Visible
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes its segments take."""
+        return self.view.table.size + sum(one.size for one in self.words.values())
+
+
+class _Cache:
+    """What a process keeps of a database's index, by audience."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.audiences: OrderedDict[int, AudienceIndex] = OrderedDict()
+
+    def find(self, audiences: Collection[int]) -> dict[int, AudienceIndex]:
+        """Return what is kept of audiences."""
+        with self._lock:
+            return {audience: one for audience in audiences if (one := self.audiences.get(audience)) is not None}
+
+    def keep(self, in_use: Mapping[int, AudienceIndex]) -> None:
+        """Keep what is in use, and drop what was not used for longest, beyond what is kept at most."""
+        with self._lock:
+            for audience, one in in_use.items():
+                self.audiences[audience] = one
+                self.audiences.move_to_end(audience)
+            size = sum(one.size for one in self.audiences.values())
+            for audience in [audience for audience in self.audiences if audience not in in_use]:
+                if size <= MOST_BYTES and len(self.audiences) <= MOST_AUDIENCES:
+                    break
+                size -= self.audiences.pop(audience).size
 
 
 class IndexState:
     """What the index holds of some audiences, as it was when it was read."""
 
     def __init__(self, db: Database, audiences: Sequence[int]) -> None:
-        self._db, self._audiences = db, audiences
-        self._kept: _Kept = db.caches.setdefault(HELD, _Kept())
-        self._load()
-
-    def _load(self) -> None:
-        """Read which rows there are, with their words."""
+        self._db, self._audience_ids = db, audiences
         for attempt in range(READ_AGAIN):
-            self._states = _read_states(self._db, self._audiences)
             try:
-                self._fresh = self._load_fresh()
-                self.lexicon: Lexicon = Lexicon([*self._load_words(), *(one.words for one in self._fresh.values())])
+                self._load()
                 break
             except ChangedError:
                 if attempt + 1 == READ_AGAIN:
                     raise
-        with self._kept.lock:
-            self._kept.trim(self._states)
 
-    def _load_words(self) -> list[SegmentWords]:
-        """Return the words of every segment; what is not kept is read."""
-        segments = [one for state in self._states.values() for one in state.segments]
-        with self._kept.lock:
-            known = {one: self._kept.words.get((one.audience_id, one.stamp)) for one in segments}
-        missing = [one for one, words in known.items() if words is None]
-        for one, stored in _read_column(self._db, "terms", missing).items():
-            known[one] = SegmentWords(*read_terms(stored))
-        with self._kept.lock:
-            for one, words in known.items():
-                assert words is not None
-                self._kept.words[one.audience_id, one.stamp] = words
-                self._kept.words.move_to_end((one.audience_id, one.stamp))
-        return [words for words in known.values() if words is not None]
+    def _load(self) -> None:
+        """Read which rows there are, with their words."""
+        cache: _Cache = self._db.caches.setdefault(HELD, _Cache())
+        states = _read_states(self._db, self._audience_ids)
+        kept = cache.find(states)
+        stale = {
+            audience for audience, state in states.items() if audience not in kept or kept[audience].state != state
+        }
+        changed = [states[audience] for audience in states if audience in stale]
+        tables, words = self._load_segments(changed, kept)
+        entries = self._load_fresh(changed, kept)
+        for state in changed:
+            own = entries[state.audience]
+            view = Visible(state.audience, tables[state.audience], tuple(own.values()), state.gone)
+            of_segments = {one: words[one] for one in state.segments}
+            kept[state.audience] = AudienceIndex(state, of_segments, own, FreshWords(own.values()), view)
+        self.audiences: dict[int, AudienceIndex] = {audience: kept[audience] for audience in sorted(states)}
+        cache.keep(self.audiences)
+        parts: list[SegmentWords | FreshWords] = []
+        for one in self.audiences.values():
+            parts += [*one.words.values(), *([one.fresh] if one.entries else [])]
+        self.lexicon: Lexicon = Lexicon(parts)
 
-    def _load_fresh(self) -> dict[int, _Fresh]:
-        """Return the rows of each audience that are not packed; those whose content is not kept are read."""
-        made: dict[int, _Fresh] = {}
-        same: dict[int, dict[tuple[int, int], Entry]] = {}
+    def _load_segments(
+        self, changed: Sequence[AudienceState], kept: Mapping[int, AudienceIndex]
+    ) -> tuple[dict[int, Table], dict[Segment, SegmentWords]]:
+        """Return the table of each audience and the words of each segment; what is not kept is read."""
+        tables: dict[int, Table] = {}
+        words: dict[Segment, SegmentWords] = {}
+        unread: list[Segment] = []
+        for state in changed:
+            before = kept.get(state.audience)
+            words.update(() if before is None else before.words)
+            if before is not None and before.state.segments == state.segments:
+                tables[state.audience] = before.view.table
+            else:
+                unread += state.segments
+        words.update(
+            (segment, SegmentWords(*read_terms(terms)))
+            for segment, terms in _read_column(self._db, "terms", [one for one in unread if one not in words]).items()
+        )
+        heads = _read_column(self._db, "head", unread)
+        for state in changed:
+            if state.audience not in tables:
+                rows = [(one.segment_id, read_head(heads[one])) for one in state.segments]
+                tables[state.audience] = build_table(rows)
+        return tables, words
+
+    def _load_fresh(
+        self, changed: Sequence[AudienceState], kept: Mapping[int, AudienceIndex]
+    ) -> dict[int, dict[tuple[int, int], Entry]]:
+        """Return the fresh rows of each audience; those whose content is not kept are read."""
+        made: dict[int, dict[tuple[int, int], Entry]] = {}
         unread: list[tuple[int, int, int]] = []
-        with self._kept.lock:
-            for audience, state in self._states.items():
-                kept = self._kept.fresh.get(audience)
-                if not state.fresh:
-                    continue
-                if kept is not None and kept.digests == state.fresh:
-                    made[audience] = kept
-                    self._kept.fresh.move_to_end(audience)
-                    continue
-                known = {} if kept is None else kept.digests
-                same[audience] = mine = {}
-                for place, digest in state.fresh.items():
-                    if kept is not None and known.get(place) == digest:
-                        mine[place] = kept.entries[place]
-                    else:
-                        unread.append((audience, *place))
+        for state in changed:
+            before, made[state.audience] = kept.get(state.audience), {}
+            for place, digest in state.fresh.items():
+                if before is not None and place in before.entries and before.state.fresh[place] == digest:
+                    made[state.audience][place] = before.entries[place]
+                else:
+                    unread.append((state.audience, *place))
         for one in _read_fresh(self._db, unread):
-            same[one.audience_id][one.source, one.row_id] = one
-        for audience, entries in same.items():
-            if entries.keys() != self._states[audience].fresh.keys():
+            made[one.audience_id][one.source, one.row_id] = one
+        for state in changed:
+            if made[state.audience].keys() != state.fresh.keys():
                 raise ChangedError("The search index changed while it was read.")
-            made[audience] = _Fresh(self._states[audience].fresh, entries, FreshWords(entries.values()))
-        with self._kept.lock:
-            self._kept.fresh.update({audience: made[audience] for audience in same})
         return made
+
+    def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> tuple[int, int]:
+        """Return how many rows of sources there are, and how many words they have.
+
+        Args:
+            audiences: those whose rows count; None for all.
+        """
+        totals = [
+            one.view.totals for audience, one in self.audiences.items() if audiences is None or audience in audiences
+        ]
+        rows = sum(int(total[0][number]) for total in totals for number in numbers)
+        return rows, sum(int(total[1][number]) for total in totals for number in numbers)
 
     def read(self, words: Collection[str], tags: Collection[str], *, every: bool = False) -> list[AudienceRows]:
         """Return, of each audience in which one of the words or tags stands, its rows and where these stand.
@@ -175,50 +202,18 @@ class IndexState:
         """
         for attempt in range(READ_AGAIN):
             try:
-                return self._read(words, tags, every)
+                blocks = _read_blocks(self._db, self.audiences, words, tags)
+                break
             except ChangedError:
                 if attempt + 1 == READ_AGAIN:
                     raise
                 self._load()
-        raise AssertionError
-
-    def _read(self, words: Collection[str], tags: Collection[str], every: bool) -> list[AudienceRows]:
-        packed = [one for one in self._states.values() if one.segments]
-        blocks = _read_blocks(self._db, packed, words, tags)
         made = []
-        for audience in sorted(self._states):
-            own = self._fresh.get(audience)
-            postings = [] if own is None else _list_postings(own.words, words, tags)
-            if not (every or postings or audience in blocks):
-                continue
-            state = self._states[audience]
-            made.append(AudienceRows(self._view(state, own), postings, blocks.get(audience, []), state.gone))
+        for audience, one in self.audiences.items():
+            postings = _list_postings(one.fresh, words, tags)
+            if every or postings or audience in blocks:
+                made.append(AudienceRows(one.view, postings, blocks.get(audience, [])))
         return made
-
-    def _view(self, state: AudienceState, own: _Fresh | None) -> Visible:
-        table = self._table(state)
-        if own is None:
-            return Visible(state.audience, table, ())
-        if own.view is None or own.view.table is not table:
-            own.view = Visible(state.audience, table, tuple(own.entries.values()))
-        return own.view
-
-    def _table(self, state: AudienceState) -> Table:
-        if not state.segments:
-            return _EMPTY
-        key = (state.audience, *(one.stamp for one in state.segments))
-        with self._kept.lock:
-            table = self._kept.tables.get(key)
-            if table is not None:
-                self._kept.tables.move_to_end(key)
-                return table
-        heads = _read_column(self._db, "head", state.segments)
-        table = build_table([(one.segment_id, read_head(heads[one])) for one in state.segments])
-        with self._kept.lock:
-            for old in [each for each in self._kept.tables if each[0] == state.audience]:
-                del self._kept.tables[old]
-            self._kept.tables[key] = table
-        return table
 
 
 class AudienceRows(NamedTuple):
@@ -226,13 +221,12 @@ class AudienceRows(NamedTuple):
 
     view: Visible
     postings: list[Posting]
-    """Those of rows that are not packed."""
+    """Those of fresh rows."""
     blocks: list[Block]
-    gone: Gone
 
 
 def _list_postings(fresh: FreshWords, words: Collection[str], tags: Collection[str]) -> list[Posting]:
-    """Return where words and tags stand in rows that are not packed."""
+    """Return where words and tags stand in fresh rows."""
     made: list[Posting] = []
     for kind, terms in ((WORD, words), (TAG, tags)):
         found = ((term, fresh.rows(kind, term)) for term in terms)
@@ -256,10 +250,9 @@ def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceSt
             elif kind == _FRESH:
                 states[audience].fresh[first, second] = third
             else:
-                states[audience].gone.append((first, second, third))
+                states[audience].gone[first, second] = third
     for state in states.values():
         state.segments.sort()
-        state.gone.sort()
     return states
 
 
@@ -309,7 +302,7 @@ def _column_part(name: str, family: str) -> Part:
 
 
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> Iterator[Entry]:
-    """Yield the content of rows that are not packed, each named by audience, source and id."""
+    """Yield the content of fresh rows, each named by audience, source and id."""
     for part in chunks(places, _AT_ONCE):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
         wanted = {"audiences": audiences, "sources": numbers, "ids": ids}
@@ -331,20 +324,25 @@ def _fresh_part(family: str) -> Part:
 
 
 def _read_blocks(
-    db: Database, states: Sequence[AudienceState], words: Collection[str], tags: Collection[str]
+    db: Database, audiences: Mapping[int, AudienceIndex], words: Collection[str], tags: Collection[str]
 ) -> dict[int, list[Block]]:
     """Return where words and tags stand in the segments of audiences."""
     made: dict[int, list[Block]] = {}
-    known = {state.audience: {one.segment_id for one in state.segments} for state in states}
+    known = {
+        audience: {one.segment_id for one in index.state.segments}
+        for audience, index in audiences.items()
+        if index.state.segments
+    }
     for kind, terms in ((WORD, words), (TAG, tags)):
-        for audiences in chunks(known, _AT_ONCE) if terms else ():
+        for some in chunks(known, _AT_ONCE) if terms else ():
             for keys in chunks(sorted(terms), _AT_ONCE):
-                wanted = {"audiences": audiences, "keys": keys, "kind": kind}
+                wanted = {"audiences": some, "keys": keys, "kind": kind}
                 for audience, segment, *found in _blocks_part(db.family).read(db, wanted, "search_block"):
-                    if segment in known[audience]:
-                        term, postings = found
-                        name = term if type(term) is str else from_key(term)
-                        made.setdefault(audience, []).append((segment, kind, name, postings))
+                    if segment not in known[audience]:  # it holds rows of segments that are no more
+                        raise ChangedError("The search index changed while it was read.")
+                    term, postings = found
+                    name = term if type(term) is str else from_key(term)
+                    made.setdefault(audience, []).append((segment, kind, name, postings))
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..base import logs
 from ..database import dialects
 from ..database.bulk import write_many
 from ..database.dialects import ID
-from ..database.schema import search_gone, search_segment, search_stats
+from ..database.schema import search_gone, search_segment
 from . import fresh
 from .entries import Entry
 
@@ -25,7 +25,7 @@ MOST_AUDIENCES = 10_000
 
 
 def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
-    """Insert what the index holds of rows, and count them."""
+    """Insert what the index holds of rows."""
     by_audience: dict[int, list[Entry]] = {}
     for one in entries:
         by_audience.setdefault(one.audience_id, []).append(one)
@@ -40,7 +40,6 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
 
         for audience in sorted(many):
             packing.pack_entries(connection, family, audience, many[audience])
-    count(connection, family, [one for some in by_audience.values() for one in some], 1)
     for audience in sorted(by_audience):
         if _is_due(audience, len(by_audience[audience])) and (
             audience in many or fresh.count(connection, audience) >= fresh.PACK_FROM
@@ -48,29 +47,25 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
             _pack(connection, family, audience)
 
 
-def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> list[Entry]:
-    """Take rows out of the index, count them off, and return those that were not packed."""
-    entries = list(entries)
-    if not entries:
-        return []
-    places: dict[tuple[int, int], list[Entry]] = {}
-    for one in entries:
-        places.setdefault((one.audience_id, one.source), []).append(one)
-    unpacked: list[Entry] = []
-    for (audience, source), some in sorted(places.items()):
-        held = fresh.find(connection, audience, source, [one.row_id for one in some])
-        fresh.remove(connection, audience, source, held)
-        unpacked += [one for one in some if one.row_id in held]
-        _note_gone(connection, family, audience, [(source, one.row_id) for one in some if one.row_id not in held])
-    count(connection, family, entries, -1)
-    return unpacked
+def remove(connection: Connection, family: str, source: int, rows: Iterable[tuple[int, int]]) -> int:
+    """Take rows of a source, `(audience, id)`, out of the index, and return how many of them were not packed."""
+    by_audience: dict[int, list[int]] = {}
+    for audience, row_id in rows:
+        by_audience.setdefault(audience, []).append(row_id)
+    fresh_rows = 0
+    for audience, ids in sorted(by_audience.items()):
+        deleted = fresh.remove(connection, audience, source, ids)
+        fresh_rows += deleted
+        if deleted < len(ids):
+            _note_gone(connection, family, audience, source, ids)
+    return fresh_rows
 
 
-def _note_gone(connection: Connection, family: str, audience: int, rows: Sequence[tuple[int, int]]) -> None:
-    """Note that no segment there is holds these rows, `(source, id)`, any more."""
-    last = connection.execute(_LAST_SEGMENT, {"audience": audience}).scalar() if rows else None
+def _note_gone(connection: Connection, family: str, audience: int, source: int, ids: Iterable[int]) -> None:
+    """Note that no segment there is holds these rows any more."""
+    last = connection.execute(_LAST_SEGMENT, {"audience": audience}).scalar()
     if last:
-        gone = sorted((audience, source, row_id, int(last)) for source, row_id in rows)
+        gone = [(audience, source, row_id, int(last)) for row_id in sorted(ids)]
         write_many(connection, _gone(family), ("audience_id", "source", "row_id", "segment_id"), gone)
 
 
@@ -86,21 +81,6 @@ _LAST_SEGMENT = (
 @lru_cache(maxsize=2)
 def _gone(family: str) -> Any:
     return dialects.upsert(search_gone, family, update=["segment_id"])
-
-
-def count(connection: Connection, family: str, entries: Iterable[Entry], by: int) -> None:
-    """Add rows, and their words, to the totals of their audiences."""
-    totals: dict[tuple[int, int], tuple[int, int]] = {}
-    for one in entries:
-        docs, words = totals.get((one.audience_id, one.source), (0, 0))
-        totals[one.audience_id, one.source] = docs + by, words + by * one.words
-    rows = sorted((*place, *total) for place, total in totals.items())
-    write_many(connection, _totals(family), ("audience_id", "source", "docs", "words"), rows)
-
-
-@lru_cache(maxsize=2)
-def _totals(family: str) -> Any:
-    return dialects.upsert(search_stats, family, add=["docs", "words"])
 
 
 def _is_due(audience: int, count: int) -> bool:

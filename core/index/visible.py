@@ -18,11 +18,11 @@ from .packed_rows import NAME_BEGINS, Table, gaps_of, names_by_beginning
 from .segment import MOST_TIMES, POSTING
 
 _CHAT = sources.CHAT.number
+_SOURCES = len(sources.ALL)
 TAKES_PART = 0.5
 """How near other conversations of who asks are, against the one asked in."""
 MOST_SPEAKERS = 300
 """Of so many every name is compared with what is asked."""
-_Gone = Sequence[tuple[int, int, int]]
 
 
 class Postings(NamedTuple):
@@ -65,7 +65,9 @@ class Postings(NamedTuple):
 class Visible:
     """All rows of an audience: the packed ones, and behind them those that are not packed."""
 
-    def __init__(self, audience: int, table: Table, fresh: Sequence[Entry]) -> None:
+    def __init__(
+        self, audience: int, table: Table, fresh: Sequence[Entry], gone: Mapping[tuple[int, int], int]
+    ) -> None:
         self.audience: int = audience
         self.table: Table = table
         self.packed: int = len(table)
@@ -101,7 +103,8 @@ class Visible:
         self._ranks = self._places + np.arange(len(places))
         self.sessions: int = int(table.session[-1]) + 1 if self.packed else 0
         self._fresh["session"] = self._sessions(rows, threads)
-        self._gone: tuple[_Gone, Any] = ((), np.empty(0, np.int64))
+        self.gone: Any = self._find_gone(gone)
+        """The packed rows that are gone, in order."""
 
     def __len__(self) -> int:
         return self.packed + len(self._places)
@@ -213,6 +216,17 @@ class Visible:
         return Postings(index, times, starts)
 
     @cached_property
+    def totals(self) -> tuple[Any, Any]:
+        """Return how many rows each source has, and how many words; those that are gone do not count."""
+        rows, words = self.table.totals
+        gone = self.table.source[self.gone]
+        rows = rows - np.bincount(gone, minlength=_SOURCES)
+        words = words - np.bincount(gone, weights=self.table.words[self.gone], minlength=_SOURCES)
+        np.add.at(rows, self._fresh["source"], 1)
+        np.add.at(words, self._fresh["source"], self._fresh["words"])
+        return rows, words
+
+    @cached_property
     def names(self) -> Any:
         """Return the names of everybody who spoke."""
         return np.array([who.name for who in self.speakers], object)
@@ -252,14 +266,8 @@ class Visible:
         packed = [i for i, source, row_id in here if (source, row_id) in wanted]
         return np.array(sorted(fresh + packed), np.int64)
 
-    def find_gone(self, gone: _Gone) -> Any:
-        """Return the packed rows that are gone, in order; each is given as source, id and the last segment that may
-        hold it."""
-        if self._gone[0] != gone:
-            self._gone = (gone, self._find_gone({(source, row_id): segment for source, row_id, segment in gone}))
-        return self._gone[1]
-
     def _find_gone(self, last: Mapping[tuple[int, int], int]) -> Any:
+        """Return the packed rows that are gone, each given with the last segment that may hold it."""
         table = self.table
         rows = table.find_ids([row_id for _, row_id in last])
         if not len(rows):

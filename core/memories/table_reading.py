@@ -14,21 +14,21 @@ from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
-from ..database.schema import audiences, memories, search_stats
+from ..database.schema import audiences, memories, search_segment
 from ..database.sources import MEMORIES, audience_index
 from ..text.folding import fold
 from ..text.hits import stored_tags
 from ..text.times import iso_text
 from .shapes import Item, ItemPage
 
-_C, _A, _S = memories.c, audiences.c, search_stats.c
+_C, _A, _S = memories.c, audiences.c, search_segment.c
 _BY_TIME = audience_index(MEMORIES)
 MOST_COUNTED = 10_000
 """Matching items that are counted; one more says that there are more."""
 FEW_ITEMS = 20_000
 """A persona of no more items than these is read as a whole; all matching ones are counted."""
 ALONE = 40
-"""Audiences that are walked by themselves, those with most items; the others are sorted together."""
+"""Audiences that are walked by themselves, the largest ones; the others are sorted together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,6 @@ class ItemFilter:
     def is_wide(self) -> bool:
         """Return whether nothing but words, a time or a tier narrows them down, for which there is no index."""
         return not (self.kinds or self.conversation or self.participants or self.tags or self.archived)
-
-    @property
-    def is_blank(self) -> bool:
-        """Return whether all items are asked for."""
-        return self == ItemFilter(here=self.here)
 
 
 COLUMNS = (
@@ -172,10 +167,8 @@ def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: in
     if not wanted.archived:
         where.append(is_kept())
         values = expiry_values(db, ttl_seconds, wanted.here)
-    if wanted.is_wide:
-        sizes = _read_sizes(db, seen.persona, seen.audiences)
-        if sum(sizes.values()) > FEW_ITEMS:
-            return _search_very_many(db, seen, wanted, sizes, values, limit, offset)
+    if wanted.is_wide and _has_very_many(db, seen):
+        return _search_very_many(db, seen, wanted, values, limit, offset)
     some = select(_C.id).where(*where).limit(bindparam("most", MOST_COUNTED + 1, type_=Integer())).subquery()
     total = int(db.read(select(func.count()).select_from(some), values, source="memories")[0][0])
     if total <= min(offset, MOST_COUNTED):
@@ -200,39 +193,35 @@ def _search_very_many(
     db: Database,
     seen: ReadScope,
     wanted: ItemFilter,
-    sizes: dict[int, int],
     values: dict[str, Any],
     limit: int,
     offset: int,
 ) -> ItemPage:
     """Return a page of a persona whose matching items are too many to count: one more than the page is looked for."""
     where = [*_conditions(ReadScope(seen.persona, None, seen.local), wanted), is_kept()]
-    ids = _read_newest_ids(db, list(sizes), where, values, limit=limit + 1, offset=offset)
+    ids = _read_newest_ids(db, _list_audiences(db, seen), where, values, limit=limit + 1, offset=offset)
     rows = db.read(_by_id(), {"persona": seen.persona, "ids": ids[:limit]}, source="memories") if ids else []
     by_id = {int(row.id): item_of(row) for row in rows}
     found = [by_id[each] for each in ids[:limit] if each in by_id]
-    more = len(ids) > limit
-    if wanted.is_blank and seen.local and (more or not ids):
-        # As they are counted when they are stored: expired ones that still lie there are among them.
-        return _page(found, sum(sizes.values()))
-    return _page(found, offset + len(ids), more)
+    return _page(found, offset + len(ids), len(ids) > limit)
 
 
-def _read_sizes(db: Database, persona: str, seen: Sequence[int] | None) -> dict[int, int]:
-    """Return how many items that hold each audience has, the largest first; expired ones that still lie there count."""
-    values: dict[str, Any] = {"persona": persona, "source": MEMORIES.number}
-    if seen is not None:
-        values["seen"] = list(seen)
-    found = db.read(_sizes_statement(seen is not None), values, source="search_stats")
-    return {int(row[0]): int(row[1]) for row in sorted(found, key=lambda row: (-row[1], row[0]))}
+def _has_very_many(db: Database, seen: ReadScope) -> bool:
+    """Return whether more than FEW_ITEMS items are seen; archived ones count."""
+    some = select(_C.id).where(*seen.conditions()).limit(bindparam("most", FEW_ITEMS + 1, type_=Integer())).subquery()
+    return int(db.read(select(func.count()).select_from(some), source="memories")[0][0]) > FEW_ITEMS
 
 
-@lru_cache(maxsize=2)
-def _sizes_statement(some: bool) -> Any:
-    joined = audiences.join(search_stats, _S.audience_id == _A.audience_id)
-    made = select(_A.audience_id, _S.docs).select_from(joined)
-    made = made.where(_A.persona_id == bindparam("persona", type_=Key(64)), _S.source == bindparam("source"))
-    return made.where(_A.audience_id.in_(bindparam("seen", expanding=True, type_=ID))) if some else made
+def _list_audiences(db: Database, seen: ReadScope) -> list[int]:
+    """Return the audiences seen, the largest first."""
+    if seen.audiences is not None and len(seen.audiences) <= ALONE:
+        return list(seen.audiences)
+    joined = audiences.outerjoin(search_segment, (_S.audience_id == _A.audience_id) & (_S.segment_id > 0))
+    size = func.coalesce(func.sum(_S.docs), 0)
+    sized = select(_A.audience_id).select_from(joined).where(_A.persona_id == bindparam("persona", type_=Key(64)))
+    sized = sized.group_by(_A.audience_id).order_by(size.desc(), _A.audience_id)
+    listed = [int(row[0]) for row in db.read(sized, {"persona": seen.persona}, source="audiences")]
+    return listed if seen.audiences is None else [each for each in listed if each in seen.audiences]
 
 
 def _read_newest_ids(

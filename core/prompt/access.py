@@ -15,6 +15,7 @@ from ..access.rules import parent_key, split_key
 from ..access.view import AccessSnapshot, ConversationFacts, Request, Viewer
 from ..calls.call import load_access
 from ..context.live import LiveHistory
+from ..database import sources
 from ..database.engine import Connection, Database
 from ..scope import KEY_BYTES
 from ..search.query import is_newest_first, spoken_in
@@ -105,9 +106,7 @@ def _read_index(call: PromptCall, seen: AccessSnapshot, db: Database) -> IndexSt
 
 def ask(call: PromptCall, db: Database, request: Request) -> AccessSnapshot | None:
     """Return what the scope sees; None when that cannot be told."""
-    bare = Request(live_keys=request.live_keys, recent=request.recent, bare=True)
-    without = replace(request, vocabulary_version=None)
-    for step in dict.fromkeys((request, without, bare)):
+    for step in dict.fromkeys((request, replace(request, vocabulary_version=None, inserted_into=()))):
         seen = call.guard(
             "conversations",
             lambda step=step: load_access(call.for_database(db), step),  # type: ignore[misc]
@@ -227,7 +226,7 @@ def choose_words(call: PromptCall, words: Sequence[str], viewer: Viewer | None, 
     spoken = _spoken(call)
     if viewer is not None and index is not None and words:
         rows = count_rows(words, index.lexicon, spoken)
-        visible = sum(docs for docs, _ in viewer.docs.values())
+        visible, _ = index.count_rows(range(len(sources.ALL)))
         words = word_rules.drop_common(words, rows, visible)
         words = word_rules.choose_rarest(words, rows, word_rules.KEYWORD_LIMIT)
     return list(dict.fromkeys(word_rules.search_form(w, spoken) for w in list(words)[: word_rules.KEYWORD_LIMIT]))

@@ -29,8 +29,9 @@ def build_asked(
     forms: dict[str, int] = {}
     groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
     rows_of, whole = _count_groups(search, groups, len(forms), docs)
-    rows, mean_words = visible_rows(search)
+    rows, mean_words = search.count_rows(search.query.numbers)
     worth = [rarity_weight(n, rows) if n else 0.0 for n in rows_of]
+    turns, mean_turn_words = search.count_rows([sources.CHAT.number])
     _without_names(worth, question, search, groups)
     tags = {tag: rarity_weight(n, rows) for tag in search.query.tags if (n := docs.get((TAG, tag)))}
     most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
@@ -41,7 +42,7 @@ def build_asked(
         worth,
         max(total, 1e-9),
         mean_words,
-        _mean_turn_words(search),
+        mean_turn_words if turns else 0.0,
         question,
         asker=search.viewer.scope.participant or "",
         has_answers=is_question(search.query.text, spoken),
@@ -64,14 +65,6 @@ def question_of(search: Search, now: datetime) -> Question:
         return made
     # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
     return Question(languages=made.languages)
-
-
-def visible_rows(search: Search) -> tuple[int, float]:
-    """Return how many rows are visible in the sources asked, and their mean length in words."""
-    viewer = search.viewer
-    totals = [viewer.docs.get((a, s.number), (0, 0)) for a in viewer.audiences for s in search.query.sources]
-    rows = sum(n for n, _ in totals)
-    return rows, sum(n for _, n in totals) / rows if rows else 1.0
 
 
 def text_docs(search: Search, docs: Mapping[tuple[int, str], int]) -> list[int]:
@@ -122,13 +115,6 @@ def _without_names(worth: list[float], question: Question, search: Search, group
     if any(weight for group, weight in enumerate(worth) if group not in named):
         for group in named:
             worth[group] = 0.0
-
-
-def _mean_turn_words(search: Search) -> float:
-    """Return the mean length of the visible chat rows in words, 0 where there are none."""
-    chat = [search.viewer.docs.get((a, sources.CHAT.number), (0, 0)) for a in search.viewer.audiences]
-    turns = sum(n for n, _ in chat)
-    return sum(n for _, n in chat) / turns if turns else 0.0
 
 
 def _probes(search: Search, groups: Sequence[int], worth: Sequence[float]) -> list[Probe]:

@@ -15,7 +15,7 @@ from ..errors import CoreError, StoreReadError
 from ..index.lookups import TAG, Limits, Wanted
 from ..text.question_words import self_words
 from . import table_plain
-from .asked import build_asked, text_docs, visible_rows, with_people
+from .asked import build_asked, text_docs, with_people
 from .question.question import Question
 from .ranking.rows import Asked, Candidate, Place, best_first, score_words, tier_then_newest
 from .ranking.weights import rarity_weight
@@ -231,7 +231,7 @@ def leave_read_by_meaning(current: Round) -> None:
 def score_by_words(current: Round, candidates: Sequence[Candidate]) -> None:
     """Score candidates by what they match themselves: all there is where no message tells more."""
     search, docs = current.search, {} if current.matches is None else current.matches.docs
-    rows, mean = visible_rows(search)
+    rows, mean = search.count_rows(search.query.numbers)
     worth = [rarity_weight(n, rows) for n in text_docs(search, docs)]
     tag_worth = {tag: rarity_weight(docs.get((TAG, tag), 0), rows) for tag in search.query.tags}
     for c in candidates:
@@ -248,8 +248,8 @@ def _gather_plainly(current: Round, db: Database, most: int = MOST_COMPARED) -> 
     found, considered = list(current.candidates), dict(current.considered)
     known = {(c.source, c.id) for c in found}
     for source in search.query.sources:
-        asked = _ask_plainly(search, source, _newest_limits(search, db, source, most), pool)
         try:
+            asked = _ask_plainly(search, source, _newest_limits(search, db, source, most), pool)
             rows = table_plain.search(db, asked)
         except StoreReadError as error:
             note_unread(current, source.number, error)
@@ -286,11 +286,11 @@ def _gather_newest(current: Round, db: Database) -> None:
     pool = search.query.pool * 4**current.depth
     found: list[Candidate] = []
     for source in search.query.sources:
-        limits = _newest_limits(search, db, source, MOST_COMPARED)
-        if limits != search.limits:
-            current.newest_only += (source.number,)
-        asked = _ask_plainly(search, source, limits, pool)
         try:
+            limits = _newest_limits(search, db, source, MOST_COMPARED)
+            if limits != search.limits:
+                current.newest_only += (source.number,)
+            asked = _ask_plainly(search, source, limits, pool)
             candidates = table_plain.read_newest(db, asked, search.chars, current.rows)
         except StoreReadError as error:
             note_unread(current, source.number, error)
@@ -304,7 +304,7 @@ def _gather_newest(current: Round, db: Database) -> None:
 
 def _newest_limits(search: Search, db: Database, source: SourceTable, most: int) -> Limits:
     """Return the limits of a search of one source: of very many visible rows only the newest are compared."""
-    if search.viewer.visible_rows(source.number) <= most:
+    if search.index is not None and search.count_rows([source.number])[0] <= most:
         return search.limits
     oldest = table_plain.find_nth_newest(db, source, search.limits.persona, search.viewer.audiences, most)
     if oldest is None or oldest <= search.limits.since_us:

@@ -143,7 +143,7 @@ class Bounds:
 
     def __init__(self, search: Search, rows: AudienceRows, numbers: Collection[int]) -> None:
         limits, view = search.limits, rows.view
-        self._view, self._limits, self._gone = view, limits, view.find_gone(rows.gone)
+        self._view, self._limits, self._gone = view, limits, view.gone
         self._sources = None if view.sources <= set(numbers) else np.array(list(numbers))
         self._hides_local = not limits.local_only and view.has_local_only
         without = limits.without_conversations

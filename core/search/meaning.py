@@ -213,8 +213,12 @@ def find_usual(like: Sequence[Any]) -> tuple[float, float]:
 
 def _rows_of(search: Search) -> dict[int, int]:
     """Return the audiences seen in which something was said, with how many rows they have."""
-    viewer = search.viewer
-    rows = {a: sum(viewer.docs.get((a, s.number), (0, 0))[0] for s in sources.ALL) for a in viewer.audiences}
+    if search.index is None:
+        return {}
+    rows = {
+        audience: search.index.count_rows(range(len(sources.ALL)), [audience])[0]
+        for audience in search.viewer.audiences
+    }
     return {audience: count for audience, count in rows.items() if count}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from ..access.view import Viewer
 from ..calls.defaults import default_embedder
 from ..config import Settings
 from ..database.engine import Database
+from ..database.sources import ALL
 from ..errors import StoreReadError
 from ..index.lookups import Limits, Wanted
 from ..text.search_words import choose_nearest, split_halves
@@ -77,6 +78,11 @@ class Search:
         object.__setattr__(self, "said_in_chat", [(i, w.text, bool(w.pieces)) for i, w in said])
         object.__setattr__(self, "said_elsewhere", [(i, w.text, bool(w.pieces)) for i, w in said if w.is_keyword])
 
+    def count_rows(self, numbers: Collection[int]) -> tuple[int, float]:
+        """Return how many visible rows sources have, and their mean length in words; 0 and 1 without an index."""
+        rows, words = (0, 0) if self.index is None else self.index.count_rows(numbers)
+        return rows, words / rows if rows else 1.0
+
     @property
     def chars(self) -> int:
         """Return how many characters of a text are needed for its snippet."""
@@ -113,8 +119,7 @@ def resolve(
         index = None
     elif index is None:
         index, error = read_index(viewer, db)
-    rows = sum(docs for docs, _ in viewer.docs.values())
-    words = find_words(query, None if index is None else index.lexicon, settings.languages, rows)
+    words = find_words(query, index, settings.languages)
     here = viewer.scope.conversation or ""
     limits = query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=here)
     return Search(query, viewer, settings, words, index, error, limits, _resolve_embedder(embedder, settings))
@@ -146,16 +151,12 @@ def widen(search: Search) -> Search | None:
     return replace(search, words=words)
 
 
-def find_words(query: Query, lexicon: Lexicon | None, languages: Sequence[str], rows: int) -> tuple[Wanted, ...]:
-    """Return the texts looked for, each with the words of the index that match it.
-
-    Args:
-        lexicon: None where no index is read.
-        rows: how many rows are visible.
-    """
+def find_words(query: Query, index: IndexState | None, languages: Sequence[str]) -> tuple[Wanted, ...]:
+    """Return the texts looked for, each with the words of the index that match it."""
     plain = [Wanted(text, text in query.keywords, text in query.folded_tags) for text in query.texts]
-    if lexicon is None:
+    if index is None:
         return tuple(plain)
+    lexicon, (rows, _) = index.lexicon, index.count_rows(range(len(ALL)))
     asked = [_find_terms(one, lexicon, languages) for one in plain]
     for near in query.near:
         asked = _respell(near, asked, lexicon, languages)

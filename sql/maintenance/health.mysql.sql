@@ -61,8 +61,4 @@ SELECT 'memory items without time' AS what, COUNT(*) AS n
 FROM memories
 WHERE persona_id = @persona AND timestamp IS NULL;
 
-SELECT 'indexed words' AS what, COALESCE(SUM(s.words), 0) AS n
-FROM search_stats AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona);
-
 COMMIT;

@@ -1,6 +1,6 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay.
--- Tables: reads and changes memories, item_history, tags, search_fresh, search_gone, search_stats, search_vector, search_vector_version.
+-- Tables: reads and changes memories, item_history, tags, search_fresh, search_gone, search_vector, search_vector_version.
 -- Cost: reads each tag of the persona against each row that goes: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or mysql --default-character-set=utf8mb4 NAME < this file
 
@@ -34,21 +34,6 @@ WHERE m.persona_id = @persona AND m.pinned = 1
   AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before);
 
 -- Change, where @apply is 1
-
--- rows and words that the index counts; the words are those of rows of average length
-
-UPDATE search_stats AS s
-JOIN (
-  SELECT m.audience_id, COUNT(*) AS docs
-  FROM memories AS m
-  WHERE m.persona_id = @persona AND m.pinned = 0
-    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
-    AND m.archived_at IS NULL AND m.superseded_by IS NULL AND m.quarantined = 0
-  GROUP BY m.audience_id
-) AS d ON d.audience_id = s.audience_id
-SET s.words = s.words - s.words * d.docs DIV s.docs, s.docs = s.docs - d.docs
-WHERE s.source = 0 AND s.docs > 0
-  AND @apply = 1;
 
 UPDATE tags
 SET uses = uses - (SELECT COUNT(*) FROM memories AS m WHERE m.persona_id = @persona AND m.pinned = 0

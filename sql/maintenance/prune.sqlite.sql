@@ -1,6 +1,6 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay.
--- Tables: reads and changes memories, item_history, tags, search_fresh, search_gone, search_stats, search_vector, search_vector_version.
+-- Tables: reads and changes memories, item_history, tags, search_fresh, search_gone, search_vector, search_vector_version.
 -- Cost: reads each tag of the persona against each row that goes: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or sqlite3 FILE < this file
 
@@ -36,21 +36,6 @@ WHERE m.persona_id = (SELECT persona FROM given) AND m.pinned = 1
   AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given));
 
 -- Change, where (SELECT apply FROM given) is 1
-
--- rows and words that the index counts; the words are those of rows of average length
-
-UPDATE search_stats AS s
-SET words = s.words - s.words * d.docs / s.docs, docs = s.docs - d.docs
-FROM (
-  SELECT m.audience_id, COUNT(*) AS docs
-  FROM memories AS m
-  WHERE m.persona_id = (SELECT persona FROM given) AND m.pinned = 0
-    AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given))
-    AND m.archived_at IS NULL AND m.superseded_by IS NULL AND m.quarantined = 0
-  GROUP BY m.audience_id
-) AS d
-WHERE d.audience_id = s.audience_id AND s.source = 0 AND s.docs > 0
-  AND (SELECT apply FROM given) = 1;
 
 UPDATE tags
 SET uses = uses - (SELECT COUNT(*) FROM memories AS m WHERE m.persona_id = (SELECT persona FROM given) AND m.pinned = 0

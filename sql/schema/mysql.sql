@@ -466,15 +466,6 @@ CREATE TABLE IF NOT EXISTS search_gone (
     PRIMARY KEY (audience_id, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-CREATE TABLE IF NOT EXISTS search_stats (
-    audience_id BIGINT NOT NULL,
-    source TINYINT NOT NULL,
-    docs BIGINT NOT NULL,
-    words BIGINT NOT NULL,
-    -- the row (12 bytes)
-    PRIMARY KEY (audience_id, source)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
-
 CREATE TABLE IF NOT EXISTS search_vector (
     audience_id BIGINT NOT NULL,
     model VARBINARY(100) NOT NULL DEFAULT '',

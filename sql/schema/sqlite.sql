@@ -481,15 +481,6 @@ CREATE TABLE IF NOT EXISTS search_gone (
     PRIMARY KEY (audience_id, source, row_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE IF NOT EXISTS search_stats (
-    audience_id INTEGER NOT NULL,
-    source INTEGER NOT NULL,
-    docs INTEGER NOT NULL,
-    words INTEGER NOT NULL,
-    -- the row (12 bytes)
-    PRIMARY KEY (audience_id, source)
-) WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS search_vector (
     audience_id INTEGER NOT NULL,
     model TEXT DEFAULT '' NOT NULL,

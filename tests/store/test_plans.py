@@ -28,7 +28,7 @@ from tests.store.world import NOW, open_db
 pytestmark = [pytest.mark.slow, pytest.mark.engines("sqlite", "mariadb", "mysql")]
 
 PERSONA = "p1"
-SMALL = {"search_stats", "counters", "schema_version", "audiences", "tags", "tag_aliases",
+SMALL = {"counters", "schema_version", "audiences", "tags", "tag_aliases",
          "message_alternatives", "short_term_memories", "privacy_levels"}  # fmt: skip
 """Tables of few rows here, or of which the whole vocabulary of a persona is read."""
 DEFAULTS = Settings()

@@ -230,11 +230,11 @@ def test_d14_unpacked_rows_of_audiences_not_in_use_are_given_up(
     people = [replace(scope, conversation=f"tg/{n}", privacy="restricted") for n in range(6)]
     for person in people:
         said(db, person, [(f"tofu {n}", ago(minutes=n)) for n in range(5)], str(person.conversation))
-    monkeypatch.setattr(state, "MOST_VIEWS", 2)
+    monkeypatch.setattr(state, "MOST_AUDIENCES", 2)
     db.caches.pop(state.HELD, None)
     for person in people:
         assert len(find(db, person, keywords=["tofu"], limit=9)) == 5
-    assert len(db.caches[state.HELD].fresh) == 2
+    assert len(db.caches[state.HELD].audiences) == 2
 
 
 def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, fresh_migrated_url: str, scope: Scope) -> None:

@@ -20,7 +20,6 @@ from core.database.schema import (
     search_fresh,
     search_gone,
     search_segment,
-    search_stats,
 )
 from core.database.sources import AI_DIARY, ALL, CHAT
 from core.index import packing, segment
@@ -28,6 +27,7 @@ from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, entry, place_colum
 from core.index.entries import Place as EntryPlace
 from core.index.fresh import decode
 from core.index.lookups import TAG
+from core.index.state import IndexState
 from core.scope import Scope
 from core.text.folding import fold
 from core.text.hits import stored_tags
@@ -128,7 +128,7 @@ def verify_index(db: Database) -> list[str]:
         return [f"unreadable: {error}"]
 
 
-INDEX_TABLES = (search_fresh, search_segment, search_block, search_gone, search_stats)
+INDEX_TABLES = (search_fresh, search_segment, search_block, search_gone)
 
 
 def indexed_rows(db: Database, mine: Collection[int]) -> dict[Place, Entry]:
@@ -197,14 +197,12 @@ def _compare(db: Database, mine: Collection[int], entries: Sequence[Entry]) -> l
     there = {place: _facts(one) for place, one in indexed_rows(db, mine).items()}
     differing = (place for place in wanted.keys() | there if wanted.get(place) != there.get(place))
     differences = [f"{place}: {wanted.get(place)} is indexed as {there.get(place)}" for place in sorted(differing)]
-    docs, words = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    counted, totals = IndexState(db, sorted(mine)), Counter[tuple[int, int]]()
     for e in entries:
-        docs[e.audience_id, e.source] += 1
-        words[e.audience_id, e.source] += e.words
-    chosen = select(search_stats).where(search_stats.c.audience_id.in_(sorted(mine)))
-    totals = {(r.audience_id, r.source): (r.docs, r.words) for r in db.read(chosen, source="search_stats")}
+        totals[e.audience_id, e.source] += e.words
     return differences + [
-        f"{key}: {docs[key]} rows of {words[key]} words are counted as {totals.get(key)}"
-        for key in sorted(docs.keys() | totals)
-        if totals.get(key, (0, 0)) != (docs[key], words[key])
+        f"{audience}, {source.number}: {totals[audience, source.number]} words are counted as {found}"
+        for audience in sorted(mine)
+        for source in ALL
+        if (found := counted.count_rows([source.number], [audience])[1]) != totals[audience, source.number]
     ]

@@ -26,7 +26,7 @@ TABLES = ddl.list_tables()
 EXEMPT = {"schema_version", "privacy_levels", "model_usage"}
 """About the database, not about anybody (D1); what may be kept of somebody holds for all personas (F20)."""
 BY_AUDIENCE = {
-    "search_fresh", "search_segment", "search_block", "search_gone", "search_stats",
+    "search_fresh", "search_segment", "search_block", "search_gone",
     "search_vector", "search_vector_version", "search_vector_gone",
 }  # fmt: skip
 """Lead with audience_id, which belongs to one persona."""

@@ -46,8 +46,6 @@ ALLOWED = {
     "SELECT l.interface_path FROM chat_history_cache AS l WHERE l.id = ?": "of a hit found within the audiences seen; "
     "the part around it is held to the persona, and what it finds is read by audience",
     "SELECT DISTINCT conversations.persona_id FROM conversations": "a scheduler asks whom there is anything to do for",
-    "SELECT search_stats.audience_id, search_stats.docs FROM search_stats WHERE search_stats.audience_id > ?": "walks "
-    "all audiences for words that no row of anybody holds any more",
     "UPDATE counters SET value=? WHERE counters.name > ? AND counters.name < ? AND counters.value > ?": "what a module "
     "adds its conditions to before it is sent",
     "SELECT participants.persona_id FROM participants WHERE participants.participant_key = ?": "a privacy level holds "
