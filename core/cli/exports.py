@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
-from ..base.wire_ids import write_ids
 from ..errors import TransferError
 from . import output
 from .memory import name_near
@@ -161,7 +160,7 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
         output.print_json(facts)
         return
     with _whole_file(file, force) as stream:
-        stream.write(json.dumps(write_ids(facts), ensure_ascii=False, indent=2, default=str) + "\n")
+        stream.write(json.dumps(facts, ensure_ascii=False, indent=2, default=str) + "\n")
     counts = {name: len(held) for name, held in rows.items()}
     run.answer({"file": str(file), "rows": counts}, lambda: output.table(("table", "rows"), counts.items(), right=(1,)))
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..base.wire_ids import write_ids
-
 if TYPE_CHECKING:  # rich is loaded where something is printed
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -44,10 +42,10 @@ def clean(text: object) -> str:
 
 
 def print_json(value: Any, *, in_one_line: bool = False) -> None:
-    """Print a value as JSON on stdout, row ids as texts, letters as they are where stdout can take them."""
+    """Print a value as JSON on stdout, letters as they are where stdout can take them."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     indent = None if in_one_line else 2
-    sys.stdout.write(json.dumps(write_ids(value), ensure_ascii=not utf8, indent=indent, default=str) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=not utf8, indent=indent, default=str) + "\n")
     sys.stdout.flush()
 
 

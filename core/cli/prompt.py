@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ..base.wire_ids import write_ids
 from . import output
 from .run import ConversationOption, LocalOption, Run, ServerOption, add_command, participant, refusals
 
@@ -68,14 +67,7 @@ def build(
     from ..prompt_engine import build_json_prompt
 
     with refusals():
-        prompt = build_json_prompt(message, **asking)
-    if max_chars is not None:
-        from ..prompt_engine import fit_prompt
-
-        # Ids are printed as text, which takes two characters more for each.
-        output.print_json(fit_prompt(write_ids(prompt), max_chars)[0])
-    else:
-        output.print_json(prompt)
+        output.print_json(build_json_prompt(message, **asking))
 
 
 def explain(

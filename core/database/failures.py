@@ -66,6 +66,8 @@ _REMEDY_SQLITE = {
     "disk I/O error": "The disk or the network folder of the file failed: look at its log.",
 }
 """What SQLite says to what is to be done."""
+DUPLICATE = frozenset({1062, 1586})
+"""A row with this key is there already."""
 LARGE_BYTES = 1 << 20
 """A statement of this size that ends the connection may be larger than the server takes."""
 
@@ -154,6 +156,8 @@ def raise_store_error(
             number = 1021
         elif "file is not a database" in said:
             number = 26
+        elif "UNIQUE constraint failed" in said:
+            number = 1062
         remedy = remedy or next((told for words, told in _REMEDY_SQLITE.items() if words in said), "")
     elif number == NO_LOGIN:
         remedy = remedy or _login_remedy(str(original))

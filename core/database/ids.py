@@ -6,17 +6,25 @@ import secrets
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TypeVar
 
-_START = datetime(2020, 1, 1, tzinfo=UTC)
-BITS = 22
+from ..errors import StoreWriteError
+from .failures import DUPLICATE
+
+_START = datetime(2025, 1, 1, tzinfo=UTC)
+BITS = 12
 """Bits of an id below its milliseconds."""
-_LOST_CLOCK_BITS = 52
-"""Ids below this are of the first twelve days of 2020, when nobody used this program."""
+_LOST_CLOCK_BITS = 42
+"""Ids below this are of the first twelve days of 2025, when nobody used this program."""
+TRIES = 5
+"""How often rows are stored with new ids, where those of another process were the same."""
+
+T = TypeVar("T")
 
 
 class Ids:
-    """Makes ids of 63 bits: milliseconds since 2020 in the upper 41, below them a random start and then one
-    more each.
+    """Makes ids of 53 bits, which JSON numbers hold exactly: milliseconds since 2025 in the upper 41, below them a
+    random start and then one more each.
     """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -48,3 +56,15 @@ class Ids:
 def first_of(moment: datetime) -> int:
     """Return the least id that a row made at a time can have."""
     return max(0, int((moment - _START).total_seconds() * 1000)) << BITS
+
+
+def store_with_ids(ids: Ids, first: list[int], store: Callable[[list[int]], T]) -> T:
+    """Return what `store` gives for the ids, or for new ones where another process stored a row under one of them."""
+    for _ in range(TRIES - 1):
+        try:
+            return store(first)
+        except StoreWriteError as error:
+            if error.number not in DUPLICATE:
+                raise
+            first = ids.take(len(first))
+    return store(first)

@@ -16,6 +16,7 @@ from ..access import table_conversations as conversations
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database, UndoError
+from ..database.ids import store_with_ids
 from ..database.schema import memories as table
 from ..scope import Scope
 from . import table as memories
@@ -150,27 +151,29 @@ def store(
     """Store what is not there yet, in one transaction: an import that was cut off goes on where it was,
     whoever ran it.
     """
-    ids = db.ids.take(len(items))
 
-    def work(connection: Connection) -> Done:
-        private = _private(connection, scope, items, privacy_default)
-        if len(private) == len(items):
-            return Done(0, 0, private)
-        place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        audiences.lock(connection, scope.persona, place.audience_id)
-        chosen = _new(_counts(connection, scope, place.audience_id, items), items, private)
-        done = Done(len(chosen), len(items) - len(private) - len(chosen), private)
-        if dry_run:
-            raise UndoError(done)
-        memories.write(connection, db, scope, [(ids[i], items[i][1]) for i in chosen], place)
-        return done
+    def insert(ids: list[int]) -> Done:
+        def work(connection: Connection) -> Done:
+            private = _private(connection, scope, items, privacy_default)
+            if len(private) == len(items):
+                return Done(0, 0, private)
+            place = conversations.ensure(connection, db, scope, sender=scope.participant)
+            audiences.lock(connection, scope.persona, place.audience_id)
+            chosen = _new(_counts(connection, scope, place.audience_id, items), items, private)
+            done = Done(len(chosen), len(items) - len(private) - len(chosen), private)
+            if dry_run:
+                raise UndoError(done)
+            memories.write(connection, db, scope, [(ids[i], items[i][1]) for i in chosen], place)
+            return done
 
-    def confirm(connection: Connection) -> Done | None:
-        there = connection.execute(_THERE, {"persona": scope.persona, "low": ids[0], "high": ids[-1]}).scalar() or 0
-        private = _private(connection, scope, items, privacy_default)
-        return Done(there, len(items) - len(private) - there, private) if there else None
+        def confirm(connection: Connection) -> Done | None:
+            there = connection.execute(_THERE, {"persona": scope.persona, "low": ids[0], "high": ids[-1]}).scalar() or 0
+            private = _private(connection, scope, items, privacy_default)
+            return Done(there, len(items) - len(private) - there, private) if there else None
 
-    return db.transaction(work, source="memories", confirm=confirm)
+        return db.transaction(work, source="memories", confirm=confirm)
+
+    return store_with_ids(db.ids, db.ids.take(len(items)), insert)
 
 
 _THERE = select(func.count()).where(

@@ -13,6 +13,7 @@ from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database
+from ..database.ids import store_with_ids
 from ..database.schema import chat_history_cache
 from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
@@ -61,11 +62,14 @@ def insert_messages(
     """Store messages of any conversations, and return for each what became of it, in the order given."""
     results: list[WriteResult] = []
     for part in chunks(messages, PART):
-        ids = db.ids.take(len(part))
         these = slice(len(results), len(results) + len(part))
-        results += _insert_part(
-            db, scope, part, ids, privacy_default, privacy or {}, beside[these], write_beside, instructions[these]
-        )
+
+        def store(ids: list[int], part: Sequence[NewMessage] = part, these: slice = these) -> list[WriteResult]:
+            return _insert_part(
+                db, scope, part, ids, privacy_default, privacy or {}, beside[these], write_beside, instructions[these]
+            )
+
+        results += store_with_ids(db.ids, db.ids.take(len(part)), store)
     return results
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, NamedTuple
 
-from ..base.wire_ids import write_ids
 from ..context.lines import UNKNOWN, ChatLine, mark_lines, stamp
 from ..errors import PromptTooLargeError
 from ..shapes import Hit, LeftOut
@@ -218,7 +217,7 @@ def _lines_of(section: str, value: Any, zone: tzinfo) -> Iterable[Line]:
         time = f"[{value['time']}] " if value.get("time") else ""
         yield Line(section, one_line(str(value.get("summary", ""))), f"{time}{one_line(str(value.get('title', '')))}: ")
     else:
-        yield Line(section, to_json(write_ids(value)))
+        yield Line(section, to_json(value))
 
 
 # What of them is shown

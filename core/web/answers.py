@@ -1,4 +1,4 @@
-"""What the routes answer, as the OpenAPI document describes it: ids are texts of digits, times ISO 8601 in UTC."""
+"""What the routes answer, as the OpenAPI document describes it: ids are whole numbers, times ISO 8601 in UTC."""
 
 from __future__ import annotations
 
@@ -6,19 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, PlainSerializer
 
-from ..base.wire_ids import write_ids
 from ..shapes import OperationPriority, OperationState, Source, WriteReason, WriteResult
 
-RowId = Annotated[
-    int, PlainSerializer(str, return_type=str), Field(description="Digits, as text.", examples=["7012345678901"])
-]
-WireObject = Annotated[dict[str, Any], PlainSerializer(write_ids, return_type=dict[str, Any])]
-"""An object that may hold row ids: they leave as texts of digits."""
-HostObject = Annotated[
-    dict[str, Any], PlainSerializer(lambda held: write_ids({"metadata": held})["metadata"], return_type=dict[str, Any])
-]
-"""What a host keeps beside an item; only numbers that clients would round become texts."""
-MessageIds = Annotated[list[Any], PlainSerializer(lambda ids: write_ids({"ids": ids})["ids"], return_type=list[Any])]
+RowId = Annotated[int, Field(description="A whole number below 2^53.", examples=[7012345678901])]
 FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid), return_type=str | None)]
 
 
@@ -39,12 +29,12 @@ class ItemAnswer(BaseModel):
     expires_at: str
     pinned: bool
     provenance: str = Field(description="host, model, extract, manual or import.", examples=["host"])
-    source_message_ids: MessageIds
+    source_message_ids: list[Any]
     author: str
     source: str
     label: str
     local_only: bool
-    metadata: HostObject
+    metadata: dict[str, Any]
     archived_at: str = Field(description="Blank while it holds.")
     superseded_by: RowId | None = Field(description="Id of the item in its place.")
 
@@ -82,7 +72,7 @@ class BulkAnswer(BaseModel):
     """What became of many items at once."""
 
     count: int = Field(description="Items that were changed.", examples=[2])
-    unknown: list[RowId] = Field(description="Ids of which the persona has no item.", examples=[["999"]])
+    unknown: list[RowId] = Field(description="Ids of which the persona has no item.", examples=[[999]])
 
 
 class VersionAnswer(BaseModel):
@@ -250,8 +240,8 @@ class ForgottenAnswer(BaseModel):
 class ExplainedAnswer(BaseModel):
     """The prompt a message would get, and the report on it."""
 
-    prompt: WireObject
-    report: WireObject
+    prompt: dict[str, Any]
+    report: dict[str, Any]
 
 
 # The API for hosts
@@ -260,9 +250,9 @@ class ExplainedAnswer(BaseModel):
 class PromptAnswer(BaseModel):
     """The prompt of a message."""
 
-    prompt: WireObject
+    prompt: dict[str, Any]
     messages: Any = Field(default=None, description="The prompt as messages of the dialect asked for; else null.")
-    report: WireObject | None = None
+    report: dict[str, Any] | None = None
 
 
 class WrittenAnswer(BaseModel):

@@ -65,8 +65,8 @@ def _read_item_id(value: object) -> object:
 _BOTH_FORMS = WithJsonSchema(
     {
         "anyOf": [{"type": "string", "pattern": "^[0-9]{1,19}$"}, {"type": "integer", "minimum": 0}],
-        "description": "Digits as text, as ids are handed out; a whole number is taken too.",
-        "examples": ["7012345678901"],
+        "description": "A whole number, as ids are handed out; its digits as text are taken too.",
+        "examples": [7012345678901],
     }
 )
 ItemId = Annotated[int, BeforeValidator(_read_item_id), Field(ge=0, le=LARGEST_ID), _BOTH_FORMS]
@@ -183,7 +183,7 @@ class EditBody(Body):
 class IdsBody(Body):
     """Items of a bulk change; each counts once."""
 
-    ids: list[ItemId] = Field(max_length=MOST_IDS, examples=[["7012345678901", "7012345678902"]])
+    ids: list[ItemId] = Field(max_length=MOST_IDS, examples=[[7012345678901, 7012345678902]])
 
 
 class RetagBody(IdsBody):

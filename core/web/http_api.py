@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 
 from .. import chat_history_cache, lifelong, prompt_engine, synth_core_memory
-from ..base.wire_ids import write_ids
 from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
@@ -90,7 +89,7 @@ def build_prompt(request: Request, body: PromptBody) -> PromptAnswer:
         messages = prompt_engine.to_messages(plain, body.style, settings=_asking(request)["settings"])
     return PromptAnswer(
         prompt=dict(plain),
-        messages=write_ids(make_strict(messages)[0]),
+        messages=make_strict(messages)[0],
         report=dict(make_strict(report)[0]) if body.report else None,
     )
 

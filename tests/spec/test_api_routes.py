@@ -42,7 +42,7 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
     host = world.visitor()
     stored = host.post("/v1/turns", {"message": said("My cat is called Tofu.", message_id="m1", date=1_773_000_000),
                                      "reply": {"text": "A fine name.", "message_id": "m2"}})  # fmt: skip
-    assert stored["stored"] and stored["reply"]["stored"] and stored["id"].isdecimal()
+    assert stored["stored"] and stored["reply"]["stored"] and stored["id"] > 0
     again = host.post("/v1/turns", {"message": said("My cat is called Tofu.", message_id="m1"),
                                     "reply": {"text": "A fine name.", "message_id": "m2"}})  # fmt: skip
     assert (again["stored"], again["reason"], again["id"]) == (False, "duplicate", stored["id"])
@@ -106,7 +106,7 @@ def test_r11_memories_are_stored_listed_and_deleted(world: World) -> None:
     assert host.ask("GET", "/v1/memories")["total"] == 0
 
 
-def test_g28_every_id_is_a_text_and_means_the_row_it_was_read_of(world: World) -> None:
+def test_g28_every_id_is_a_number_that_every_client_reads_exactly(world: World) -> None:
     """A client that knows doubles alone reads 300 ids, and these 300 are gone."""
     host = world.visitor()
     for n in range(300):
@@ -115,12 +115,24 @@ def test_g28_every_id_is_a_text_and_means_the_row_it_was_read_of(world: World) -
     read = json.loads(json.dumps(page), parse_int=lambda digits: int(float(digits)))
     ids = [each["id"] for each in read["items"]]
     kept = host.post("/v1/memories", {"text": "one more"})["id"]
-    assert len(set(ids)) == 300 and all(isinstance(each, str) for each in ids)
+    assert len(set(ids)) == 300 and all(isinstance(each, int) and each < 2**53 for each in ids)
     for each in ids:
         assert host.ask("DELETE", f"/v1/memories/{each}") == {"deleted": 1}
     assert [each["id"] for each in host.ask("GET", "/v1/memories")["items"]] == [kept]
     found = host.post("/v1/prompt", {"message": said("which number is the fact?"), "report": True})
     assert not [n for n in _numbers(found) if abs(n) >= 2**53]
+
+
+def test_p53_a_prompt_is_within_its_limit_as_it_is_sent(world: World) -> None:
+    """Ids that were written as texts after fitting added two characters for each memory."""
+    host = world.visitor()
+    for n in range(12):
+        host.post("/v1/memories", {"text": f"fact number {n}"})
+    body = {"message": said("which number is the fact?")}
+    whole = host.post("/v1/prompt", {**body, "report": True})["report"]["size"]
+    fitted = host.post("/v1/prompt", {**body, "max_chars": whole})["prompt"]
+    assert len(fitted["context"]["memories"]) == 10
+    assert len(json.dumps(fitted, ensure_ascii=False)) <= whole
 
 
 def _numbers(value: Any) -> Iterator[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +23,6 @@ from core.database.engine import Database
 from core.prompt.message_lines import TITLES
 from core.scope import Scope
 from core.web.mcp.server import INSTRUCTIONS
-from core.web.mcp.tools import TOOLS
 from tests.spec.hostile import HOSTILE
 from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, speaker_of, told
 from tests.store.world import own_scope
@@ -214,8 +212,8 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_g28_ids_are_texts_and_both_forms_are_taken(world: World) -> None:
-    """A client in JavaScript rounds numbers above 2^53: of 60 items each is deleted by the id that was read."""
+def test_g28_ids_are_numbers_and_both_forms_are_taken(world: World) -> None:
+    """Some clients send numbers as texts: of 60 items each is deleted by the id that was read."""
     facts = [f"fact number {number} about plates" for number in range(60)]
     lifelong.add_facts_with_meta(facts, **world.speaker().asking)
 
@@ -225,15 +223,13 @@ def test_g28_ids_are_texts_and_both_forms_are_taken(world: World) -> None:
             page = told(await call(client, "memory_list"))
             assert page["total"] == left and page["count"] == min(left, 50)
             for number, item in enumerate(page["memories"]):
-                assert isinstance(item["id"], str) and int(item["id"]) > 2**53
-                given = int(item["id"]) if number % 2 else item["id"]
+                assert isinstance(item["id"], int) and item["id"] < 2**53
+                given = item["id"] if number % 2 else str(item["id"])
                 assert told(await call(client, "memory_delete", id=given))["id"] == item["id"]
             left -= page["count"]
         assert told(await call(client, "memory_list"))["memories"] == []
 
     world.run(scenario)
-    texts = json.dumps([tool.gives.model_json_schema() for tool in TOOLS.values() if tool.gives])
-    assert '"id": {"type": "integer"' not in texts
 
 
 def bobs(world: World) -> list[int]:
@@ -435,9 +431,9 @@ def test_r41_the_id_of_an_instruction_stays_when_it_is_edited(world: World) -> N
 
     async def scenario(client: Client) -> None:
         for text in ("Call me Joe.", "Call me Josephine.", "Always answer in German."):
-            assert told(await call(client, "memory_update", id=row, text=text))["id"] == str(row)
+            assert told(await call(client, "memory_update", id=row, text=text))["id"] == row
             (listed,) = told(await call(client, "memory_list", kind="instruction"))["memories"]
-            assert (listed["id"], listed["text"]) == (str(row), text)
+            assert (listed["id"], listed["text"]) == (row, text)
             assert text in told(await call(client, "memory_context", message="Hello"))["context"]
 
     world.run(scenario)

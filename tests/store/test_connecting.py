@@ -14,6 +14,7 @@ import pymysql
 import pytest
 from sqlalchemy import text
 
+from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database import connections, failures
 from core.database.engine import Database
 from core.database.ids import Ids
@@ -37,7 +38,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_g28_a_clock_before_2020_still_gives_each_process_ids_of_its_own() -> None:
+def test_g28_a_clock_before_2025_still_gives_each_process_ids_of_its_own() -> None:
     """A board without a battery starts in 1970: two processes that count from 1 overwrite each other."""
     past = datetime(1970, 1, 1, tzinfo=UTC)
     first, second = Ids(lambda: past), Ids(lambda: past)
@@ -45,6 +46,21 @@ def test_g28_a_clock_before_2020_still_gives_each_process_ids_of_its_own() -> No
     assert not set(mine) & set(theirs)
     assert mine == sorted(set(mine))
     assert max(mine + theirs) < Ids(lambda: datetime(2026, 1, 1, tzinfo=UTC)).one()
+    assert Ids(lambda: datetime(2090, 1, 1, tzinfo=UTC)).one() < 2**53
+
+
+def test_g28_rows_whose_ids_another_process_used_are_stored_under_new_ones(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes may make the same id within a millisecond; neither may lose its row."""
+    memory, line = insert_memory("Tea", "ann", "chat", [], db=db), save_chat_message("web/7", "Hi", "Ann", db=db)
+    monkeypatch.setattr(db.ids, "one", lambda: memory)
+    again = insert_memory("Coffee", "ann", "chat", [], db=db)
+    monkeypatch.setattr(db.ids, "one", lambda: line.id)
+    second = save_chat_message("web/7", "Hello", "Ann", db=db)
+    assert second.stored and again != memory and second.id != line.id
+    assert {hit["snippet"] for hit in search_memories(keywords=["tea", "coffee"], db=db)} == {"Tea", "Coffee"}
+    assert [each["text"] for each in load_chat_history("web/7", db=db)] == ["Hi", "Hello"]
 
 
 @pytest.mark.parametrize(

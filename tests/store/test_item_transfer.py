@@ -103,7 +103,7 @@ def test_l37_an_item_has_all_fields_of_l1(db: Database) -> None:
         "text": "moved", "kind": "PastEvents", "tier": "session", "importance": 0.123, "tags": [], "emotion": "joy",
         "persona": scope.persona, "conversation": None, "participant": None,
         "timestamp": "2026-03-09T10:00:00.000001+00:00", "expires_at": "2026-03-20T00:00:00+00:00", "pinned": True,
-        "provenance": "model", "source_message_ids": ["7", "8"], "author": "ann", "source": "voice", "label": "own",
+        "provenance": "model", "source_message_ids": [7, 8], "author": "ann", "source": "voice", "label": "own",
         "local_only": True, "metadata": {"é": [1, {"a": None}], "n": "12", "yes": "no"}, "response_text": "oh",
         "intensity": 3, "emotion_state": "calm", "quarantined": False,
     }  # fmt: skip

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...base.wire_ids import write_ids
 from ...database.rows import read_json, read_list
 from ...memories.table_transfer import Place
 from ...text.hits import stored_tags
@@ -35,7 +34,7 @@ def item_of(row: Any) -> dict[str, Any]:
         "expires_at": row.expires_at.isoformat() if row.expires_at else "",
         "pinned": bool(row.pinned),
         "provenance": row.provenance,
-        "source_message_ids": write_ids({"ids": make_strict(read_list(row.source_message_ids))[0]})["ids"],
+        "source_message_ids": make_strict(read_list(row.source_message_ids))[0],
         "author": row.author or "",
         "source": row.source or "",
         "label": row.scope or "",

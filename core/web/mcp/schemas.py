@@ -1,6 +1,6 @@
 """What the tools take and answer, and what is said of arguments that do not fit: never the text that was given.
 
-Every id is a text of digits, every time ISO 8601 in UTC, blank where there is none.
+Every id is a whole number, every time ISO 8601 in UTC, blank where there is none.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...base.hints import hint_name
+from ...base.wire_ids import LARGEST_ID
 from ...errors import MessageError
 from ...memories.rules import INSTRUCTION, KINDS
 from ...shapes import WriteResult
@@ -27,9 +28,8 @@ MOST_BLOCK_CHARS = 200_000
 MOST_HITS = 200
 PAGE = 50
 """Memories of one page of a list, unless told otherwise."""
-ID_FIELDS = ("id", "message_id")
-"""Fields that are texts, and taken as whole numbers too: JavaScript rounds ids above 2^53 unless they are texts."""
-NUMBER_FIELDS = ("max_chars", "limit")
+NUMBER_FIELDS = ("id", "max_chars", "limit")
+"""Whole numbers, which some clients send as texts."""
 LIST_FIELDS = ("tags",)
 
 Kind = Literal[
@@ -38,7 +38,7 @@ Kind = Literal[
 ]  # fmt: skip
 assert {"all", INSTRUCTION, *KINDS} == set(Kind.__args__)  # type: ignore[attr-defined]
 
-Id = Annotated[str, Field(pattern=r"^[0-9]{1,19}$", description="Id of a memory, as memory_list gives it.")]
+Id = Annotated[int, Field(ge=0, le=LARGEST_ID, description="Id of a memory, as memory_list gives it.")]
 Time = Annotated[str, Field(max_length=64, description="ISO 8601, such as 2026-03-10 or 2026-03-10T12:00:00Z.")]
 
 Cursor = Annotated[str, Field(max_length=100_000, description="next_cursor of the page before; blank begins.")]
@@ -121,13 +121,13 @@ Model = TypeVar("Model", bound=Arguments)
 def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
     """Return the arguments of a tool; null counts as left out.
 
-    Ids may be whole numbers; numbers and lists may be texts, as some clients send them.
+    Numbers and lists may be texts, as some clients send them.
 
     Raises:
         MessageError: some do not fit; its sentences and `fields` name all of them.
 
     >>> read_arguments(DeleteArguments, {"id": 7}).id, read_arguments(SearchArguments, {"limit": "5"}).limit
-    ('7', 5)
+    (7, 5)
     >>> read_arguments(DeleteArguments, {"who": "web/bob"})
     Traceback (most recent call last):
     ...
@@ -145,9 +145,9 @@ def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
 
 def _read_text_form(name: str, value: Any) -> Any:
     """Return a value as the model wants it where its text says nothing else; else as it came."""
-    if isinstance(value, float) and value.is_integer() and name in (*ID_FIELDS, *NUMBER_FIELDS):
+    if isinstance(value, float) and value.is_integer() and name in (*NUMBER_FIELDS, "message_id"):
         value = int(value)
-    if name in ID_FIELDS and type(value) is int:
+    if name == "message_id" and type(value) is int:
         return str(value)
     if name in NUMBER_FIELDS and isinstance(value, str):
         return int(value) if re.fullmatch(r"\s*-?[0-9]{1,18}\s*", value, re.ASCII) else value
@@ -174,8 +174,6 @@ def _describe(model: type[Arguments], problem: Any) -> str:
         return f"{name} is not known here.{hint_name(name, model.model_fields)} Leave it out."
     if kind == "string_unicode":
         return f"{name} cannot be used. It must be a text of valid Unicode."
-    if kind == "string_pattern_mismatch":
-        return f"{name} cannot be used. It must be an id: a text of digits, as the tools give it."
     return describe_problem(name, problem)
 
 
@@ -191,7 +189,7 @@ class Answer(BaseModel):
 class FoundText(Answer):
     """One hit of memory_search."""
 
-    id: str
+    id: int
     source: str = Field(description="memories, ai_diary or chat_history.")
     timestamp: str
     speaker: str = Field(description="Who said it; blank where it is not known.")
@@ -211,9 +209,7 @@ class WriteAnswer(Answer):
     """Of memory_save, memory_update and memory_delete."""
 
     done: bool
-    id: str = Field(
-        description="Of the memory; where it was a duplicate, of the one that says the same; blank without."
-    )
+    id: int | None = Field(description="Of the memory; where it was a duplicate, of the one that says the same.")
     reason: str = Field(description="Why nothing changed: duplicate, privacy, unchanged and so on; blank where it did.")
     notes: list[str]
 
@@ -221,7 +217,7 @@ class WriteAnswer(Answer):
 class ListedMemory(Answer):
     """One memory of memory_list."""
 
-    id: str
+    id: int
     kind: str
     text: str
     speaker: str = Field(description="Who said it; blank where it is not known.")
@@ -242,7 +238,7 @@ class SavedLine(Answer):
     """What became of one line of a turn."""
 
     stored: bool
-    id: str
+    id: int | None
     reason: str = Field(description="Why it was not stored: duplicate, privacy, empty; blank where it was.")
 
 
@@ -254,25 +250,16 @@ class TurnAnswer(Answer):
     notes: list[str]
 
 
-def id_text(value: int | None) -> str:
-    """Return an id as it leaves.
-
-    >>> id_text(7), id_text(None)
-    ('7', '')
-    """
-    return "" if value is None else str(value)
-
-
 def write_answer(result: WriteResult) -> WriteAnswer:
     """Return what a write came to."""
     return WriteAnswer(
-        done=result.stored, id=id_text(result.id), reason=result.reason, notes=[str(note) for note in result.notes]
+        done=result.stored, id=result.id, reason=result.reason, notes=[str(note) for note in result.notes]
     )
 
 
 def saved_line(result: WriteResult) -> SavedLine:
     """Return what became of one line."""
-    return SavedLine(stored=result.stored, id=id_text(result.id), reason=result.reason)
+    return SavedLine(stored=result.stored, id=result.id, reason=result.reason)
 
 
 def write_cursor(value: Any) -> str:

@@ -112,7 +112,7 @@ def search(speaker: Speaker, asked: schemas.SearchArguments) -> schemas.SearchAn
 def _show_hit(speaker: Speaker, hit: Hit) -> schemas.FoundText:
     said_by: Any = hit.get("speaker", "")
     return schemas.FoundText(
-        id=str(hit["id"]),
+        id=hit["id"],
         source=hit["source"],
         timestamp=hit["timestamp"],
         speaker=speaker.name_person(said_by or ""),
@@ -139,7 +139,7 @@ def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.Lis
     rows = [item for item in page["items"] if not after or [item["timestamp"], item["id"]] < after[0]]
     listed = [
         schemas.ListedMemory(
-            id=str(item["id"]),
+            id=item["id"],
             kind=item["kind"],
             text=item["text"],
             speaker=speaker.name_person(item["participant"] or ""),
@@ -156,7 +156,7 @@ def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.Lis
 
 def update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
     """Give what a search found another text: a memory, a line of the chat or a diary entry."""
-    row_id = int(asked.id)
+    row_id = asked.id
     return schemas.write_answer(
         _update_memory(speaker, row_id, asked.text)
         or _or_none(edit_chat_message(row_id, asked.text, **speaker.asking))
@@ -175,7 +175,7 @@ def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | No
 
 def delete(speaker: Speaker, asked: schemas.DeleteArguments) -> schemas.WriteAnswer:
     """Take away what a search found: memories and diary entries are archived, a line of the chat is deleted."""
-    row_id = int(asked.id)
+    row_id = asked.id
     is_archived = delete_items([row_id], **speaker.asking).count or archive_diary_entry(row_id, **speaker.asking)
     done = WriteResult(True, row_id) if is_archived else _or_none(delete_chat_message(row_id, **speaker.asking))
     return schemas.write_answer(done or _refuse_id(row_id))

@@ -66,8 +66,8 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
     lines = [json.loads(line) for line in ran.out.splitlines()]
     assert list(lines[0]) == ["id", "type", "persona", "conversation", "state", "seconds", "error"]
     assert [(each["id"], each["state"], each["error"]) for each in lines] == [
-        (str(first), "completed", ""),
-        (str(second), "failed", "ModelError: auth (401)"),
+        (first, "completed", ""),
+        (second, "failed", "ModelError: auth (401)"),
     ]
     ran = run("worker", "--once", "--text")
     assert re.fullmatch(r"COUNTED of tg/1 completed in \d+\.\d s\n", ran.out)
@@ -88,7 +88,9 @@ def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queu
         "SLOW": {"retrying": 1},
     }
     assert [shown[state][0]["id"] for state in ("in_progress", "retrying", "failed")] == [
-        str(each) for each in (running, tried, failed)
+        running,
+        tried,
+        failed,
     ]
     text = run("jobs", "list", "--text").out
     for said in ("in progress", "Running", "Tried again", "ModelError: timeout", "Failed", "ModelError: auth (401)"):
@@ -99,12 +101,12 @@ def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queu
 def test_s44_cancelling_clearing_and_retrying(run: Command, queue: Queue) -> None:
     """What could not be done is said, by the exit code too."""
     waiting, failed = queue("COUNTED", 1), queue("REFUSED", 2)
-    assert run("jobs", "cancel", waiting).json == {"id": str(waiting), "cancelled": True}
+    assert run("jobs", "cancel", waiting).json == {"id": waiting, "cancelled": True}
     again = run("jobs", "cancel", waiting, "--text")
     assert again.code == 1 and "has ended" in again.out
     assert run("jobs", "retry", waiting).code == 1
     run("worker", "--once")
-    assert run("jobs", "retry", failed).json == {"id": str(failed), "pending": True, "reason": "", "notes": []}
+    assert run("jobs", "retry", failed).json == {"id": failed, "pending": True, "reason": "", "notes": []}
     assert run("jobs", "clear").json == {"cancelled": 1}
     wrong = run("jobs", "cancel")
     assert wrong.code == 2 and "jobs cancel" in wrong.err
