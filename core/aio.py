@@ -43,7 +43,6 @@ from . import (
     tokens,
     transcripts,
     transfer,
-    values,
 )
 from .transfer import exports, imports
 
@@ -123,14 +122,6 @@ load_memory = _awaitable(conversations.load_memory)
 memory_tools = _awaitable(conversations.memory_tools)
 parse_tool_call = _awaitable(conversations.parse_tool_call)
 run_tool_call = _awaitable(conversations.run_tool_call)
-
-change_values = _awaitable(values.change_values)
-delete_expired_values = _awaitable(values.delete_expired_values)
-find_values = _awaitable(values.find_values)
-list_value_namespaces = _awaitable(values.list_value_namespaces)
-list_values = _awaitable(values.list_values)
-search_values = _awaitable(values.search_values)
-texts_in = _awaitable(values.texts_in)
 
 
 build_short_term_context = _awaitable(short_term.build_short_term_context)

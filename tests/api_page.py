@@ -28,7 +28,6 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.short_term": None,
     "prompt_engine.lifelong": None,
     "prompt_engine.stories": None,
-    "prompt_engine.values": None,
     "prompt_engine.personas": None,
     "prompt_engine.relationships": None,
     "prompt_engine.ai_diary": None,

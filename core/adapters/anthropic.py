@@ -1,7 +1,7 @@
 """`MemoryTool` and `AsyncMemoryTool`: the memory tool of Claude, its files kept as rows of a scope.
 
 Commands and answers are those of the SDK's own file tool, word for word. There is no disk: a path is a name, and `..`
-leads nowhere. What a file said before a change stays as a former version; its text is found by searches and prompts
+leads nowhere. What a file said before a change stays as a previous version; its text is found by searches and prompts
 of the scope, and goes when its person or conversation is forgotten.
 """
 
@@ -38,9 +38,17 @@ _DEEPEST = 2
 
 
 class _Files:
-    """The six commands over the files of a scope."""
+    """The commands over the files of a scope."""
 
-    def __init__(self, db: Database | None, settings: GivenSettings, scope: Scope | None) -> None:
+    def __init__(
+        self,
+        *,
+        db: Database | None = None,
+        settings: GivenSettings = None,
+        scope: Scope | None = None,
+        cache_control: Any = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
         self._by: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
 
     # Reading
@@ -106,7 +114,7 @@ class _Files:
                     f"{', '.join(map(str, _lines_with(text, old)))}. Please ensure it is unique"
                 )
             made = text.replace(old, command.new_str)
-            change.write([_new_file(path, made)], former=True)
+            change.write([_new_file(path, made)], archive=True)
             changed, lines = text[: text.find(old)].count("\n"), made.split("\n")
             first = max(0, changed - 2)
             return (
@@ -130,7 +138,7 @@ class _Files:
                 )
             lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
             made = "\n".join(lines)
-            change.write([_new_file(path, made if made.endswith("\n") else made + "\n")], former=True)
+            change.write([_new_file(path, made if made.endswith("\n") else made + "\n")], archive=True)
             return f"The file {command.path} has been edited."
 
         return self._change(work)
@@ -145,7 +153,7 @@ class _Files:
             gone = list(change.find([_name(path)]).values())
             if not gone:
                 raise ToolError(f"The path {command.path} does not exist")
-            change.delete([*gone, *change.list_below(path)], former=True)
+            change.delete([*gone, *change.list_below(path)], archive=True)
             return f"Successfully deleted {command.path}"
 
         return self._change(work)
@@ -171,10 +179,10 @@ class _Files:
 
         return self._change(work)
 
-    def clear(self) -> str:
+    def clear_all_memory(self) -> str:
         def work(change: Change) -> str:
             change.lock()
-            change.delete(change.list_below(), former=True)
+            change.delete(change.list_below(), archive=True)
             return "All memory cleared"
 
         return self._change(work)
@@ -186,8 +194,8 @@ class _Files:
         return done
 
 
-class MemoryTool(BetaAbstractMemoryTool):
-    """The memory tool over the files of a scope.
+class MemoryTool(_Files, BetaAbstractMemoryTool):
+    """The memory tool over the files of a scope. Its commands raise ToolError as the SDK's own tool does.
 
     Args:
         db, settings: those of the process where they are None.
@@ -195,111 +203,24 @@ class MemoryTool(BetaAbstractMemoryTool):
         cache_control: as the SDK's tools take it.
     """
 
-    def __init__(
-        self,
-        *,
-        db: Database | None = None,
-        settings: GivenSettings = None,
-        scope: Scope | None = None,
-        cache_control: Any = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._files = _Files(db, settings, scope)
 
-    def view(self, command: Any) -> str:
-        """Return a file with line numbers, or what a folder holds.
+def _awaitable(command: Callable[..., str]) -> Callable[..., Any]:
+    async def run(self: _Files, *args: Any) -> str:
+        return await asyncio.to_thread(command, self, *args)
 
-        Raises:
-            ToolError: there is no such path, or it leaves `/memories`.
-        """
-        return self._files.view(command)
-
-    def create(self, command: Any) -> str:
-        """Store a new file, with the folders it stands in.
-
-        Raises:
-            ToolError: it is there already, or nothing may be kept of who is speaking.
-        """
-        return self._files.create(command)
-
-    def str_replace(self, command: Any) -> str:
-        """Replace a text that stands once in a file.
-
-        Raises:
-            ToolError: it stands nowhere, or more than once, or there is no such file.
-        """
-        return self._files.str_replace(command)
-
-    def insert(self, command: Any) -> str:
-        """Put a text after a line of a file.
-
-        Raises:
-            ToolError: there is no such line or file.
-        """
-        return self._files.insert(command)
-
-    def delete(self, command: Any) -> str:
-        """Delete a file, or a folder with all it holds; former versions stay until they are purged or forgotten.
-
-        Raises:
-            ToolError: there is no such path, or it is `/memories` itself.
-        """
-        return self._files.delete(command)
-
-    def rename(self, command: Any) -> str:
-        """Give a file or folder another path.
-
-        Raises:
-            ToolError: there is no such path, or something at the other one.
-        """
-        return self._files.rename(command)
-
-    def clear_all_memory(self) -> str:
-        """Delete every file of the scope."""
-        return self._files.clear()
+    return run
 
 
-class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+class AsyncMemoryTool(_Files, BetaAsyncAbstractMemoryTool):
     """`MemoryTool` with awaitable commands, which run in a thread."""
 
-    def __init__(
-        self,
-        *,
-        db: Database | None = None,
-        settings: GivenSettings = None,
-        scope: Scope | None = None,
-        cache_control: Any = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._files = _Files(db, settings, scope)
-
-    async def view(self, command: Any) -> str:
-        """See `MemoryTool.view`."""
-        return await asyncio.to_thread(self._files.view, command)
-
-    async def create(self, command: Any) -> str:
-        """See `MemoryTool.create`."""
-        return await asyncio.to_thread(self._files.create, command)
-
-    async def str_replace(self, command: Any) -> str:
-        """See `MemoryTool.str_replace`."""
-        return await asyncio.to_thread(self._files.str_replace, command)
-
-    async def insert(self, command: Any) -> str:
-        """See `MemoryTool.insert`."""
-        return await asyncio.to_thread(self._files.insert, command)
-
-    async def delete(self, command: Any) -> str:
-        """See `MemoryTool.delete`."""
-        return await asyncio.to_thread(self._files.delete, command)
-
-    async def rename(self, command: Any) -> str:
-        """See `MemoryTool.rename`."""
-        return await asyncio.to_thread(self._files.rename, command)
-
-    async def clear_all_memory(self) -> str:
-        """See `MemoryTool.clear_all_memory`."""
-        return await asyncio.to_thread(self._files.clear)
+    view = _awaitable(_Files.view)
+    create = _awaitable(_Files.create)
+    str_replace = _awaitable(_Files.str_replace)
+    insert = _awaitable(_Files.insert)
+    delete = _awaitable(_Files.delete)
+    rename = _awaitable(_Files.rename)
+    clear_all_memory = _awaitable(_Files.clear_all_memory)
 
 
 # Paths

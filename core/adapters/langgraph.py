@@ -11,7 +11,7 @@ import json
 import math
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base import logs
@@ -31,7 +31,6 @@ from ..values import (
     list_value_namespaces,
     list_values,
     search_values,
-    texts_in,
 )
 from . import missing
 
@@ -225,8 +224,19 @@ class Store(BaseStore):
             return ""
         paths = self._fields if op.index is None else op.index
         if paths is None or "$" in paths:
-            return texts_in(op.value)
+            return "\n".join(_texts_in(op.value))
         return "\n".join(text for path in paths for text in get_text_at_path(op.value, tokenize_path(path)) if text)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a JSON value, in order and without its keys."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str) and item.strip():
+            yield item
+        elif isinstance(item, (dict, list, tuple)):
+            pending += reversed(list(item.values()) if isinstance(item, dict) else item)
 
 
 def _item(value: StoredValue) -> Item:

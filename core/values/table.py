@@ -14,10 +14,10 @@ from ..access import table_conversations, tombstones
 from ..access.rules import AudienceKey
 from ..calls import screening
 from ..calls.call import Call
-from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.readers import Reader
+from ..database.rows import text as checked_text
 from ..database.schema import (
     NAME_BYTES,
     NAMESPACE_BYTES,
@@ -35,35 +35,32 @@ from ..memories import table as memories_table
 from ..memories.new_item import NewMemory
 from ..scope import key_text
 from ..shapes import WriteResult
-from .rules import read_namespace, write_namespace
 
 Kind = Literal["file", "entry"]
 """file: a text under a path. entry: JSON under a namespace and a key."""
 
 SOURCE = "stored_values"
 AT_ONCE = 500
-MOST_COUNT = 2**31 - 1
+_END = "\x1f"
+"""Ends each part of a namespace, so that `u1` is not a prefix of `u10`."""
+_ESCAPE = "\x1e"
 _SOURCES: dict[Kind, str] = {"file": "memory_file", "entry": "store"}
 """Where the items of values come from."""
 _V, _M = stored_values.c, memories.c
 
 
+def write_namespace(parts: Sequence[str]) -> str:
+    """Return a namespace as one text; only the namespaces below it begin with it."""
+    return "".join(part.replace(_ESCAPE, _ESCAPE + "0").replace(_END, _ESCAPE + "1") + _END for part in parts)
+
+
+def read_namespace(stored: str) -> tuple[str, ...]:
+    return tuple(part.replace(_ESCAPE + "1", _END).replace(_ESCAPE + "0", _ESCAPE) for part in stored.split(_END)[:-1])
+
+
 def check_name(namespace: Sequence[str], name: str) -> ValueName:
     """Return a name that fits its columns."""
     return ValueName(check_namespace(namespace, "namespace"), key_text(name, "key", NAME_BYTES))
-
-
-def check_names(names: Iterable[ValueName]) -> list[ValueName]:
-    """Return names that fit their columns."""
-    given: object = names
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise MessageError.of_type("names", names, "a list of pairs of a namespace and a key")
-    checked = []
-    for each in names:
-        if not isinstance(each, (tuple, list)) or len(each) != 2:
-            raise MessageError.of_type("names", each, "a list of pairs of a namespace and a key")
-        checked.append(check_name(*each))
-    return checked
 
 
 def check_namespace(namespace: Sequence[str], field: str) -> tuple[str, ...]:
@@ -72,22 +69,6 @@ def check_namespace(namespace: Sequence[str], field: str) -> tuple[str, ...]:
         raise MessageError.of_type(field, namespace, "a tuple of texts")
     key_text(write_namespace(namespace), field, NAMESPACE_BYTES)
     return tuple(namespace)
-
-
-def check_kind(kind: Kind) -> Kind:
-    """Return a kind that there is."""
-    if kind not in _SOURCES:
-        raise MessageError(f"kind is {str(kind)[:40]!r}. It must be 'entry' or 'file'.", fields=("kind",))
-    return kind
-
-
-def check_count(value: int, field: str) -> int:
-    """Return how many, 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise MessageError.of_type(field, value, "a whole number")
-    if not 0 <= value <= MOST_COUNT:
-        raise MessageError(f"{field} is out of range. It must be a whole number, 0 to {MOST_COUNT}.", fields=(field,))
-    return value
 
 
 class ValueName(NamedTuple):
@@ -112,9 +93,8 @@ class StoredValue:
     ttl_seconds: int | None = None
     expires_at: datetime | None = None
     score: float | None = None
-    """How well it fits what was looked for; None where nothing was, or where its texts do not hold it."""
     text: str = ""
-    """What of it is searched; blank for nothing."""
+    """The part that searches look at; blank for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +105,7 @@ class NewValue:
     name: str
     value: str | None
     text: str = ""
-    """What is searched; blank for nothing."""
+    """As in `StoredValue`."""
     ttl_seconds: int | None = None
 
 
@@ -302,11 +282,10 @@ class Change:
         self._place: table_conversations.Place | None = None
 
     def read(self, statement: Any, values: Any) -> Sequence[Any]:
-        """Return the rows of a statement, as a `Reader`."""
         return self.connection.execute(statement, values).all()
 
     def lock(self) -> table_conversations.Place:
-        """Return where values of the scope stand, held until the end; nothing is read before."""
+        """Lock the scope's audience until the transaction ends; call it before anything is read."""
         if self._place is None:
             scope = self.call.scope
             self._place = table_conversations.ensure(self.connection, self.call.db, scope, sender=scope.participant)
@@ -314,21 +293,16 @@ class Change:
         return self._place
 
     def find(self, names: Iterable[ValueName]) -> dict[ValueName, StoredValue]:
-        """Return the values of these names."""
         return find_values(self.read, self.address, names, self.now)
 
     def list_below(self, prefix: Sequence[str] = ()) -> list[StoredValue]:
-        """Return the values below a namespace and in it."""
         return list_values(self.read, self.address, prefix, self.now)
 
-    def write(self, new: Sequence[NewValue], *, former: bool = False) -> None:
-        """Store values, in the place of those that have their names.
-
-        Args:
-            former: keep what is replaced as former versions.
+    def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
+        """Store values, replacing those with the same names; with `archive` these stay as previous versions.
 
         Raises:
-            RefusedError: whose they are wants nothing kept, or has just been forgotten.
+            RefusedError: the person wants nothing kept, or has just been forgotten.
         """
         scope, db = self.call.scope, self.call.db
         default = self.call.settings.privacy_default
@@ -351,16 +325,16 @@ class Change:
             self.connection.execute(
                 update(stored_values).where(_V.persona_id == scope.persona, _V.id == old.id).values(values)
             )
-            self._drop_items([old], former=former, new=item)
+            self._drop_items([old], archive=archive, new=item)
 
     def _write_items(self, new: Sequence[NewValue], place: table_conversations.Place) -> list[int | None]:
-        """Store the items of the values whose texts are searched, and return their ids."""
+        """Store the memory items of the values that have a text, and return their ids."""
         call, ready = self.call, []
-        made: list[int | None] = []
+        ids: list[int | None] = []
         for each, row_id in zip(new, call.db.ids.take(len(new)), strict=True):
-            text = rows.text(each.text, "value")
+            text = checked_text(each.text, "value")
             if not text.strip():
-                made.append(None)
+                ids.append(None)
                 continue
             flagged, _ = screening.is_flagged(text, "memory")
             item = NewMemory(
@@ -374,16 +348,16 @@ class Change:
                 expires_at=None if each.ttl_seconds is None else self.now + timedelta(seconds=each.ttl_seconds),
             )
             ready.append((row_id, item))
-            made.append(row_id)
+            ids.append(row_id)
         if ready:
             memories_table.write(self.connection, call.db, call.scope, ready, place)
-        return made
+        return ids
 
     def _columns(self, new: NewValue, item: int | None) -> dict[str, Any]:
         keeps = self.address.kind == "entry" or item is None
         ttl = new.ttl_seconds
         return {
-            "value": rows.text(new.value, "value") if keeps and new.value is not None else None,
+            "value": checked_text(new.value, "value") if keeps and new.value is not None else None,
             "memory_id": item,
             "ttl_seconds": ttl,
             "expires_at": None if ttl is None else self.now + timedelta(seconds=ttl),
@@ -405,25 +379,24 @@ class Change:
         }
 
     def rename(self, moved: Sequence[tuple[StoredValue, ValueName]]) -> None:
-        """Give values other names."""
         for value, name in moved:
             here = (_V.persona_id == self.address.persona, _V.id == value.id)
             check_name(*name)
             names = {"namespace": write_namespace(name.namespace), "name": name.name, "updated_at": self.now}
             self.connection.execute(update(stored_values).where(*here).values(names))
 
-    def delete(self, values: Iterable[StoredValue], *, former: bool = False) -> None:
-        """Delete values; with `former` their texts stay as former versions."""
-        gone = list(values)
-        for part in chunks(sorted(each.id for each in gone), AT_ONCE):
+    def delete(self, values: Iterable[StoredValue], *, archive: bool = False) -> None:
+        """Delete values; with `archive` their texts stay as previous versions."""
+        rows = list(values)
+        for part in chunks(sorted(row.id for row in rows), AT_ONCE):
             here = (_V.persona_id == self.address.persona, _V.id.in_(part))
             self.connection.execute(delete(stored_values).where(*here))
-        self._drop_items(gone, former=former)
+        self._drop_items(rows, archive=archive)
 
-    def _drop_items(self, values: Iterable[StoredValue], *, former: bool, new: int | None = None) -> None:
+    def _drop_items(self, values: Iterable[StoredValue], *, archive: bool, new: int | None = None) -> None:
         ids = [each.memory_id for each in values if each.memory_id is not None]
         db, persona = self.call.db, self.address.persona
-        if former:
+        if archive:
             columns: dict[str, Any] = {"archived_at": self.now, "updated_at": self.now}
             columns |= {} if new is None else {"superseded_by": new}
             indexed.set_hidden(self.connection, db, MEMORIES, persona, ids, **columns)
@@ -435,7 +408,6 @@ class Change:
         indexed.remove(self.connection, db, MEMORIES, persona, ids)
 
     def delete_expired(self) -> int:
-        """Delete the values of the scope whose time is over, and return how many there were."""
         mine = replace(self.address, local=True)
         over = [_V.expires_at.is_not(None), _V.expires_at <= bindparam("over", self.now, type_=Time())]
         chosen = select(*_COLUMNS).select_from(_JOINED).where(*_where(mine, _FIRST), *over).limit(AT_ONCE)

@@ -16,8 +16,8 @@ from core.synth_core_memory import search_memories
 from core.values import NewValue, ValueName, change_values, find_values, list_values
 
 
-def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry", former: bool = False) -> object:
-    return change_values(lambda change: change.write(new, former=former), kind, db=db, scope=scope)
+def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry", archive: bool = False) -> object:
+    return change_values(lambda change: change.write(new, archive=archive), kind, db=db, scope=scope)
 
 
 def texts(db: Database, scope: Scope, query: str) -> list[str]:
@@ -70,7 +70,7 @@ def test_r31_a_value_with_text_is_searchable_and_its_former_text_is_not(db: Data
 def test_r31_forgetting_takes_values_and_former_versions_along(db: Database, ann: Scope, bob: Scope, what: str) -> None:
     """Nothing of a person is left under a name; what is another's stays."""
     for text in ("oolong first", "oolong second"):
-        put(db, ann, NewValue((), "tea.md", text, text=text), kind="file", former=True)
+        put(db, ann, NewValue((), "tea.md", text, text=text), kind="file", archive=True)
     put(db, bob, NewValue((), "tea.md", "oolong of bob", text="oolong of bob"), kind="file")
     item = list_values((), "file", db=db, scope=ann)[0].memory_id
     key = {"participant": "web/ann", "conversation": "web/ann", "memory": item}[what]

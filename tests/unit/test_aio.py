@@ -33,7 +33,6 @@ MODULES = (
     "core.transcripts",
     "core.transfer.items",
     "core.transfer.values",
-    "core.values",
     "core.db",
 )
 

@@ -24,7 +24,6 @@ def _texts(base: Any) -> dict[str, str]:
 
 class _Disk:
     base_path: Path
-    _files: Any
 
     def _open(self, base_path: Any) -> Path:
         self.base_path = Path(base_path)
@@ -36,7 +35,7 @@ class _Disk:
         for file in (self.base_path / "memories").glob("*.txt"):
             if not file.is_symlink() and f"memories/{file.name}" not in _texts(self.base_path):
                 given = SimpleNamespace(path=f"/memories/{file.name}", file_text=file.read_bytes().decode())
-                self._files.create(given)
+                MemoryTool(db=database(), scope=scope_of(self.base_path)).create(given)
 
     def _write_disk(self) -> None:
         for name, text in _texts(self.base_path).items():
