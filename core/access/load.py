@@ -17,6 +17,7 @@ from ..shapes import Vocabulary
 from . import selects
 from .rules import (
     SEPARATE,
+    UNSTATED,
     AudienceKey,
     AudienceKind,
     choose_threads,
@@ -153,8 +154,9 @@ def _facts(row: Any) -> ConversationFacts:
     person = None if row[6] is None else from_key(row[6])
     private, local = row[2], bool(row[3])
     return ConversationFacts(
-        row[4], from_key(row[5]), row[1], from_key(row[7]), bool(private), local, person, private == SEPARATE
-    )
+        row[4], from_key(row[5]), row[1], from_key(row[7]), bool(private), local, person, private == SEPARATE,
+        private == UNSTATED,
+    )  # fmt: skip
 
 
 def _place(

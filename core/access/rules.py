@@ -16,8 +16,9 @@ AudienceKind = Literal["persona", "server", "direct", "saved", "conversation"]
 """persona: everywhere within the persona. server: public conversations of a server. direct: direct messages with one
 person. saved: what one person asked to remember in private. conversation: one restricted channel or separate chat."""
 
-SEPARATE = 2
-"""Value of `conversations.is_private` for a separate chat; 1 for every other private conversation."""
+SEPARATE, UNSTATED = 2, 3
+"""Values of `conversations.is_private`: a separate chat; a conversation in which only the persona has spoken and of
+which nobody has said how private it is, restricted until then. 1 is every other private conversation."""
 
 PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
     "private": "direct",

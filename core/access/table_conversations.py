@@ -22,7 +22,7 @@ from ..index import indexed
 from ..scope import KEY_BYTES, Privacy, Scope, key_text
 from . import table as audiences
 from . import table_participants as participants
-from .rules import SEPARATE, AudienceKey, own_audience, parent_key, plain_key, split_key
+from .rules import SEPARATE, UNSTATED, AudienceKey, own_audience, parent_key, plain_key, split_key
 from .view import ConversationFacts
 
 TITLE_CHARS = 200
@@ -82,11 +82,8 @@ def facts_of(row: Any) -> ConversationFacts:
         bool(row.local_only),
         row.direct_person_key,
         row.is_private == SEPARATE,
+        row.is_private == UNSTATED,
     )
-
-
-def _private_flag(privacy: Privacy) -> int:
-    return SEPARATE if privacy == "separate" else int(privacy != "public")
 
 
 def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:
@@ -122,13 +119,19 @@ def ensure(
     sender: str | None = None,
     title: str = "",
     server_name: str = "",
+    is_greeting: bool = False,
 ) -> Place:
-    """Return where rows of the scope's conversation belong, and hold the conversation until the transaction ends."""
+    """Return where rows of the scope's conversation belong, and hold the conversation until the transaction ends.
+
+    `sender` is who speaks, blank for somebody without an id; `is_greeting`: the persona speaks to nobody in particular.
+    """
     if scope.conversation is None:
         return Place(audiences.find_or_make(connection, db, scope.persona, AudienceKey("persona")))
     facts = find(connection, scope.persona, scope.conversation, lock=True)
     if facts is None:
-        facts = make(connection, db, scope, sender=sender, title=title, server_name=server_name)
+        facts = make(
+            connection, db, scope, sender=sender, title=title, server_name=server_name, is_greeting=is_greeting
+        )
     return settle(connection, db, scope, facts, sender=sender)
 
 
@@ -147,12 +150,15 @@ def make(
     sender: str | None = None,
     title: str = "",
     server_name: str = "",
+    is_greeting: bool = False,
 ) -> ConversationFacts:
     """Make the scope's conversation known, as private as its parent or as host and ids say, and return its row."""
     key = check_key(scope.conversation)
     above = parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
     privacy, direct = _privacy_of_new(connection, scope, sender, parent)
+    is_unstated = is_greeting and privacy == "public" and _said(scope, sender) is None
+    privacy = "restricted" if is_unstated else privacy
     audience = own_audience(privacy, "" if direct is not None else scope.server, key, direct)
     now = db.clock()
     row: dict[str, Any] = dict(zip((name for name, _ in _PARTS), split_key(key), strict=True))
@@ -164,7 +170,7 @@ def make(
         "parent_key": above,
         "server_id": audience.server,
         "server_name": server_name[:TITLE_CHARS],
-        "is_private": _private_flag(privacy),
+        "is_private": UNSTATED if is_unstated else SEPARATE if privacy == "separate" else int(privacy != "public"),
         "direct_person_key": direct,
         "local_only": int(parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)),
         "title": title[:TITLE_CHARS],
@@ -176,7 +182,7 @@ def make(
         raise MessageError(
             "The conversation could not be registered: its key does not fit.", fields=("interface_path",)
         )
-    if made and facts.is_private:
+    if made and facts.is_private and not is_unstated:
         _take_along(connection, db, scope.persona, facts, privacy, direct, None)
     return facts
 
@@ -206,8 +212,11 @@ def settle(
     """Return the place of a stored conversation, turned private where the host now says so, its person filled in where
     only now known."""
     person = None
-    if not facts.is_private and scope.privacy in ("direct", "separate", "restricted"):
-        privacy: Privacy = scope.privacy
+    if facts.is_unstated and (scope.privacy or scope.participant or sender is not None):
+        privacy, person = _privacy_of_new(connection, scope, sender, None)
+        facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
+    elif not facts.is_private and scope.privacy in ("direct", "separate", "restricted"):
+        privacy = scope.privacy
         if privacy != "restricted":
             person = participants.person_of(connection, scope.persona, sender or scope.participant)
         facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
@@ -249,6 +258,7 @@ def turn(
         is_private=privacy != "public",
         direct_person=direct,
         is_separate=privacy == "separate",
+        is_unstated=False,
     )
     counts = relocate(connection, db, persona, facts, new)
     for name, count in _take_along(connection, db, persona, new, privacy, direct, facts.direct_person).items():
@@ -261,7 +271,7 @@ def relocate(
 ) -> dict[str, int]:
     """Store a conversation's new row and move everything said in it to its new audience; return counts per table."""
     c = conversations.c
-    private = SEPARATE if new.is_separate else int(new.is_private)
+    private = UNSTATED if new.is_unstated else SEPARATE if new.is_separate else int(new.is_private)
     values = {"audience_id": new.audience_id, "is_private": private, "direct_person_key": new.direct_person}
     changed = new != old
     if changed:

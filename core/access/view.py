@@ -23,6 +23,8 @@ class ConversationFacts:
     local_only: bool
     direct_person: str | None
     is_separate: bool = False
+    is_unstated: bool = False
+    """Restricted until somebody speaks there or the host says how private it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,10 +113,9 @@ def _insert_one(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, row_id: int, privacy_default: str
 ) -> table_conversations.Place:
     persona, key, who = scope.persona, message.conversation, message.participant or message.triggered_by
+    sender = who or ("" if message.is_of_somebody else None)
     if not table_conversations.touch(connection, persona, key, message.at, message.title):
-        table_conversations.make(
-            connection, db, scope, sender=message.participant or message.triggered_by, title=message.title
-        )
+        table_conversations.make(connection, db, scope, sender=sender, title=message.title, is_greeting=sender is None)
         table_conversations.touch(connection, persona, key, message.at)
     row = connection.execute(_look(), _look_values(scope, message)).one()
     levels = {
@@ -132,7 +131,8 @@ def _insert_one(
     double = row.same_id if row.same_id is not None else row.same_text
     if double is not None:
         raise UndoError(WriteResult(False, double, "duplicate", notes=message.notes))
-    place = table_conversations.settle(connection, db, scope, table_conversations.facts_of(row), sender=who)
+    facts = table_conversations.facts_of(row)
+    place = table_conversations.settle(connection, db, scope, facts, sender=sender)
     if message.participant:
         names = {message.participant: message.sender_name}
         table_participants.note_names(connection, db, persona, names, levels)

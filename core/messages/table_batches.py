@@ -145,9 +145,10 @@ def _conversation_part(
     done: dict[int, WriteResult],
 ) -> list[tuple[int, NewMessage, table_conversations.Place]]:
     """Return the rows to write of one conversation, which is held from here on."""
-    sender = next((part[at].participant for at in places if part[at].participant), None)
+    said = [part[at] for at in places if part[at].is_of_somebody]
+    sender = next((m.participant for m in said if m.participant), "" if said else None)
     title = next((part[at].title for at in reversed(places) if part[at].title), "")
-    place = table_conversations.ensure(connection, db, scope, sender=sender, title=title)
+    place = table_conversations.ensure(connection, db, scope, sender=sender, title=title, is_greeting=sender is None)
     seen = Seen.read(connection, scope.persona, scope.conversation or "", [part[at] for at in places])
     ready = []
     for at in places:

@@ -11,6 +11,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.errors import MessageError
 from core.prompt_engine import build_json_prompt
+from tests.spec.stage import Stage, message
 
 
 def said(number: int, text: str, **more: Any) -> dict[str, Any]:
@@ -96,3 +97,44 @@ def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(db: Dat
         with pytest.raises(MessageError) as refused:
             save_chat_message("discord/9", "x", "Ann", "ann", reply_to=wrong, **by)
         assert refused.value.fields == ("reply_to",)
+
+
+# A persona that speaks first
+
+GREETED = "discord/c5"
+
+
+def greet(stage: Stage, **fields: Any) -> None:
+    saved = save_chat_message(GREETED, "zebra greeting", "Iris", "self", db=stage.db, settings=Settings(),
+                              scope=stage.scope(**fields))  # fmt: skip
+    assert saved.stored
+
+
+def greeting_seen(stage: Stage, path: str = "discord/c6", **fields: Any) -> bool:
+    return "zebra greeting" in str(stage.context("zebra", path=path, **fields))
+
+
+@pytest.mark.parametrize("fields", [{}, {"privacy": "direct"}, {"server": "DM"}, {"conversation": GREETED}], ids=str)
+def test_a_greeting_in_a_new_direct_chat_is_never_seen_elsewhere(stage: Stage, fields: dict[str, Any]) -> None:
+    """Nobody has said yet whose chat it is: until then it is seen there alone."""
+    greet(stage, **fields)
+    assert not greeting_seen(stage)
+    asked = message("zebra hello", GREETED, is_private=True, message_id="m1")
+    assert save_message(asked, interface_name="discord", db=stage.db, scope=stage.scope()).stored
+    assert not greeting_seen(stage) and not greeting_seen(stage, "discord/bob", who="Bob", is_private=True)
+    assert greeting_seen(stage, GREETED, is_private=True)
+    assert greeting_seen(stage, "discord/ann", is_private=True), "a direct message of the same person"
+
+
+@pytest.mark.parametrize("path", [GREETED, f"{GREETED}/t1"])
+def test_a_greeting_in_a_group_is_seen_once_somebody_spoke_there(stage: Stage, path: str) -> None:
+    greet(stage)
+    if path != GREETED:
+        assert save_chat_message(path, "zebra thread", "Iris", "self", db=stage.db, scope=stage.scope()).stored
+        assert "zebra thread" not in str(stage.context("zebra", path="discord/c6"))
+    assert not greeting_seen(stage)
+    for where in {path, GREETED}:
+        asked = message("zebra hello", where, chat={"id": "c5", "type": "group"}, message_id=where)
+        assert save_message(asked, interface_name="discord", db=stage.db, scope=stage.scope()).stored
+    assert greeting_seen(stage)
+    assert path == GREETED or "zebra thread" in str(stage.context("zebra", path="discord/c6"))
