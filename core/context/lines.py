@@ -33,6 +33,8 @@ _SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
 
 def mark_lines(text: str) -> str:
     """Return the text with a mark before each line after the first that could be taken for a speaker's line."""
+    if text.isprintable():  # no line break is
+        return text
     first, *more = text.splitlines() or [""]
     return "\n".join((first, *(f"> {line}" if _SPEAKS.match(line) else line for line in more)))
 

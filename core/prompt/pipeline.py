@@ -36,6 +36,7 @@ from ..search.table_lines import Brought
 from ..shapes import Hit, IncomingMessage
 from ..templates.render import Renderer
 from ..text import times
+from ..text.folding import clean
 from ..text.hits import content_digest
 from ..text.sizes import resolve_counter, to_json
 from ..text.strict_json import make_strict
@@ -71,6 +72,10 @@ from .structure import (
     write_opening,
 )
 
+MARKED = frozenset(
+    ("memories", "short_term", "recent_conversations", "standing_wishes", "saved_memories", "running_recap")
+)
+"""Sections of texts that may have several lines."""
 LONGEST_RECORDS = 1_000_000
 """Most characters of records where nothing else limits them."""
 
@@ -276,6 +281,7 @@ def _build_context(call: PromptCall, seeing: VisibleContext) -> Gathered:
     )
     report.note(*notes)
     persona = persona or guard("persona_text", lambda: _read_persona(call), "")
+    persona = "\n".join(clean(persona).splitlines())
     persona = personas.fill_names(persona, lists.names.persona, asker if has_name(call.message) else "the user")
     return Gathered(context, persona, recalled, lists.names, composed.ids, words)
 
@@ -333,9 +339,7 @@ def _assemble(
     request: PromptRequest, call: PromptCall, gathered: Gathered, actions: Any, expects_actions: bool
 ) -> dict[str, Any]:
     s = call.settings
-    context = dict(gathered.context)
-    if hits := context.get("memories"):
-        context["memories"] = [{**hit, "snippet": mark_lines(hit["snippet"])} for hit in hits]
+    context = {key: _mark(value) if key in MARKED else value for key, value in gathered.context.items()}
     contents = Contents(
         message=call.message,
         context=context,
@@ -352,6 +356,15 @@ def _assemble(
     )
     note = call.report.note
     return assemble(contents, Renderer(s.templates_dir, note), note)
+
+
+def _mark(value: Any) -> Any:
+    """Return a section without lines inside of its texts that could be taken for a speaker's."""
+    if isinstance(value, str):
+        return mark_lines(value)
+    if isinstance(value, dict):
+        return {name: _mark(each) for name, each in value.items()}
+    return [_mark(each) for each in value] if isinstance(value, list) else value
 
 
 def _limit(call: PromptCall, space: Space) -> Space:

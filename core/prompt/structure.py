@@ -173,7 +173,7 @@ def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool)
     """Return the one line of a template that says how to answer; the template may be indented, which `one_line`
     keeps.
     """
-    return " ".join(renderer.text(template, interface=interface, lite=lite).split())
+    return " ".join(clean(renderer.text(template, interface=interface, lite=lite)).split())
 
 
 def write_opening(persona_text: str, line: str, persona: str, asker: str) -> list[str]:

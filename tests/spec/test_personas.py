@@ -42,6 +42,15 @@ def test_c7_the_text_opens_the_system_message_and_the_instructions(stage: Stage,
     assert not written.exists() and "kind" not in ask(stage, settings)[0]["content"]
 
 
+def test_c7_signs_that_no_model_reads_are_not_sent(stage: Stage, tmp_path: Path) -> None:
+    """A provider refuses a request with U+0000, and U+2028 breaks a line where nobody sees it."""
+    settings = folder_of(tmp_path)
+    set_persona_text("You are\x00 kind.\r\nBe\u2028brief.\x85Now.", settings=settings, scope=stage.scope())
+    expected = "You are kind.\nBe\nbrief.\nNow.\n\n"
+    assert ask(stage, settings)[0]["content"].startswith(expected)
+    assert stage.prompt("tofu", settings=settings)["instructions"].startswith(expected)
+
+
 def test_c7_whoever_has_no_name_is_called_the_user(stage: Stage, tmp_path: Path) -> None:
     """`You like Unknown` makes a model speak of a stranger."""
     settings = folder_of(tmp_path)

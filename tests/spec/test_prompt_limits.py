@@ -67,7 +67,9 @@ def test_p50_p53_the_prompt_fits_and_is_a_cut_of_the_whole_one(crowded: Stage, l
     assert len(to_json(prompt)) == report["size"] <= limit
     for key, value in prompt["context"].items():
         rest = iter(whole["context"][key])
-        assert all(item in rest for item in value)
+        for item in value:  # one item may be shortened, to fill what is left
+            text = to_json(item).rstrip('"').partition("…")[0]
+            assert any(to_json(each).startswith(text) for each in rest)
     for key in ("input", "instructions", "actions"):
         assert prompt[key] == whole[key]
 
