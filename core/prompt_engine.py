@@ -81,7 +81,7 @@ def build_json_prompt(
         message: an object or dict with `message_id` and `date`, and what else the host knows.
         context_memory: chat map (conversation key to messages), metadata dict, or both.
         interface_name: surface of the message, such as `discord`.
-        image_data, attachments: put into `input` as they are.
+        image_data, attachments: put into `input` as they are; None takes the attachments of the message.
         max_chars: most characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         limit_tokens: most tokens beside it, counted by `counter`.
         destination: `remote` or `local`; local_only rows enter a local prompt alone.
@@ -145,7 +145,8 @@ def build_messages(
 
     Returns:
         openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. As many memories as fit are
-        in it where MEMORY_ITEMS says nothing. Pictures and files are not: add them to the last message.
+        in it where MEMORY_ITEMS says nothing. The attachments of the message are named; to show pictures to a model,
+        add them to the last message.
 
     Raises:
         MessageError: the message cannot be used.

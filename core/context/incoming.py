@@ -12,6 +12,7 @@ from ..base.hints import find_nearest
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
 from ..shapes import IncomingMessage, Sender
+from ..text.folding import one_line
 from ..text.hits import known_name
 from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
 from ..text.times import parse_time, read_time
@@ -208,6 +209,7 @@ def _is_private(said: Any, chat_type: str | None, chat_id: str | None, sender_id
 
 NON_TEXT = "[Non-text content]"
 """Stands for a replied-to message without text and caption."""
+MOST_NAME_CHARS = 100
 
 
 def input_facts(
@@ -216,6 +218,7 @@ def input_facts(
     """Return `(facts, notes)`: the parts of `input.payload` that are not in every message."""
     notes: list[str] = []
     facts: dict[str, Any] = {"input_source": "voice"} if get(message.raw, "voice") else {}
+    attachments = get(message.raw, "attachments") if attachments is None else attachments
     found = {
         "image": _image(image_data, notes),
         "attachments": _attachments(attachments, notes),
@@ -239,6 +242,15 @@ def _attachments(attachments: Any, notes: list[str]) -> list[Any]:
         notes.append(f"attachments are of type {type(attachments).__name__} and are left out")
         return []
     return list(attachments)
+
+
+def name_attachments(raw: Any) -> list[str]:
+    """Return what the attachments of a message are called, each in one line."""
+    names = []
+    for each in _attachments(get(raw, "attachments"), []):
+        name = each if isinstance(each, str) else text_at(each, "filename", "file_name", "name", "type", "content_type")
+        names.append(one_line(name)[:MOST_NAME_CHARS] or "a file")
+    return names
 
 
 def reply(raw: Any) -> dict[str, Any] | None:

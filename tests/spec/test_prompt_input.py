@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.errors import CoreError, MessageError
-from core.prompt_engine import build_json_prompt, explain_json_prompt
+from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
 from tests.spec.stage import NOW, Stage, message, said
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -67,6 +67,15 @@ def test_f64_context_memory_and_attachments_of_a_wrong_type_are_left_out(stage: 
         if name == "context_memory":
             assert any("context_memory" in note for note in report["notes"])
         assert "secret" not in json.dumps(report)
+
+
+def test_p9_the_attachments_of_a_message_are_in_the_prompt(stage: Stage) -> None:
+    """Somebody who sends a picture without a word expects an answer to it."""
+    asked: dict[str, Any] = {"db": stage.db, "scope": stage.scope()}
+    sent = message("", attachments=[{"filename": "cat.png", "size": 7}, {"type": "photo"}])
+    assert build_json_prompt(sent, **asked)["input"]["payload"]["attachments"] == sent["attachments"]
+    assert build_json_prompt(sent, attachments=["b"], **asked)["input"]["payload"]["attachments"] == ["b"]
+    assert build_messages(sent, **asked)[-1]["content"].endswith("[Attached: cat.png, photo]")
 
 
 PATHS = [
