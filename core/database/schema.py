@@ -610,7 +610,7 @@ model_usage: Table = table(
     "model_usage",
     # in UTC, such as 2026-03-10
     key("day", 10),
-    # worker, or front_end of the proxy
+    # worker, total of all workers, or front_end of the proxy
     key("asker", 16),
     key("model", 191),
     Column("calls", ID, nullable=False, server_default=text("0")),

@@ -1,7 +1,7 @@
 """What was asked of models by day (table model_usage): the daily limit, and the model of the last request.
 
-The column `asker` is `worker` for summaries, recaps and facts, and `front_end` for chats that the proxy passed on, of
-which only the model is noted.
+The column `asker` is `worker` for the summaries, recaps and facts of one model, `total` for those of all models, which
+LLM_DAILY_CALLS limits, and `front_end` for chats that the proxy passed on, of which only the model is noted.
 """
 
 from __future__ import annotations
@@ -61,15 +61,16 @@ def count_call(metered: MeteredModel, daily_calls: int) -> None:
     """
     db, now = metered.db, metered.db.clock()
     today = f"{now:%Y-%m-%d}"
-    row = {"day": today, "asker": "worker", "model": _cut(metered.name), "last_at": now}
-    mine = (_U.day == today, _U.asker == "worker", _U.model == row["model"])
+    row = {"day": today, "asker": "worker", "model": _cut(metered.name), "calls": 1, "last_at": now}
+    total = update(model_usage).where(_U.day == today, _U.asker == "total").values(calls=_U.calls + 1, last_at=now)
+    if daily_calls:
+        total = total.where(_U.calls < daily_calls)
 
     def work(connection: Connection) -> bool:
-        connection.execute(insert_ignore(model_usage, db.family), row)
-        calls = connection.execute(select(_U.calls).where(_U.day == today, _U.asker == "worker")).scalars()
-        if daily_calls and sum(calls) >= daily_calls:
+        connection.execute(insert_ignore(model_usage, db.family), {**row, "asker": "total", "model": "", "calls": 0})
+        if not connection.execute(total).rowcount:
             return False
-        connection.execute(update(model_usage).where(*mine).values(calls=_U.calls + 1, last_at=now))
+        connection.execute(upsert(model_usage, db.family, update=["last_at"], add=["calls"]), row)
         connection.execute(delete(model_usage).where(_U.day < f"{now - timedelta(days=KEPT_DAYS):%Y-%m-%d}"))
         return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -51,6 +52,22 @@ def test_r41_calls_and_characters_are_counted_by_day_and_bounded(db: Database, c
     assert llm.ask(model, ASKED, settings) == "Done."
     assert [each.calls for each in usage.read_usage(db)] == [1, 3]
     assert llm.ask(llm.resolve(answer, settings), ASKED, settings) == "Done."
+
+
+def test_r41_workers_that_ask_at_the_same_time_stay_within_the_limit(db: Database, clock: Clock) -> None:
+    """Several workers begin together after midnight, each with a model of its own."""
+    models: list[Any] = [usage.MeteredModel(answer, f"model {number % 4}", db) for number in range(24)]
+
+    def ask(model: Any) -> bool:
+        try:
+            usage.count_call(model, 5)
+        except ModelError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(ask, models)) == 5
+    assert sum(each.calls for each in usage.read_usage(db)) == 5
 
 
 def test_r41_without_llm_model_the_model_of_the_last_request_is_asked(db: Database, clock: Clock) -> None:
