@@ -229,7 +229,7 @@ class ListAnswer(Answer):
     """Of memory_list."""
 
     count: int
-    total: int = Field(description="How many there are from this page on.")
+    total: int = Field(description="How many there are in all.")
     next_cursor: str | None = Field(description="Gives the next page; null at the end.")
     memories: list[ListedMemory] = Field(description="Newest first.")
 

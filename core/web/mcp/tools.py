@@ -95,17 +95,18 @@ def search(speaker: Speaker, asked: schemas.SearchArguments) -> schemas.SearchAn
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
     shown = [(source, row_id) for source, row_id in schemas.read_cursor(asked.cursor)]
-    hits = search_memories(
-        query=asked.query or None,
-        tags=asked.tags or None,
-        limit=asked.limit,
-        since=asked.since or None,
-        until=asked.until or None,
-        exclude=shown,
+    wanted: dict[str, Any] = {
+        "query": asked.query or None,
+        "tags": asked.tags or None,
+        "since": asked.since or None,
+        "until": asked.until or None,
         **speaker.asking,
-    )
-    ended = len(hits) < asked.limit or len(shown) >= MAX_PAGED
-    following = None if ended else schemas.write_cursor([*shown, *((hit["source"], hit["id"]) for hit in hits)])
+    }
+    hits = search_memories(limit=asked.limit, exclude=shown, **wanted)
+    passed = [*shown, *((hit["source"], hit["id"]) for hit in hits)]
+    may_go_on = len(hits) == asked.limit and len(shown) < MAX_PAGED
+    has_more = may_go_on and search_memories(limit=1, exclude=passed, **wanted)
+    following = schemas.write_cursor(passed) if has_more else None
     return schemas.SearchAnswer(count=len(hits), hits=[_show_hit(speaker, hit) for hit in hits], next_cursor=following)
 
 
@@ -148,9 +149,10 @@ def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.Lis
         )
         for item in rows[: asked.limit]
     ]
-    total = page["total"] - (len(page["items"]) - len(rows))
+    left = page["total"] - (len(page["items"]) - len(rows))
+    total = search_items(kinds=kinds, limit=1, **speaker.asking)["total"] if after else left
     last = rows[len(listed) - 1] if listed else None
-    following = schemas.write_cursor([(last["timestamp"], last["id"])]) if last and len(listed) < total else None
+    following = schemas.write_cursor([(last["timestamp"], last["id"])]) if last and len(listed) < left else None
     return schemas.ListAnswer(count=len(listed), total=total, next_cursor=following, memories=listed)
 
 
