@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import secrets
 from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,7 +24,6 @@ from .errors import Refused
 NO_TOKEN = "A valid token is needed. Send it as `Authorization: Bearer TOKEN`; `prompt-engine token add` makes one."  # noqa: S105 - a sentence
 WRONG_TOKEN = "The token is not valid here: it was revoked, mistyped, or made for another database. Make one with `prompt-engine token add`."  # noqa: S105, E501 - a sentence
 FORBIDDEN = "The token is not for this."
-CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 TOKEN_THREADS = 8
 TOKEN_SECONDS = 2.0
@@ -32,15 +32,6 @@ MAX_REMEMBERED = 1000
 """Tokens remembered for the time that the database does not answer."""
 
 _TOKEN = "prompt_engine.token"  # noqa: S105 - a key of the request
-
-
-class AccessRefusedError(Refused):
-    """The sender of a request may not do this: 401 or 403. The sentence is the same whatever exists."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(
-            status, message, CHALLENGE if status == 401 else None, word="forbidden" if status == 403 else ""
-        )
 
 
 class TokenReader:
@@ -79,7 +70,7 @@ def get_token(request: HTTPConnection) -> AccessToken:
     """Return the token of a request that has passed the guard."""
     token = request.scope.get(_TOKEN)
     if not isinstance(token, AccessToken):
-        raise AccessRefusedError(401, NO_TOKEN)
+        raise Refused(401, NO_TOKEN)
     return token
 
 
@@ -88,7 +79,17 @@ def read_scope(token: AccessToken, **said: Any) -> Scope:
     try:
         return narrow_scope(token, **said)
     except ScopeError as error:
-        raise AccessRefusedError(403, str(error)) from None
+        raise Refused(403, str(error)) from None
+
+
+def read_header(headers: Mapping[str, str], name: str) -> str:
+    """Return a header that names somebody, blank where it is missing: UTF-8, which the server read as Latin-1."""
+    try:
+        return headers.get(name.lower(), "").encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        raise Refused(
+            400, f"{name} is not UTF-8. Send the header as UTF-8 bytes.", word="bad_value", fields=(name,)
+        ) from None
 
 
 def is_token(given: str, token: str) -> bool:

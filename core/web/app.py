@@ -18,8 +18,8 @@ from html import escape
 from typing import Any
 
 from fastapi import Depends, FastAPI
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -146,9 +146,8 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
             allow_headers=["*"],
             expose_headers=["*"],
         )
-    for failure in errors.HANDLED:
-        app.add_exception_handler(failure, errors.handle)
-    app.add_exception_handler(HTTPException, _answer_http_error)
+    for failure in (RequestValidationError, HTTPException):
+        app.add_exception_handler(failure, errors.pass_on)
     return app
 
 
@@ -185,24 +184,12 @@ class _Remaining:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = guard.path_below(scope)
-        mistake = guard.find_base_url_mistake(path) if self._model_server else ""
-        if mistake:
-            await guard.speak_dialect(errors.build_refusal(404, mistake))(scope, receive, send)
-        elif self._model_server and path.startswith(f"{guard.V1}/"):
+        if self._model_server and (mistake := guard.find_base_url_mistake(path)):
+            raise errors.Refused(404, mistake)
+        if self._model_server and path.startswith(f"{guard.V1}/"):
             await self._model_server(scope, receive, send)
         else:
             raise HTTPException(404)
-
-
-async def _answer_http_error(request: Request, error: Any) -> Response:
-    """Answer what was refused; a browser that is signed in gets a page for a path that there is not."""
-    from .admin import pages  # noqa: PLC0415 - loaded where it is served
-
-    is_visit = request.method == "GET" and "text/html" in request.headers.get("accept", "")
-    is_screen = guard.path_below(request.scope).startswith(f"{ADMIN}{pages.BASE}")
-    if error.status_code in (404, 405) and is_visit and is_screen and guard.is_operator(request):
-        return await run_in_threadpool(pages.render_missing, request.app.state.context, request, error.status_code)
-    return errors.answer_http_error(error)
 
 
 async def _show_front(request: Request) -> Response:

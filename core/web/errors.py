@@ -1,4 +1,4 @@
-"""Which failure is which status, and in which words. The one place that translates them."""
+"""Every failure as one refusal: status, cause, sentence. The one place that decides which failure is which."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..errors import (
     StoreError,
     TransferError,
 )
-from .problems import describe_problem, field_name
+from .problems import describe_problem
 
 
 class ErrorAnswer(BaseModel):
@@ -52,7 +52,7 @@ STATUS: tuple[tuple[type[CoreError], int, str], ...] = (
 """The first class that fits counts."""
 
 WORDS = {
-    400: "wrong_shape", 401: "no_token", 403: "foreign_site", 404: "not_found", 405: "method", 408: "too_slow",
+    400: "wrong_shape", 401: "no_token", 403: "forbidden", 404: "not_found", 405: "method", 408: "too_slow",
     413: "too_large", 421: "foreign_host", 422: "bad_value", 429: "too_many", 503: "disabled",
 }  # fmt: skip
 _SENTENCES = {
@@ -63,88 +63,75 @@ _SENTENCES = {
 FAILED = "Something went wrong that should not have. The log names its class; nothing more is told here."
 
 
-def build_refusal(
-    status: int,
-    message: str,
-    error: str = "",
-    *,
-    fields: Sequence[str] = (),
-    headers: Mapping[str, str] | None = None,
-) -> JSONResponse:
-    """Return an answer that says why not."""
-    answer = ErrorAnswer(error=error or WORDS.get(status, "failed"), message=message, fields=list(fields))
-    return JSONResponse(answer.model_dump(), status, headers=dict(headers or {}))
-
-
-def answer_core_error(error: CoreError) -> JSONResponse:
-    """Return the answer for one of the project's own errors; its sentence holds no text that was said."""
-    cause = error.__cause__ if isinstance(error, TransferError) else None
-    judged = cause if isinstance(cause, StoreError) else error  # an import that the database ended
-    status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
-    if status == 503:
-        logs.warning("request_unavailable", error=type(error).__name__)
-    headers = {"Retry-After": "5"} if isinstance(judged, StoreError) else None
-    return build_refusal(status, str(error), word, fields=getattr(error, "fields", ()), headers=headers)
-
-
-def answer_bad_values(error: RequestValidationError) -> JSONResponse:
-    """Return the answer for parameters that do not fit: all names, and the sentences about the first of them."""
-    problems = error.errors()
-    names = list(dict.fromkeys(field_name(problem["loc"]) for problem in problems))
-    first = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])  # a name misspelt
-    return build_refusal(422, describe_problem(field_name(first["loc"]), first), fields=names)
-
-
-def answer_http_error(error: HTTPException) -> JSONResponse:
-    """Return the answer for what the web framework, or a route, refused."""
-    word = error.word if isinstance(error, Refused) else ""
-    is_own = isinstance(error, Refused) or error.status_code not in _SENTENCES
-    detail = str(error.detail) if is_own else ""
-    return build_refusal(error.status_code, detail or _SENTENCES[error.status_code], word, headers=error.headers)
-
-
-def answer_failure(error: Exception) -> JSONResponse:
-    """Return the answer for what nobody foresaw; its class goes to the log, its text and trace stay at debug level."""
-    logs.event(logging.ERROR, "request_failed", error=type(error).__name__)
-    logs.logger.debug("request_failed", exc_info=error)
-    return build_refusal(500, FAILED, "failed")
-
-
 class Refused(HTTPException):
-    """A request is refused, in a sentence of its own."""
+    """A request is refused, in a sentence of its own; the sentence is the same whatever is stored."""
 
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None, *, word: str = "") -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        word: str = "",
+        fields: Sequence[str] = (),
+    ) -> None:
+        if status == 401:
+            headers = {"WWW-Authenticate": "Bearer", **(headers or {})}
         super().__init__(status, message, headers)
-        self.word = word
-        """What stands under `error`; blank for that of the status."""
+        self.answer = ErrorAnswer(error=word or WORDS.get(status, "failed"), message=message, fields=list(fields))
+
+    def respond(self, body: Mapping[str, Any] | None = None) -> JSONResponse:
+        """Return the response, with another body for clients that read errors in a form of their own."""
+        return JSONResponse(self.answer.model_dump() if body is None else body, self.status_code, headers=self.headers)
 
 
 class CutOffError(Exception):
     """An answer ended early, and the log says so already."""
 
 
-def answer_error(error: Exception) -> JSONResponse:
-    """Return the answer for whatever failed; only errors of this project say what is wrong."""
-    if isinstance(error, CoreError):
-        return answer_core_error(error)
-    if isinstance(error, RequestValidationError):
-        return answer_bad_values(error)
-    return answer_http_error(error) if isinstance(error, HTTPException) else answer_failure(error)
-
-
 @contextmanager
 def refuse_bad_values() -> Iterator[None]:
-    """Make the ValueError by which some doors name a bad value a 422."""
+    """Make the ValueError by which some functions name a bad value a 422."""
     try:
         yield
     except ValueError as error:
         raise Refused(422, str(error)) from None
 
 
-HANDLED: Sequence[Any] = (CoreError, RequestValidationError, HTTPException)
-"""What an application hands to `handle`."""
+async def pass_on(_: Any, error: Exception) -> Any:
+    """Leave an error to the guard, in place of the handlers of the web framework."""
+    raise error
 
 
-async def handle(_: Any, error: Any) -> JSONResponse:
-    """Answer an error as an application of FastAPI asks for it."""
-    return answer_error(error)
+def judge(error: Exception) -> Refused:
+    """Return the refusal that a failure amounts to; only errors of this project say what is wrong."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, CoreError):
+        return _judge_core_error(error)
+    if isinstance(error, RequestValidationError):
+        return _judge_bad_values(error.errors())
+    if isinstance(error, HTTPException):
+        sentence = _SENTENCES.get(error.status_code, str(error.detail))
+        return Refused(error.status_code, sentence, error.headers)
+    logs.event(logging.ERROR, "request_failed", error=type(error).__name__)
+    logs.logger.debug("request_failed", exc_info=error)
+    return Refused(500, FAILED)
+
+
+def _judge_core_error(error: CoreError) -> Refused:
+    cause = error.__cause__ if isinstance(error, TransferError) else None
+    judged = cause if isinstance(cause, StoreError) else error  # an import that the database ended
+    status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
+    if status == 503:
+        logs.warning("request_unavailable", error=type(error).__name__)
+    headers = {"Retry-After": "5"} if isinstance(judged, StoreError) else None
+    return Refused(status, str(error), headers, word=word, fields=getattr(error, "fields", ()))
+
+
+def _judge_bad_values(problems: Sequence[Any]) -> Refused:
+    """Return the refusal of parameters that do not fit: all names, and the sentences about the first of them."""
+    names = [".".join(str(part) for part in problem["loc"][1:]) or "body" for problem in problems]
+    # A name that is misspelt comes first: it explains the one that is missing.
+    first = next((at for at, problem in enumerate(problems) if problem["type"] == "extra_forbidden"), 0)
+    return Refused(422, describe_problem(names[first], problems[first]), fields=list(dict.fromkeys(names)))

@@ -12,27 +12,25 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import json
 import logging
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request, cookie_parser
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..base import logs
 from ..transfer.items.documents import MAX_BYTES
 from . import errors
 from .access import (
-    CHALLENGE,
     COOKIE,
     FORBIDDEN,
     NO_TOKEN,
     WRONG_TOKEN,
-    AccessRefusedError,
     TokenReader,
     is_token,
     note_token,
@@ -72,6 +70,9 @@ PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-ty
 
 _NO_LOGIN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."
 _WRONG = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
+_OTHER_SITE = "A page of another site sent the request. Use the page of this server."
+_OTHER_ORIGIN = "The request was sent from a page that ALLOWED_ORIGINS does not name."
+_NO_ORIGIN = "The request does not say where it was sent from. Send the header Origin."
 _TOO_LARGE = "The body is too large. At most {} bytes are taken here. Send less at once."
 _OPERATOR = "prompt_engine.operator"
 
@@ -103,9 +104,26 @@ class Guard:
         except errors.CutOffError:
             pass  # a response that does not end closes the connection, so that nobody takes a part for the whole
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
-            answer = _build_answer(error, scope, area)
+            refused = errors.judge(error)
             if not sending.begun:
-                await answer(scope, receive, sending)
+                response = await self._respond(refused, scope, area)
+                await response(scope, receive, sending)
+
+    async def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
+        """Return a refusal in the form that the sender of the request reads."""
+        path, status = path_below(scope), refused.status_code
+        if area == "proxy" or (self._context.has_proxy and find_base_url_mistake(path)):
+            return refused.respond(_write_dialect(refused.answer))
+        if _is_below(path, MCP):
+            return refused.respond(_write_json_rpc(status, refused.answer))
+        if area == "admin" and scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", ""):
+            from .admin import pages  # noqa: PLC0415 - loaded where it is served
+
+            if status == 401:
+                return lead_to_login(scope)
+            if status in (404, 405) and path.startswith(f"{ADMIN}{pages.BASE}") and scope.get(_OPERATOR):
+                return await run_in_threadpool(pages.render_missing, self._context, Request(scope), status)
+        return refused.respond()
 
     def find_area(self, path: str) -> Area:
         """Return what a path belongs to."""
@@ -133,13 +151,13 @@ class Guard:
         changes = scope["method"] not in READING
         if area == "admin":
             if changes and judge_origin(headers, scope["scheme"]) == "foreign":
-                raise errors.Refused(403, "A page of another site sent the request. Use the page of this server.")
+                raise errors.Refused(403, _OTHER_SITE, word="foreign_site")
             _check_length(headers, _max_bytes(path_below(scope)))
             await self._check_operator(scope, headers, changes)
             return
         is_allowed = headers.get("origin", "") in settings.allowed_origins
         if not is_allowed and judge_origin(headers, scope["scheme"]) == "foreign":
-            raise errors.Refused(403, "The request was sent from a page that ALLOWED_ORIGINS does not name.")
+            raise errors.Refused(403, _OTHER_ORIGIN, word="foreign_site")
         if area == "hosts":
             _check_length(headers, BODY_BYTES)
         await self._check_program(scope, headers)
@@ -150,10 +168,10 @@ class Guard:
         if token is None:
             admin_token = self._context.values().admin_token
             if text and admin_token and is_token(text, admin_token):
-                raise AccessRefusedError(403, FORBIDDEN)
-            raise AccessRefusedError(401, WRONG_TOKEN if text else NO_TOKEN)
+                raise errors.Refused(403, FORBIDDEN)
+            raise errors.Refused(401, WRONG_TOKEN if text else NO_TOKEN)
         if token.kind == "admin":
-            raise AccessRefusedError(403, FORBIDDEN)
+            raise errors.Refused(403, FORBIDDEN)
         note_token(scope, token)
 
     async def _check_operator(self, scope: Scope, headers: Headers, changes: bool) -> None:
@@ -166,17 +184,17 @@ class Guard:
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         if cookie and self._context.sessions.holds(cookie, self._context.now()):
             if changes and judge_origin(headers, scope["scheme"]) == "none":
-                raise errors.Refused(403, "The request does not say where it was sent from. Send the header Origin.")
+                raise errors.Refused(403, _NO_ORIGIN, word="foreign_site")
             scope[_OPERATOR] = True
         elif not is_public(path_below(scope).removeprefix(ADMIN), scope["method"]):
-            raise errors.Refused(401, _WRONG if cookie else _NO_LOGIN, CHALLENGE)
+            raise errors.Refused(401, _WRONG if cookie else _NO_LOGIN)
 
     async def _check_stored_token(self, text: str) -> None:
         token = await self._tokens.find(text, self._context.database())
         if token is None:
             await refuse_wrong_token(self._context)
         elif token.kind != "admin":
-            raise AccessRefusedError(403, FORBIDDEN)
+            raise errors.Refused(403, FORBIDDEN)
 
 
 async def refuse_wrong_token(context: WebContext) -> None:
@@ -186,7 +204,7 @@ async def refuse_wrong_token(context: WebContext) -> None:
     if wait is None:
         raise errors.Refused(429, "Too many wrong tokens. Wait a minute.", {"Retry-After": "60"})
     await asyncio.sleep(wait)
-    raise errors.Refused(401, _WRONG, CHALLENGE)
+    raise errors.Refused(401, _WRONG)
 
 
 def is_operator(request: Request) -> bool:
@@ -202,16 +220,6 @@ def is_public(path: str, method: str) -> bool:
     )
 
 
-def _build_answer(error: Exception, scope: Scope, area: Area) -> Response:
-    answer = errors.answer_error(error)
-    if area == "proxy":
-        return speak_dialect(answer)
-    if _is_below(path_below(scope), MCP):
-        return speak_json_rpc(answer)
-    is_visit = scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", "")
-    return lead_to_login(scope) if answer.status_code == 401 and area == "admin" and is_visit else answer
-
-
 def lead_to_login(scope: Scope, *, failed: bool = False) -> HTMLResponse:
     """Return a 401 that leads a browser to the log-in form."""
     place = f"{admin_root(scope)}/login{'?failed=1' if failed else ''}"
@@ -222,26 +230,18 @@ def lead_to_login(scope: Scope, *, failed: bool = False) -> HTMLResponse:
     return HTMLResponse(page, 401)
 
 
-def speak_dialect(answer: Response) -> Response:
+def _write_dialect(answer: errors.ErrorAnswer) -> Mapping[str, Any]:
     """Return a refusal as clients of the OpenAI dialect read it: they show `error.message` and nothing else."""
-    said = json.loads(bytes(answer.body))
-    word, (field, *_) = said["error"], said["fields"] or [None]
-    said["error"] = {"message": said["message"], "type": word, "param": field, "code": word}
-    answer.body = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    answer.headers["content-length"] = str(len(answer.body))
-    return answer
+    field = answer.fields[0] if answer.fields else None
+    error = {"message": answer.message, "type": answer.error, "param": field, "code": answer.error}
+    return {**answer.model_dump(), "error": error}
 
 
-def speak_json_rpc(answer: Response) -> Response:
+def _write_json_rpc(status: int, answer: errors.ErrorAnswer) -> Mapping[str, Any]:
     """Return a refusal as clients of MCP read it: they show the message of a JSON-RPC error and nothing else."""
-    said = json.loads(bytes(answer.body))
-    code = -32600 if answer.status_code < 500 else -32603
-    error = {"code": code, "message": said["message"], "data": {"error": said["error"], "fields": said["fields"]}}
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, answer.status_code, dict(_own_headers(answer)))
-
-
-def _own_headers(answer: Response) -> Mapping[str, str]:
-    return {name: value for name, value in answer.headers.items() if name not in ("content-length", "content-type")}
+    code = -32600 if status < 500 else -32603
+    error = {"code": code, "message": answer.message, "data": {"error": answer.error, "fields": answer.fields}}
+    return {"jsonrpc": "2.0", "id": None, "error": error}
 
 
 # Paths and bodies
@@ -408,5 +408,5 @@ def _parse_name(host: str) -> str:
 def require_operator(request: Request) -> Any:
     """Return the context of a request with the operator's token or log-in; refuse any other."""
     if not is_operator(request):
-        raise errors.Refused(401, _NO_LOGIN, CHALLENGE)
+        raise errors.Refused(401, _NO_LOGIN)
     return request.app.state.context

@@ -171,7 +171,7 @@ def _own_place(request: Request, conversation: str) -> Scope:
     """Return the scope in which a message is changed: a participant changes none where others speak too."""
     token = access.get_token(request)
     if token.kind == "scope" and not is_own_place(conversation, token.participant or ""):
-        raise access.AccessRefusedError(403, access.FORBIDDEN)
+        raise Refused(403, access.FORBIDDEN)
     return access.read_scope(token, conversation=conversation)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..base.hints import hint_name
@@ -34,8 +34,3 @@ def describe_problem(name: str, problem: Mapping[str, Any]) -> str:
     is_number = is_number or (isinstance(given, str) and _NUMBER.fullmatch(given) is not None)
     said = str(problem.get("msg", "it does not fit")).rstrip(".")
     return f"{name}{f' is {given}' if is_number else ''}: {said[:1].lower()}{said[1:]}."
-
-
-def field_name(place: Sequence[Any]) -> str:
-    """Return a parameter's name: where it stands in the request is left out, numbers of entries are kept."""
-    return ".".join(str(part) for part in place[1:]) or "body"

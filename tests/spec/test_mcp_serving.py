@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,11 @@ def http(db: Database, persona: str) -> Iterator[HttpServer]:
         yield made
 
 
-def post(http: HttpServer, headers: dict[str, str], body: Any = CALL, **given: Any) -> httpx2.Response:
+def post(http: HttpServer, headers: Mapping[str, str | bytes], body: Any = CALL, **given: Any) -> httpx2.Response:
     """Return what one request is answered."""
     content = {"content": body} if isinstance(body, (bytes, str)) else {"json": body}
-    headers = {"content-type": "application/json", **ACCEPT, **headers}
-    return httpx2.post(http.url, headers=headers, timeout=120, **content, **given)
+    sent: Any = {"content-type": "application/json", **ACCEPT, **headers}
+    return httpx2.post(http.url, headers=sent, timeout=120, **content, **given)
 
 
 def read(answer: httpx2.Response) -> Any:
@@ -127,6 +127,17 @@ def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Datab
     tools.save_turn(speaker, turn)
     hits = tools.search(speaker, schemas.SearchArguments(query="Is there tea?")).hits
     assert {each.speaker for each in hits if "there tea" in each.text} == {"Ann"}
+
+
+def test_r41_over_http_a_header_says_what_the_person_is_called(db: Database, persona: str, http: HttpServer) -> None:
+    """Else a model reads `1234` where it should read Zoë."""
+    for value in ("Zoë".encode(), b"Zo%C3%AB"):
+        headers = {**http.headers(ANN), "X-User-Name": value}
+        turn = {"name": "turn_save", "arguments": {"user_text": "The tea is green.", "assistant_text": "Fine."}}
+        assert post(http, headers, {**CALL, "params": turn}).status_code == 200
+    lines = load_chat_history(ANN, db=db, scope=speaker_of(db, persona, ANN).scope)
+    assert {line["sender_name"] for line in lines if "tea" in line["text"]} == {"Zoë"}
+    assert post(http, {**http.headers(ANN), "X-User-Name": b"\xeb"}).status_code == 400
 
 
 def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:

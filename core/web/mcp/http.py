@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from urllib.parse import unquote
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
@@ -55,8 +56,9 @@ class McpEndpoint:
     def _find_speaker(self, request: Request) -> Speaker:
         token = access.get_token(request)
         if token.kind != "scope":
-            raise access.AccessRefusedError(403, NO_PERSON)
+            raise Refused(403, NO_PERSON)
         # A token of no conversation speaks in its person's own direct messages.
         scope = access.read_scope(token, conversation=token.conversation or token.participant)
         own = replace(scope, server="") if token.conversation is None else scope
-        return Speaker(own, db=self._context.db, settings=self._context.settings)
+        name = unquote(access.read_header(request.headers, "X-User-Name"))
+        return Speaker(own, name, self._context.db, self._context.settings)

@@ -18,34 +18,23 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import unquote
 
-from ...errors import MessageError, ScopeError
 from ...scope import Privacy
 from ...shapes import PERSONA_SENDER
 from ...tokens.shapes import AccessToken
+from ..access import read_header
+from ..errors import Refused
 from .messages import find_persona_line
 
 INTERFACE = "proxy"
 """Interface of participants and conversations where a request does not name one."""
 OPEN_WEBUI = "openwebui"
 NAMES = (
-    "x-conversation-id", "x-user-id", "x-user-name", "x-persona-id", "x-interface", "x-server-id",
-    "x-conversation-privacy", "x-openwebui-chat-id", "x-openwebui-user-id", "x-openwebui-user-name",
+    "X-Conversation-Id", "X-User-Id", "X-User-Name", "X-Persona-Id", "X-Interface", "X-Server-Id",
+    "X-Conversation-Privacy", "X-OpenWebUI-Chat-Id", "X-OpenWebUI-User-Id", "X-OpenWebUI-User-Name",
 )  # fmt: skip
 """Headers that say who speaks and where."""
 NOBODY = "User"
 """Name of a speaker whom nobody names: the key of a token says nothing to a model."""
-
-
-class UnreadableError(MessageError):
-    """A header cannot be read."""
-
-
-class WrongIdentityError(ScopeError):
-    """A request names somebody, or a place, that its token does not stand for."""
-
-    def __init__(self, text: str, field: str) -> None:
-        super().__init__(text)
-        self.fields: tuple[str, ...] = (field,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +69,7 @@ def read_identity(
 
     A conversation of a user that is named is a separate one, unless `shared_memory` or the request says `direct`.
     """
-    named = _decode_headers(headers)
+    named = {name.lower(): read_header(headers, name) for name in NAMES}
     persona = _choose_persona(named.get("x-persona-id", ""), body, token)
     return replace(_read_place(named, body, token, shared_memory), persona=persona)
 
@@ -94,26 +83,29 @@ def _choose_persona(header: str, body: Mapping[str, Any], token: AccessToken) ->
         named, field = line.persona, "messages"
     if named and not token.may_speak_as(named):
         source = "The persona of model" if field == "model" else "X-Persona-Id"
-        raise WrongIdentityError(
+        raise Refused(
+            403,
             f"{source} is {named[:40]!r}. The token is not for this persona. Name none, or use a token "
             f"made with `prompt-engine token add --host --personas {named[:40]!r}`.",
-            field,
+            fields=(field,),
         )
     return named or token.persona
 
 
 def _read_place(named: Mapping[str, str], body: Mapping[str, Any], token: AccessToken, shared_memory: bool) -> Identity:
-    said = named.get("x-conversation-privacy")
-    if said is not None and said not in get_args(Privacy):
-        raise UnreadableError(
+    said = named["x-conversation-privacy"]
+    if said and said not in get_args(Privacy):
+        raise Refused(
+            400,
             f"X-Conversation-Privacy is {said[:40]!r}. It must be public, direct, separate or restricted.",
+            word="bad_value",
             fields=("X-Conversation-Privacy",),
         )
-    privacy = cast("Privacy | None", said)
+    privacy = cast("Privacy | None", said or None)
     ids = _read_ids(named, body)
     chat = ids.chat
     if privacy in ("public", "restricted") and token.kind != "scope":
-        return _of_room(ids, chat, privacy, named.get("x-server-id"))
+        return _of_room(ids, chat, privacy, named["x-server-id"] or None)
     alone = privacy if privacy in ("direct", "separate") else "direct" if shared_memory or not chat else "separate"
     if token.kind == "scope":
         return _of_scope_token(ids, chat, token, alone)
@@ -147,8 +139,10 @@ def _of_direct_chat(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) 
 
 def _of_room(ids: _Ids, chat: str, privacy: Privacy, server: str | None) -> Identity:
     if not chat:
-        raise UnreadableError(
+        raise Refused(
+            400,
             f"X-Conversation-Privacy is {privacy!r}, and no conversation is named. Name it with X-Conversation-Id.",
+            word="bad_value",
             fields=("X-Conversation-Id",),
         )
     participant = f"{ids.interface}/{_escape(ids.user)}" if ids.user else None
@@ -160,10 +154,11 @@ def _of_scope_token(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) 
     """Return the token's own participant; it may name a conversation of its own, unless the token is for one."""
     own = token.participant or ""
     if ids.user and ids.user not in (own, own.partition("/")[2]) and f"{ids.interface}/{_escape(ids.user)}" != own:
-        raise WrongIdentityError(
+        raise Refused(
+            403,
             f"{ids.user_field} is {ids.user[:40]!r}. The token stands for another user. Leave it out, or use a token "
             "of the whole persona: `prompt-engine token add --host`.",
-            ids.user_field,
+            fields=(ids.user_field,),
         )
     if not chat or token.conversation is not None:
         return Identity(token.scope.conversation, own, name=ids.name or None, is_named=True)
@@ -187,21 +182,6 @@ def _read_ids(named: Mapping[str, str], body: Mapping[str, Any]) -> _Ids:
         user, field = _first_text(body, "user"), "user"
     chat = _first_text(given, "conversation_id", "chat_id", "session_id")
     return _Ids(INTERFACE, user, chat, _first_text(given, "user_name"), field)
-
-
-def _decode_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that say who and where; their bytes are UTF-8, which the server read as Latin-1."""
-    decoded: dict[str, str] = {}
-    for name in NAMES:
-        value = headers.get(name)
-        if value is None:
-            continue
-        try:
-            decoded[name] = value.encode("latin-1").decode("utf-8")
-        except UnicodeError:
-            title = name.title().replace("Openwebui", "OpenWebUI")
-            raise UnreadableError(f"{title} is not UTF-8. Send the header as UTF-8 bytes.", fields=(title,)) from None
-    return decoded
 
 
 def _first_text(values: Mapping[str, Any], *names: str) -> str:

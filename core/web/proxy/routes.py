@@ -20,12 +20,9 @@ from starlette.types import Receive, Scope, Send
 from ...base import logs
 from ...calls.defaults import settings_for
 from ...config import Settings
-from ...errors import ScopeError
-from ...tokens import narrow_scope
 from ...tokens.shapes import AccessToken
 from .. import access, errors
 from ..context import WebContext
-from ..guard import speak_dialect
 from . import identity, messages, tasks
 from .answer import MAX_BYTES, AnswerReader
 from .memory import Turn, TurnMemory, build_opening
@@ -87,7 +84,7 @@ class Proxy:
     async def _answer(self, request: Request) -> Response:
         path = bytes(request.scope.get("raw_path") or request.url.path.encode()).decode("ascii", "replace")
         if has_dots(path):
-            return _refuse(400, "The path holds `..`. Send the path itself.", "bad_value")
+            raise errors.Refused(400, "The path holds `..`. Send the path itself.", word="bad_value")
         path = path.partition("/v1")[2]
         # 1. what came
         content, is_whole = await read_start(request)
@@ -101,12 +98,8 @@ class Proxy:
                     if is_whole
                     else replace(outgoing, memory="skipped; too long")
                 )
-            except identity.WrongIdentityError as error:
-                return _refuse(403, str(error), "forbidden", fields=error.fields)
-            except identity.UnreadableError as error:
-                return _refuse(400, str(error), "bad_value", fields=error.fields)
-            except ScopeError as error:
-                raise access.AccessRefusedError(403, str(error)) from None
+            except errors.Refused:
+                raise
             except Exception as error:  # noqa: BLE001 - whatever fails here, the request goes on without memory
                 logs.warning("proxy_without_memory", error=type(error).__name__)
                 outgoing = Outgoing(content, "failed")
@@ -124,7 +117,7 @@ class Proxy:
             return Outgoing(content, "skipped; no JSON")
         token = access.get_token(request)
         who = identity.read_identity(request.headers, body, token, shared_memory=settings.proxy_shared_memory)
-        scope = narrow_scope(
+        scope = access.read_scope(
             token,
             persona=who.persona,
             conversation=who.conversation,
@@ -175,7 +168,9 @@ class Proxy:
         if len(self._noticed) < MAX_NOTICED:
             self._noticed.add((scope.persona, scope.conversation))
         unnamed = identity.unnamed_conversation(token)
-        before = narrow_scope(token, persona=scope.persona, conversation=unnamed, participant=unnamed, privacy="direct")
+        before = access.read_scope(
+            token, persona=scope.persona, conversation=unnamed, participant=unnamed, privacy="direct"
+        )
         if not await self._memory.is_hidden(before, scope, settings):
             return ""
         logs.warning("proxy_said_before_elsewhere", token=token.id)
@@ -199,7 +194,7 @@ class Proxy:
         except httpx2.HTTPError as error:
             logs.warning("proxy_upstream", error=type(error).__name__)
             said = "The model server of LLM_BASE_URL cannot be reached, or broke off. Try again."
-            return _refuse(502, said, "upstream", headers=_own_headers(outgoing))
+            raise errors.Refused(502, said, _own_headers(outgoing), word="upstream") from None
         turn = outgoing.turn if 200 <= answer.status_code < 300 else None
         is_decoded = turn is not None and answer.headers.get("content-encoding", "").strip().lower() in DECODABLE
         chunks = answer.aiter_bytes() if is_decoded else answer.aiter_raw()
@@ -309,10 +304,6 @@ async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
 async def _wait_for_disconnect(receive: Callable[[], Awaitable[Any]]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def _refuse(status: int, message: str, word: str, **more: Any) -> Response:
-    return speak_dialect(errors.build_refusal(status, message, word, **more))
 
 
 def _own_headers(outgoing: Outgoing) -> Mapping[str, str]:

@@ -12,12 +12,12 @@ from .... import lifelong
 from ....lifelong import BulkResult
 from ....memories import table_history
 from ....memories.rules import INSTRUCTION
+from ...errors import Refused
 from .. import archive_reasons
 from .formats import plural
 from .page import (
     PAGE_SIZES,
     Page,
-    PageError,
     choose_word,
     name_items,
     parse_day,
@@ -200,7 +200,7 @@ def row(page: Page) -> Response:
     for action in ("delete", "restore", "pin", "unpin"):
         if chosen := parse_ids([page.field(action)]):
             return _lead_back(page, *_change_items(page, action, chosen), chosen)
-    raise PageError("No item was named. Press a button beside one.")
+    raise Refused(422, "No item was named. Press a button beside one.")
 
 
 def bulk(page: Page) -> Response:
@@ -223,12 +223,12 @@ def _change_items(page: Page, action: str, chosen: list[int]) -> tuple[str, Bulk
         return f"{action}ned", lifelong.pin_items(chosen, action == "pin", **asking)
     tags = parse_words(page.field("tags"))
     if not tags:
-        raise PageError("No tag was written. Write one or several with commas between, then press the button.")
+        raise Refused(422, "No tag was written. Write one or several with commas between, then press the button.")
     if action == "add":
         return "retagged", lifelong.retag_items(chosen, add=tags, **asking)
     if action == "remove":
         return "retagged", lifelong.retag_items(chosen, remove=tags, **asking)
-    raise PageError("The form named no action. Press one of its buttons.")
+    raise Refused(422, "The form named no action. Press one of its buttons.")
 
 
 def _lead_back(page: Page, note: str, result: BulkResult, chosen: list[int]) -> Response:
@@ -279,7 +279,7 @@ def classify(page: Page) -> Response:
     """Give one item another kind and importance."""
     chosen = parse_ids([page.field("id")])
     if not chosen:
-        raise PageError("No item was named. Open one and press Change.")
+        raise Refused(422, "No item was named. Open one and press Change.")
     importance = parse_fraction(page.field("importance"), "importance")
     done = lifelong.classify_items(chosen, page.field("kind") or None, importance, **page.operating())
     return page.redirect(page.url("memory/item", id=chosen[0], note="classified", count=str(done.count)))
@@ -289,13 +289,13 @@ def edit(page: Page) -> Response:
     """Give one item another text."""
     chosen = parse_ids([page.field("id")])
     if not chosen:
-        raise PageError("No item was named. Open one and press Edit.")
+        raise Refused(422, "No item was named. Open one and press Edit.")
     text = page.field("new_content").replace("\r\n", "\n")
     if not text.strip():
-        raise PageError("The text is blank. Write one, or delete the item.")
+        raise Refused(422, "The text is blank. Write one, or delete the item.")
     done = lifelong.edit_item(chosen[0], text, editor="operator", **page.operating())
     if not done.stored and done.reason != "unchanged":
-        raise PageError(f"The text was not changed: {'; '.join(done.notes) or done.reason}.")
+        raise Refused(422, f"The text was not changed: {'; '.join(done.notes) or done.reason}.")
     note = "edited" if done.stored else "unchanged"
     return page.redirect(page.url_after(_screen_of_form(page), page.field("back"), note=note, count="1"))
 

@@ -64,14 +64,6 @@ MOST_PERSONAS = 200
 """Names that the field at the top offers."""
 
 
-class PageError(Exception):
-    """Something a person at the page can put right; shown with its status instead of the screen."""
-
-    def __init__(self, text: str, status: int = 422) -> None:
-        super().__init__(text)
-        self.status = status
-
-
 class Page:
     """One request of the page."""
 
@@ -124,13 +116,6 @@ class Page:
     def operating(self) -> dict[str, Any]:
         """Return what a door of items is passed: an operator sees all audiences of the persona."""
         return {**self.asking(), "operator": True}
-
-    def check_memory(self) -> None:
-        """Return where memory is switched on."""
-        try:
-            bodies.check_memory(self.context.values())
-        except errors.Refused as error:
-            raise PageError(str(error.detail), error.status_code) from None
 
     # The answer
 
@@ -212,7 +197,7 @@ def of_memory(screen: Screen) -> Screen:
     """Return a screen that is shown only where memory is switched on, as the routes below /memory are."""
 
     def asked(page: Page) -> Response:
-        page.check_memory()
+        bodies.check_memory(page.context.values())
         return screen(page)
 
     return asked
@@ -256,15 +241,11 @@ _STALE = "This form is from another log-in. Open the screen again and repeat wha
 def _answer_screen(screen: Screen, page: Page) -> Response:
     """Return what a screen answers, or what failed, told so that it can be put right; never a trace."""
     try:
-        return screen(page)
-    except PageError as error:
-        return _render_problem(page, str(error), error.status)
-    except CoreError as error:
-        return _render_problem(page, str(error), errors.answer_core_error(error).status_code)
-    except ValueError as error:
-        return _render_problem(page, str(error), 422)
+        with errors.refuse_bad_values():
+            return screen(page)
     except Exception as error:  # noqa: BLE001 - the last line: a person at the page is told that it failed
-        return _render_problem(page, errors.FAILED, errors.answer_failure(error).status_code)
+        refused = errors.judge(error)
+        return _render_problem(page, refused.answer.message, refused.status_code)
 
 
 def _render_problem(page: Page, text: str, status: int) -> Response:

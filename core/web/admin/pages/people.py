@@ -12,8 +12,9 @@ from ....access import table_overview
 from ....access.rules import show_key
 from ....forgetting import forget
 from ....messages import table_log
+from ...errors import Refused
 from .formats import words_of
-from .page import Names, Page, PageError, name_items, parse_ids, parse_offset, read_names
+from .page import Names, Page, name_items, parse_ids, parse_offset, read_names
 
 SIZE = 50
 """Rows of a page, and lines of a page of the log."""
@@ -44,14 +45,14 @@ def show_person(page: Page) -> Response:
     """Return a person: by which keys they are known, what was agreed with them, what is remembered of them."""
     key = page.query("key").strip()
     if not key:
-        raise PageError("No person was named. Choose one from the list.")
+        raise Refused(422, "No person was named. Choose one from the list.")
     identities = table_overview.read_identities(page.db, page.persona, key)
     keys = [each.key for each in identities] or [key]
     items = lifelong.search_items(participant=keys, limit=MOST_ITEMS, **page.operating())
     relationship = relationships.get(key, **page.asking())
     is_met = bool(relationship["last_interaction"] or relationship["affinity"] or relationship["trust"])
     if not identities and not items["total"] and not is_met:
-        raise PageError(f"Nothing is stored of {key[:80]!r}.", 404)
+        raise Refused(404, f"Nothing is stored of {key[:80]!r}.")
     name = next((each.name for each in identities if each.name), "") or relationship["username"] or show_key(key)
     instructions = lifelong.search_items(kinds=["instruction"], participant=keys, limit=MOST_ITEMS, **page.operating())
     called = name_items(page.db, page.persona, items["items"])
@@ -99,7 +100,7 @@ def show_conversation(page: Page) -> Response:
     key = page.query("key").strip()
     known = table_overview.find_conversation(page.db, page.persona, key)
     if known is None:
-        raise PageError(f"Nothing is stored of the conversation {key[:80]!r}.", 404)
+        raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
     before = parse_ids([page.query("before")])
     lines = table_log.read_log(page.db, page.persona, key, SIZE + 1, before[0] if before else None)
     # What may go to a model on this machine alone is shown to an operator too.
@@ -149,7 +150,7 @@ def forget_all(page: Page) -> Response:
     """Show what forgetting would take, or, when it is asked for once more, forget."""
     person, conversation = page.field("participant"), page.field("conversation")
     if bool(person) == bool(conversation):
-        raise PageError("Nothing was named to forget. Press the button on the screen of a person or conversation.")
+        raise Refused(422, "Nothing was named to forget. Press the button on the screen of a person or conversation.")
     names = read_names(page.db, page.persona, [person], [conversation])
     name = names.person(person) if person else names.place(conversation)
     is_trial = page.field("action") != "forget"

@@ -17,9 +17,10 @@ from ....llm.table_usage import read_usage
 from ....memories import table_figures
 from ....memories.table_figures import Growth
 from ....shapes import Source
+from ...errors import Refused
 from . import plots
 from .formats import TIER_NAMES, plural
-from .page import Page, PageError, choose_word, parse_ids, read_names
+from .page import Page, choose_word, parse_ids, read_names
 from .plots import Plot
 
 MOST_LISTED = 100
@@ -91,7 +92,7 @@ def change(page: Page) -> Response:
         done = jobs.retry_operation(chosen[0], **page.asking())
         note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
         return page.redirect(page.url("upkeep", note=note, **back))
-    raise PageError("No operation was named. Press a button beside one.")
+    raise Refused(422, "No operation was named. Press a button beside one.")
 
 
 def draw_growth(grown: Sequence[Growth], now: datetime) -> Plot:
@@ -121,7 +122,7 @@ def release(page: Page) -> Response:
     source, _, number = page.field(action).partition(":")
     chosen = parse_ids([number])
     if not chosen:
-        raise PageError("No row was named. Press the button beside one.")
+        raise Refused(422, "No row was named. Press the button beside one.")
     change_row = delete_quarantined if action == "delete" else privacy.release
     done = change_row(cast("Source", source), chosen[0], **page.asking())
     return page.redirect(page.url("upkeep", note=f"{action}d" if done else "ended"))
@@ -147,7 +148,7 @@ def run(page: Page) -> Response:
     """Do what the pressed button says and show what came of it."""
     action = _ACTIONS.get(page.field("action"))
     if action is None:
-        raise PageError("The form named no action. Press one of its buttons.")
+        raise Refused(422, "The form named no action. Press one of its buttons.")
     outcome = action(page)
     ids = [row_id for row_id, _ in outcome.items[:MOST_SHOWN]]
     texts = table_figures.texts(page.db, page.persona, ids)

@@ -15,8 +15,9 @@ from ....prompt_engine import explain_messages, to_json
 from ....scope import Destination
 from ....text.sizes import resolve_counter
 from ...bodies import ExplainBody
+from ...errors import Refused
 from ..operations import explain_message
-from .page import Page, PageError, parse_whole
+from .page import Page, parse_whole
 
 TEMPLATE = "why.html.j2"
 EMPTY: Mapping[str, str] = {
@@ -67,7 +68,7 @@ def ask(page: Page) -> Response:
     """Return the form with the prompt of its message. Nothing is stored."""
     given = {name: page.field(name) or default for name, default in EMPTY.items()}
     if not given["text"].strip():
-        raise PageError("The message is blank. Write one.")
+        raise Refused(422, "The message is blank. Write one.")
     conversation = given["conversation"].strip()
     destination: Destination = "local" if given["destination"] == "local" else "remote"
     body = ExplainBody(
