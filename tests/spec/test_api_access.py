@@ -93,7 +93,7 @@ def test_r12_a_scope_token_reads_and_changes_nothing_of_others(world: World) -> 
         ("POST", "/v1/prompt", {"message": said("my pin?")}),
         ("POST", "/v1/prompt", {"message": said("my pin?", "bob", "web/ann")}),
         ("POST", "/v1/messages", {"messages": [{"message": said("x", "bob", "web/ann")}]}),
-        ("POST", "/v1/messages", {"messages": [{"message": said("x", "bob", server_id="s1")}]}),
+        ("POST", "/v1/messages", {"messages": [{"message": said("x", "bob", "web/room", server_id="s1")}]}),
         ("GET", "/v1/memories?participant=web/ann", None),
         ("PATCH", "/v1/messages/web/ann/1", {"text": "x"}),
         ("DELETE", "/v1/messages/web/ann/1", None),
