@@ -121,7 +121,7 @@ Model = TypeVar("Model", bound=Arguments)
 def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
     """Return the arguments of a tool; null counts as left out.
 
-    Numbers and lists may be texts, as some clients send them.
+    Some clients send a number as the text "5", or a list as the text '["tea"]': both are accepted.
 
     Raises:
         MessageError: some do not fit; its sentences and `fields` name all of them.
