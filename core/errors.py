@@ -131,6 +131,10 @@ _MODEL_REASONS = {
 }
 
 
+class DuplicateKeyError(StoreWriteError):
+    """Another process stored the same, or used the same new id, at the same moment; calling again settles it."""
+
+
 class TransferError(CoreError):
     """An import or export cannot go on. `row` is the 1-based row at fault, `path` the file, where there is one."""
 

@@ -9,7 +9,9 @@ from sqlalchemy import Connection, bindparam, select
 
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
+from ..database.failures import DUPLICATE_KEY
 from ..database.schema import audiences
+from ..errors import DuplicateKeyError
 from .rules import AudienceKey
 
 _CACHE = "audiences"
@@ -47,7 +49,10 @@ def find_or_make(connection: Connection, db: Database, persona: str, key: Audien
         }
         connection.execute(insert_ignore(audiences, db.family), row)
         _made.setdefault(connection, set()).add((persona, key))
-        return int(connection.execute(_FIND, values).scalar_one())
+        found = connection.execute(_FIND, values).scalar()
+        if found is None:
+            raise DuplicateKeyError(DUPLICATE_KEY, source="audiences")
+        return int(found)
     if (persona, key) not in _made.get(connection, ()):
         if len(cache) >= _MOST:
             cache.clear()

@@ -13,11 +13,12 @@ from sqlalchemy import Connection, and_, bindparam, case, or_, select, update
 from ..database import followers as following
 from ..database.dialects import Time, insert_ignore
 from ..database.engine import Database
+from ..database.failures import DUPLICATE_KEY
 from ..database.rows import short_interface
 from ..database.schema import ai_diary, chat_history_cache, conversations, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..database.statements import Part
-from ..errors import MessageError
+from ..errors import DuplicateKeyError
 from ..index import indexed
 from ..scope import KEY_BYTES, Privacy, Scope, key_text
 from . import table as audiences
@@ -178,10 +179,8 @@ def make(
     }
     made = connection.execute(insert_ignore(conversations, db.family), row).rowcount
     facts = find(connection, scope.persona, key, lock=True)
-    if facts is None:  # what IGNORE passes over beside a row that is there, such as a key that was cut
-        raise MessageError(
-            "The conversation could not be registered: its key does not fit.", fields=("interface_path",)
-        )
+    if facts is None:
+        raise DuplicateKeyError(DUPLICATE_KEY, source="conversations")
     if made and facts.is_private and not is_unstated:
         _take_along(connection, db, scope.persona, facts, privacy, direct, None)
     return facts

@@ -18,6 +18,7 @@ from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import Time, json_has_text
 from ..database.engine import Database, UndoError
+from ..database.ids import retry_duplicates
 from ..database.schema import ai_diary, chat_history_cache, conversations, participants
 from ..database.sources import AI_DIARY
 from ..index import entries as index_entries
@@ -67,6 +68,7 @@ class NewEntry:
         return index_entries.fold_texts(getattr(self, name) for name in index_entries.DIARY_TEXTS)
 
 
+@retry_duplicates
 def insert_entry(
     db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int | None = None
 ) -> WriteResult:

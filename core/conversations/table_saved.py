@@ -15,6 +15,7 @@ from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
+from ..database.ids import retry_duplicates
 from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
@@ -90,6 +91,7 @@ def build_memory(
 # Writing
 
 
+@retry_duplicates
 def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str) -> WriteResult:
     """Store a saved memory in the scope."""
     row_id = db.ids.one()

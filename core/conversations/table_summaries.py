@@ -17,6 +17,7 @@ from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
+from ..database.ids import retry_duplicates
 from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema import conversation_summaries
 from ..database.statements import Part
@@ -127,6 +128,7 @@ def _trim(connection: Connection, persona: str, audience_id: int, most: int) -> 
 # What a person changes
 
 
+@retry_duplicates
 def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: datetime, most: int) -> WriteResult:
     """Put a summary that a person wrote on the list of the scope's audience."""
     row_id = db.ids.one()

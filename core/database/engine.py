@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, exc
 
 from ..base.logs import event
-from ..errors import StoreError, StoreReadError, StoreWriteError
+from ..errors import DuplicateKeyError, StoreError, StoreReadError, StoreWriteError
 from ..shapes import now_utc
 from . import connections, failures
 from .ids import Ids
@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 TRIES = 6
 """How often a transaction is begun at most."""
+DUPLICATE_TRIES = 3
+"""How often beside a writer of the same: what is read within it, and ids made within it, are others each time."""
 
 
 class UndoError(Exception):
@@ -301,7 +303,13 @@ class Database:
                 except UndoError as ended:
                     undone: T = ended.result
                     return undone
+                except DuplicateKeyError:
+                    if attempt == DUPLICATE_TRIES:
+                        raise
                 except exc.SQLAlchemyError as error:
+                    duplicate = failures.is_duplicate(error)
+                    if duplicate and attempt < DUPLICATE_TRIES:
+                        continue
                     number, lost = failures.error_number(error), failures.is_lost(error)
                     unsure = unsure or (committing and (lost or number == failures.REFUSED_AT_COMMIT))
                     again = lost or number in failures.RETRIED or failures.is_busy(error)
@@ -313,7 +321,8 @@ class Database:
                         if there is not None:
                             return there
                         remedy = failures.UNSURE if unsure else ""
-                        failures.raise_store_error(StoreWriteError, error, source, remedy, server=self.target.server)
+                        kind = DuplicateKeyError if duplicate else StoreWriteError
+                        failures.raise_store_error(kind, error, source, remedy, server=self.target.server)
                     self._make_room(number)
                     self._count_repeat(number)
                     event(logging.INFO, "write_repeated", source=source, number=number, attempt=attempt)

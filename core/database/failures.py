@@ -25,6 +25,7 @@ LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
 LOOK = "Run `prompt-engine db check` to see what is wrong."
 REFUSED_AT_COMMIT = 1180
 """A commit that a cluster refused; whether other nodes have it cannot be told from the answer."""
+DUPLICATE_KEY = "Another process stored the same at the same moment: try again."
 UNSURE = "The commit's answer was lost, so it may be stored: look before repeating it."
 _REMEDY = {
     1146: "The table is missing: run `prompt-engine db migrate`.",
@@ -33,6 +34,7 @@ _REMEDY = {
     1836: "The server is read only: connect to the primary, or set read_only to OFF.",
     1021: "The server's disk is full: free space and try again.",
     1114: "The server's table or disk is full: free space and try again.",
+    1062: DUPLICATE_KEY,
     1045: "Access denied: check the user and the password in DATABASE_URL.",
     1044: "The user has no rights on this database: grant them.",
     2003: "The server could not be reached: check host, port and that it is running.",
@@ -56,6 +58,7 @@ _REMEDY = {
 
 
 _REMEDY_SQLITE = {
+    "UNIQUE constraint failed": DUPLICATE_KEY,
     "readonly": "The database file is read only: let this user write it and its folder, or leave out ?mode=ro.",
     "database is locked": "Another program holds the write lock of the file: end what it does, and try again.",
     "disk is full": "The disk is full: free space and try again.",
@@ -66,8 +69,6 @@ _REMEDY_SQLITE = {
     "disk I/O error": "The disk or the network folder of the file failed: look at its log.",
 }
 """What SQLite says to what is to be done."""
-DUPLICATE = frozenset({1062, 1586})
-"""A row with this key is there already."""
 LARGE_BYTES = 1 << 20
 """A statement of this size that ends the connection may be larger than the server takes."""
 
@@ -94,6 +95,11 @@ def is_busy(error: BaseException) -> bool:
 def says_busy(original: object) -> bool:
     """Return whether that is what the driver itself says."""
     return "database is locked" in str(original) or "is busy" in str(original)
+
+
+def is_duplicate(error: BaseException) -> bool:
+    """Return whether a row with the same id or the same unique key is stored already."""
+    return error_number(error) in (1062, 1586) or "UNIQUE constraint failed" in str(getattr(error, "orig", ""))
 
 
 def is_missing_table(error: StoreError) -> bool:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from ..errors import StoreWriteError
-from .failures import DUPLICATE
+from ..errors import DuplicateKeyError
 
-_START = datetime(2025, 1, 1, tzinfo=UTC)
+P = ParamSpec("P")
+T = TypeVar("T")
+
 BITS = 12
 """Bits of an id below its milliseconds."""
+_START = datetime(2025, 1, 1, tzinfo=UTC)
 _LOST_CLOCK_BITS = 42
 """Ids below this are of the first twelve days of 2025, when nobody used this program."""
-TRIES = 5
-"""How often rows are stored with new ids, where those of another process were the same."""
-
-T = TypeVar("T")
+_WRITES = 5
+"""Times a write is run beside others that store the same id."""
 
 
 class Ids:
-    """Makes ids of 53 bits, which JSON numbers hold exactly: milliseconds since 2025 in the upper 41, below them a
-    random start and then one more each.
+    """Makes ids of 53 bits: milliseconds since 2025 in the upper 41, below them a random start and then one more each.
+
+    Two processes may make the same id at the same moment: `retry_duplicates` runs the write of the second again.
     """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -53,18 +55,32 @@ class Ids:
         return self.take()[0]
 
 
+def another_id(row_id: int) -> int:
+    """Return another id of the same millisecond."""
+    return row_id >> BITS << BITS | secrets.randbelow(1 << BITS)
+
+
 def first_of(moment: datetime) -> int:
     """Return the least id that a row made at a time can have."""
     return max(0, int((moment - _START).total_seconds() * 1000)) << BITS
 
 
-def store_with_ids(ids: Ids, first: list[int], store: Callable[[list[int]], T]) -> T:
-    """Return what `store` gives for the ids, or for new ones where another process stored a row under one of them."""
-    for _ in range(TRIES - 1):
-        try:
-            return store(first)
-        except StoreWriteError as error:
-            if error.number not in DUPLICATE:
-                raise
-            first = ids.take(len(first))
-    return store(first)
+def retry_duplicates(write: Callable[P, T]) -> Callable[P, T]:
+    """Run a write again whose new id another process used at the same moment.
+
+    The write makes its ids itself, or has one as `row_id`, which becomes another one of the same millisecond: by its id
+    a row is known to be older than a later call of `forget`.
+    """
+
+    @functools.wraps(write)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        named: dict[str, Any] = kwargs
+        for _ in range(_WRITES - 1):
+            try:
+                return write(*args, **kwargs)
+            except DuplicateKeyError:
+                if named.get("row_id") is not None:
+                    named["row_id"] = another_id(named["row_id"])
+        return write(*args, **kwargs)
+
+    return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from ..calls import screening
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..calls.screening import Screen
 from ..database.engine import Database
+from ..database.ids import retry_duplicates
 from ..errors import ItemNotFoundError, MessageError
 from ..memories import new_item, rules, table_history, table_merges, table_sources
 from ..memories import rules_retention as retention
@@ -116,12 +117,14 @@ def add_facts_with_meta(
         named = table_sources.find_sources(call.db, call.scope, message_id)
         new = [replace(m, source_message_ids=table_sources.join_sources(m.source_message_ids, named)) for m in new]
     # 2. each once, those that privacy allows
-    return _store(call, list(zip(call.db.ids.take(len(new)), new, strict=True)))
+    return _store(call, new)
 
 
-def _store(call: Call, new: list[tuple[int, NewMemory]]) -> Added:
+@retry_duplicates
+def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
     db, scope, settings = call.db, call.scope, call.settings
-    notes = tuple(note for _, memory in new for note in memory.notes)
+    new = list(zip(db.ids.take(len(entries)), entries, strict=True))
+    notes = tuple(note for memory in entries for note in memory.notes)
 
     def work(connection: Any) -> Added:
         allowed = [

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, u
 
 from ..database import rows
 from ..database.engine import Database
+from ..database.ids import retry_duplicates
 from ..database.schema import consolidation_runs
 
 KEPT_DAYS = 180
@@ -49,6 +50,7 @@ def _new_row(db: Database, persona: str, kind: str, reason: str, conversation: s
     }
 
 
+@retry_duplicates
 def begin(db: Database, persona: str, kind: str, reason: str, conversation: str = "") -> int:
     """Note that a run has begun and return its id; runs of long ago go."""
     row = _new_row(db, persona, kind, reason, conversation)

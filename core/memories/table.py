@@ -18,7 +18,7 @@ from ..access.view import Viewer, is_seen
 from ..database import rows
 from ..database.dialects import Time
 from ..database.engine import Database, UndoError
-from ..database.ids import store_with_ids
+from ..database.ids import retry_duplicates
 from ..database.schema import memories
 from ..database.sources import MEMORIES
 from ..index import entries as index_entries
@@ -36,6 +36,7 @@ _C = memories.c
 # Writing
 
 
+@retry_duplicates
 def insert(
     db: Database,
     scope: Scope,
@@ -45,26 +46,23 @@ def insert(
     row_id: int | None = None,
 ) -> WriteResult:
     """Store one item in the scope, or say that privacy forbids it."""
-    begun = row_id or db.ids.one()
+    row_id = row_id or db.ids.one()
 
-    def store(ids: list[int]) -> WriteResult:
-        (row_id,) = ids
+    def work(connection: Connection) -> WriteResult:
+        if is_private(connection, scope, memory.tier, privacy_default, False):
+            return _result(memory, None, "privacy")
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = conversations.choose_place(connection, db, scope, place, memory.kind)
+        refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
+        write(connection, db, scope, [(row_id, memory)], place)
+        return _result(memory, row_id)
 
-        def work(connection: Connection) -> WriteResult:
-            if is_private(connection, scope, memory.tier, privacy_default, False):
-                return _result(memory, None, "privacy")
-            place = conversations.ensure(connection, db, scope, sender=scope.participant)
-            place = conversations.choose_place(connection, db, scope, place, memory.kind)
-            refuse_late(db, scope, begun, _result(memory, None, "privacy"))
-            write(connection, db, scope, [(row_id, memory)], place)
-            return _result(memory, row_id)
-
-        confirm = rows.confirm_row(memories, scope.persona, row_id, _result(memory, row_id))
-        return db.transaction(work, source="memories", confirm=confirm)
-
-    return store_with_ids(db.ids, [begun], store)
+    return db.transaction(
+        work, source="memories", confirm=rows.confirm_row(memories, scope.persona, row_id, _result(memory, row_id))
+    )
 
 
+@retry_duplicates
 def capture(
     db: Database,
     scope: Scope,
@@ -75,31 +73,27 @@ def capture(
     row_id: int | None = None,
 ) -> WriteResult:
     """Store what a person said, once: said again, the item there is gets the new time."""
-    begun = row_id or db.ids.one()
+    row_id = row_id or db.ids.one()
 
-    def store(ids: list[int]) -> WriteResult:
-        (row_id,) = ids
+    def work(connection: Connection) -> WriteResult:
+        if is_private(connection, scope, memory.tier, privacy_default, True):
+            return _result(memory, None, "privacy")
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = conversations.choose_place(connection, db, scope, place, memory.kind)
+        refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
+        audiences.lock(connection, scope.persona, place.audience_id)
+        double = _double(connection, db, scope, place.audience_id, memory)
+        if double is not None:
+            renew(connection, db, scope.persona, double, memory.at, memory.source_message_ids)
+            return _result(memory, double, "duplicate")
+        if memory.digest in refused:
+            return _result(memory, None, "refused")
+        write(connection, db, scope, [(row_id, memory)], place)
+        return _result(memory, row_id)
 
-        def work(connection: Connection) -> WriteResult:
-            if is_private(connection, scope, memory.tier, privacy_default, True):
-                return _result(memory, None, "privacy")
-            place = conversations.ensure(connection, db, scope, sender=scope.participant)
-            place = conversations.choose_place(connection, db, scope, place, memory.kind)
-            refuse_late(db, scope, begun, _result(memory, None, "privacy"))
-            audiences.lock(connection, scope.persona, place.audience_id)
-            double = _double(connection, db, scope, place.audience_id, memory)
-            if double is not None:
-                renew(connection, db, scope.persona, double, memory.at, memory.source_message_ids)
-                return _result(memory, double, "duplicate")
-            if memory.digest in refused:
-                return _result(memory, None, "refused")
-            write(connection, db, scope, [(row_id, memory)], place)
-            return _result(memory, row_id)
-
-        confirm = rows.confirm_row(memories, scope.persona, row_id, _result(memory, row_id))
-        return db.transaction(work, source="memories", confirm=confirm)
-
-    return store_with_ids(db.ids, [begun], store)
+    return db.transaction(
+        work, source="memories", confirm=rows.confirm_row(memories, scope.persona, row_id, _result(memory, row_id))
+    )
 
 
 def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteResult:

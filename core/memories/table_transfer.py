@@ -16,7 +16,7 @@ from ..access import table_conversations as conversations
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database, UndoError
-from ..database.ids import store_with_ids
+from ..database.ids import retry_duplicates
 from ..database.schema import memories as table
 from ..scope import Scope
 from . import table as memories
@@ -145,35 +145,34 @@ def same(memory: NewMemory) -> tuple[bytes, str, str]:
     return memory.digest, memory.kind, memory.tier
 
 
+@retry_duplicates
 def store(
     db: Database, scope: Scope, items: Sequence[tuple[int, NewMemory]], *, privacy_default: str, dry_run: bool = False
 ) -> Done:
     """Store what is not there yet, in one transaction: an import that was cut off goes on where it was,
     whoever ran it.
     """
+    ids = db.ids.take(len(items))
 
-    def insert(ids: list[int]) -> Done:
-        def work(connection: Connection) -> Done:
-            private = _private(connection, scope, items, privacy_default)
-            if len(private) == len(items):
-                return Done(0, 0, private)
-            place = conversations.ensure(connection, db, scope, sender=scope.participant)
-            audiences.lock(connection, scope.persona, place.audience_id)
-            chosen = _new(_counts(connection, scope, place.audience_id, items), items, private)
-            done = Done(len(chosen), len(items) - len(private) - len(chosen), private)
-            if dry_run:
-                raise UndoError(done)
-            memories.write(connection, db, scope, [(ids[i], items[i][1]) for i in chosen], place)
-            return done
+    def work(connection: Connection) -> Done:
+        private = _private(connection, scope, items, privacy_default)
+        if len(private) == len(items):
+            return Done(0, 0, private)
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        audiences.lock(connection, scope.persona, place.audience_id)
+        chosen = _new(_counts(connection, scope, place.audience_id, items), items, private)
+        done = Done(len(chosen), len(items) - len(private) - len(chosen), private)
+        if dry_run:
+            raise UndoError(done)
+        memories.write(connection, db, scope, [(ids[i], items[i][1]) for i in chosen], place)
+        return done
 
-        def confirm(connection: Connection) -> Done | None:
-            there = connection.execute(_THERE, {"persona": scope.persona, "low": ids[0], "high": ids[-1]}).scalar() or 0
-            private = _private(connection, scope, items, privacy_default)
-            return Done(there, len(items) - len(private) - there, private) if there else None
+    def confirm(connection: Connection) -> Done | None:
+        there = connection.execute(_THERE, {"persona": scope.persona, "low": ids[0], "high": ids[-1]}).scalar() or 0
+        private = _private(connection, scope, items, privacy_default)
+        return Done(there, len(items) - len(private) - there, private) if there else None
 
-        return db.transaction(work, source="memories", confirm=confirm)
-
-    return store_with_ids(db.ids, db.ids.take(len(items)), insert)
+    return db.transaction(work, source="memories", confirm=confirm)
 
 
 _THERE = select(func.count()).where(

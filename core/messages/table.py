@@ -15,7 +15,7 @@ from ..access import table_conversations, table_participants, tombstones
 from ..database import rows
 from ..database.dialects import Time
 from ..database.engine import Database, UndoError
-from ..database.ids import store_with_ids
+from ..database.ids import retry_duplicates
 from ..database.schema import chat_history_cache
 from ..database.schema import conversations as conversations_table
 from ..database.schema import participants as people
@@ -32,6 +32,7 @@ from .new_message import SAME_WITHIN, NewMessage
 Instructions = Sequence[tuple[Instruction, bool]]
 """The standing instructions of a message, each with whether it was flagged."""
 
+
 _C = chat_history_cache.c
 
 
@@ -44,6 +45,7 @@ def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None)
 # One message
 
 
+@retry_duplicates
 def insert_message(
     db: Database,
     scope: Scope,
@@ -57,31 +59,24 @@ def insert_message(
 ) -> WriteResult:
     """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`."""
     own = build_scope(scope, message.conversation)
-    begun = row_id or db.ids.one()
+    row_id = row_id or db.ids.one()
+    stored = WriteResult(True, row_id, notes=message.notes)
 
-    def store(ids: list[int]) -> WriteResult:
-        (row_id,) = ids
-        stored = WriteResult(True, row_id, notes=message.notes)
+    def work(connection: Connection) -> WriteResult:
+        place = _insert_one(connection, db, own, message, row_id, privacy_default)
+        record_instructions(connection, db, own, place, row_id, message, instructions, privacy_default)
+        if is_late(db, own.persona, message, row_id):
+            raise UndoError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
+        if also is not None:
+            also(connection)
+        if queues:
+            table_story_rows.queue_operations(connection, db, own.persona, message.conversation, row_id, message.role)
+        return stored
 
-        def work(connection: Connection) -> WriteResult:
-            place = _insert_one(connection, db, own, message, row_id, privacy_default)
-            record_instructions(connection, db, own, place, row_id, message, instructions, privacy_default)
-            if is_late(db, own.persona, message, begun):
-                raise UndoError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
-            if also is not None:
-                also(connection)
-            if queues:
-                queue = table_story_rows.queue_operations
-                queue(connection, db, own.persona, message.conversation, row_id, message.role)
-            return stored
-
-        confirm = rows.confirm_row(chat_history_cache, own.persona, row_id, stored)
-        result = db.transaction(work, source="chat_history_cache", confirm=confirm)
-        # A commit whose answer was lost may end while the second try is under way, which then finds its own row.
-        return stored if result.id == row_id else result
-
-    # The unique key settles a race with a writer that does not hold the conversation: the second look finds its row.
-    return store_with_ids(db.ids, [begun], store)
+    confirm = rows.confirm_row(chat_history_cache, own.persona, row_id, stored)
+    result = db.transaction(work, source="chat_history_cache", confirm=confirm)
+    # A commit whose answer was lost may end while the second try is under way, which then finds its own row.
+    return stored if result.id == row_id else result
 
 
 def record_instructions(

@@ -13,7 +13,7 @@ from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database
-from ..database.ids import store_with_ids
+from ..database.ids import retry_duplicates
 from ..database.schema import chat_history_cache
 from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
@@ -63,27 +63,24 @@ def insert_messages(
     results: list[WriteResult] = []
     for part in chunks(messages, PART):
         these = slice(len(results), len(results) + len(part))
-
-        def store(ids: list[int], part: Sequence[NewMessage] = part, these: slice = these) -> list[WriteResult]:
-            return _insert_part(
-                db, scope, part, ids, privacy_default, privacy or {}, beside[these], write_beside, instructions[these]
-            )
-
-        results += store_with_ids(db.ids, db.ids.take(len(part)), store)
+        results += _insert_part(
+            db, scope, part, privacy_default, privacy or {}, beside[these], write_beside, instructions[these]
+        )
     return results
 
 
+@retry_duplicates
 def _insert_part(
     db: Database,
     scope: Scope,
     part: Sequence[NewMessage],
-    ids: Sequence[int],
     privacy_default: str,
     privacy: Mapping[str, Privacy],
     beside: Sequence[T],
     write_beside: WriteBeside[T] | None,
     instructions: Sequence[messages_table.Instructions],
 ) -> list[WriteResult]:
+    ids = db.ids.take(len(part))
     done: dict[int, WriteResult] = {}
 
     def work(connection: Connection) -> list[WriteResult]:

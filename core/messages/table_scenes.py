@@ -12,9 +12,11 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
 from ..database.bulk import chunks
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
+from ..database.failures import DUPLICATE_KEY
 from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import memory_jobs, scene_recaps, scenes
+from ..errors import DuplicateKeyError
 from .table_lines import AT_ONCE
 
 NAME_CHARS = 200
@@ -122,7 +124,10 @@ def insert_scene(
     if connection.execute(insert_ignore(scenes, db.family), row).rowcount == 1:
         return scene_id, True
     there = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row)
-    return int(connection.execute(there).scalar_one()), False
+    known = connection.execute(there).scalar()
+    if known is None:
+        raise DuplicateKeyError(DUPLICATE_KEY, source="scenes")
+    return int(known), False
 
 
 def update_scene(connection: Connection, persona: str, break_row: int, values: Mapping[str, Any]) -> bool:

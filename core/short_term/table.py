@@ -26,8 +26,9 @@ from sqlalchemy import (
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
 from ..database.bulk import chunks
-from ..database.dialects import Key, Time, has_keyword, insert_ignore, like_pattern
+from ..database.dialects import Key, Time, has_keyword, like_pattern
 from ..database.engine import Database
+from ..database.ids import retry_duplicates
 from ..database.schema import participants, privacy_levels, short_term_memories
 from ..database.stored_values import read_list, read_time
 from ..scope import Scope
@@ -138,6 +139,7 @@ class NewEntry:
     """Time of the turn, None for now."""
 
 
+@retry_duplicates
 def write_entries(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str) -> list[Kept]:
     """Write what each persona keeps of a turn in one transaction, and return what became of each."""
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # two turns at once lock in one order
@@ -253,7 +255,7 @@ def _build_row(new: NewEntry, scope: Scope, home: table_conversations.Place, at:
 def _insert(connection: Connection, db: Database, scope: Scope, values: dict[str, Any]) -> int:
     key = {"persona_id": scope.persona, "participant_key": scope.participant, "channel_id": scope.conversation}
     row_id = db.ids.one()
-    connection.execute(insert_ignore(short_term_memories, db.family), {"id": row_id, **key, **values})
+    connection.execute(short_term_memories.insert(), {"id": row_id, **key, **values})
     return row_id
 
 

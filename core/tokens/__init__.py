@@ -12,6 +12,7 @@ from dataclasses import replace
 from ..calls import defaults
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
+from ..database.ids import retry_duplicates
 from ..errors import MessageError, ScopeError
 from ..memories.rules import read_id
 from ..scope import NO_SERVER, Privacy, Scope
@@ -25,6 +26,7 @@ LABEL_CHARS = 100
 PERSONAS_CHARS = 1000
 
 
+@retry_duplicates
 def add_token(
     kind: TokenKind = "scope",
     *,
