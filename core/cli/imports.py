@@ -16,7 +16,6 @@ import typer
 
 from ..errors import TransferError
 from ..memories.rules import DEFAULT_KIND
-from ..transfer.looks import WHAT_TO_DO, describe_file
 from . import output
 from .run import DryRunOption, Run, ServerOption, add_command, refusals
 
@@ -171,6 +170,8 @@ def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: 
         output.note(f"Stopped {where}. Run the same command again to go on.", style="yellow")
         raise typer.Exit(1)
     if not taken and result.stopped_after_row is None:
+        from ..transfer.files import WHAT_TO_DO, describe_file
+
         output.note(f"Nothing was taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}", style="yellow")
         raise typer.Exit(1)
     if strict and result.error_count:

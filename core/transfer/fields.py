@@ -15,7 +15,7 @@ from ..text.folding import clean
 from ..text.replies import strip_thoughts
 from ..text.times import parse_time
 from .files import Member
-from .json_parts import BadPart, Part, Path, read_parts
+from .json_values import BadJson, Part, Path, read_parts
 from .shapes import Fault
 
 MESSAGE_ID_BYTES = 191
@@ -45,7 +45,7 @@ def each_part(member: Member) -> Iterator[Part | Fault]:
     broken: list[Fault] = []
     with member.guarded(broken) as text:
         for part in read_parts(text, opens):
-            if isinstance(part.value, BadPart):
+            if isinstance(part.value, BadJson):
                 yield Fault(f"{member.name}{_shown(part.path)}", part.value.reason)
             elif not part.path:
                 yield Fault(member.name, "it holds neither a list nor an object")

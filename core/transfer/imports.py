@@ -23,15 +23,12 @@ from ..database.engine import Database
 from ..errors import TransferError
 from ..scope import KEY_BYTES, Scope, key_text
 from ..text.times import zone as zone_named
-from .beside import store_notes
 from .fields import SPEAKER_BYTES
-from .files import MAX_BYTES
+from .files import MAX_BYTES, WHAT_TO_DO, describe_file
 from .formats import Found, find_export
-from .looks import WHAT_TO_DO, describe_file
-from .plan import Plan
 from .shapes import Fault, Reading
-from .storage import Progress, store_export
-from .survey import MAX_LISTED, SHOWN_LINES, Survey, count_export
+from .storage import Progress, store_export, store_notes
+from .survey import MAX_LISTED, SHOWN_LINES, Plan, Survey, count_export
 
 
 class Problem(NamedTuple):

@@ -1,10 +1,10 @@
-"""Storing what the readers of chat files give: new lines in whole transactions, edits one by one."""
+"""Stores what the readers of chat files give: new lines in whole transactions, edits one by one."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, NamedTuple
@@ -16,22 +16,26 @@ from ..database.readers import reader_for
 from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import followers
 from ..memories import instructions as standing
-from ..messages import new_message, table_alternatives, table_batches, table_known
+from ..memories.rules import DEFAULT_KIND
+from ..messages import new_message, table_alternatives, table_batches, table_hidden, table_known
 from ..messages.new_message import NewMessage
 from ..messages.table import Instructions
 from ..messages.table_known import KnownMessage, Quoted
 from ..scope import Privacy, Scope
 from ..shapes import PERSONA_SENDER, Role
 from ..stories import table_imported
+from ..stories.recaps import rules as recap_rules
 from ..stories.table_imported import NOTHING, Alternative, Beside
 from ..text.times import parse_time
-from .beside import store_ending
 from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
 from .formats import Found
+from .formats.sillytavern import json_text
+from .formats.sillytavern.header import Places
 from .ids import IdMaker, MadeId, is_of_family, number_of, text_digest
-from .plan import Outcome, Plan, Renamed
-from .shapes import Ending, Fault, Line, Note, Reading
-from .survey import RoomFacts
+from .items.formats import Row
+from .items.storage import ItemDefaults, ItemWriter
+from .shapes import Ending, Fault, Header, Line, Note, Reading
+from .survey import MAX_LISTED, Plan, RoomFacts
 
 BATCH = 500
 """Lines stored in one transaction."""
@@ -44,6 +48,42 @@ _FEWEST_RENAMED = 2
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, the lines done, and how many there are; 0 for not known."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of an export."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """`stored`, `edited`, `service`, or the reason why not, to how many."""
+    refused: list[Fault] = field(default_factory=list)
+    refused_count: int = 0
+    story: Counter[str] = field(default_factory=Counter)
+    """What was stored beside messages: `alternatives`, `recaps`, `scenes`, `running_recaps`."""
+    instructions: int = 0
+    instruction_texts: list[tuple[str, str]] = field(default_factory=list)
+    """(who, their standing instruction), the first 50."""
+    notes: list[tuple[str, Note]] = field(default_factory=list)
+    """What is to be kept beside messages, with the program it is of."""
+    endings: list[tuple[str, Ending]] = field(default_factory=list)
+    """What chat files say of their conversations, with the key of each."""
+    places: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Conversation to (position in the file, row id) of its messages, where the order of the file is kept."""
+    newest: dict[str, datetime] = field(default_factory=dict)
+    """Conversation to the time of its newest message so far, where the order of the file is kept."""
+    stopped_after: int | None = None
+    """Row of the last message that was stored, or how many lines were, before the import was stopped."""
+
+    def refuse(self, fault: Fault) -> None:
+        """List a line that the store does not take."""
+        self.refused_count += 1
+        if len(self.refused) < MAX_LISTED:
+            self.refused.append(fault)
+
+    def add_place(self, key: str, line: Line, row_id: int | None) -> None:
+        """Note where a message is that is stored."""
+        if line.room.keeps_order and row_id is not None:
+            self.places.setdefault(key, []).append((line.index, row_id))
 
 
 class _Ready(NamedTuple):
@@ -77,9 +117,9 @@ def store_export(
     outcome, done, row = Outcome(), 0, 0
     for room, facts in plan.survey.rooms.items():
         if facts.first_lines and plan.conversation is None:
-            _find_renamed(call, plan.interface_of(facts.program), room, facts, plan.renamed)
+            _find_renamed(call, plan, room, facts)
     _find_rooms_of_server(call, plan)
-    privacies, total = plan.privacies(), plan.survey.all_lines
+    privacies, total = plan.privacies(), plan.survey.lines + plan.survey.services
     reading_on = _read_messages(call, found, reading, plan, outcome)
     try:
         while batch := list(islice(reading_on, BATCH)):
@@ -92,7 +132,7 @@ def store_export(
             if progress:
                 progress("storing", done, total)
         for key, ending in outcome.endings:
-            store_ending(call, key, ending, outcome)
+            _store_ending(call, key, ending, outcome)
     except StoreError as error:
         where = (
             f"All messages up to row {row} are stored; run the same import again to go on."
@@ -103,12 +143,13 @@ def store_export(
     return outcome
 
 
-def _find_renamed(call: Call, interface: str, where: tuple[str, str], facts: RoomFacts, renamed: Renamed) -> None:
+def _find_renamed(call: Call, plan: Plan, where: tuple[str, str], facts: RoomFacts) -> None:
     """Note the conversation that holds most of a room's first lines, and who spoke them there.
 
     A chat whose contact got another name between two exports is recognised by it.
     """
     speakers = dict(facts.first_lines)
+    interface = plan.interface_of(facts.program)
     rows = table_known.read_senders(reader_for(call.db, "chat_history_cache"), call.persona, interface, speakers)
     counts = Counter(row.conversation for row in rows)
     if not counts:
@@ -116,13 +157,13 @@ def _find_renamed(call: Call, interface: str, where: tuple[str, str], facts: Roo
     key, count = max(counts.items(), key=lambda pair: pair[1])
     if count < _FEWEST_RENAMED or 2 * count < len(speakers):
         return
-    renamed.keys[where] = key
+    plan.keys[where] = key
     stored: dict[str, Counter[str]] = {}
     for row in rows:
         if row.conversation == key and row.sender_id != PERSONA_SENDER:
             stored.setdefault(speakers[row.message_id], Counter())[row.sender_id] += 1
     for speaker, ids in stored.items():
-        renamed.senders[(*where, speaker)] = ids.most_common(1)[0][0]
+        plan.senders[(*where, speaker)] = ids.most_common(1)[0][0]
 
 
 def _find_rooms_of_server(call: Call, plan: Plan) -> None:
@@ -130,9 +171,8 @@ def _find_rooms_of_server(call: Call, plan: Plan) -> None:
     privacies = plan.privacies()
     for room, facts in plan.survey.rooms.items():
         key = plan.key_of(*room)
-        server = plan.server or facts.room.server
-        here = replace(call.scope, conversation=key, server=server, privacy=privacies[key])
-        plan.renamed.keys[room] = resolve_scope(call.db, here).conversation or key
+        here = replace(call.scope, conversation=key, server=plan.server_of(facts.room), privacy=privacies[key])
+        plan.keys[room] = resolve_scope(call.db, here).conversation or key
 
 
 # From lines to messages
@@ -204,8 +244,8 @@ def _sender_of(plan: Plan, program: str, line: Line) -> str | None:
     """Return the id of who said a line, told apart from the persona's own."""
     if line.speaker is None:
         return None
-    stored_as = plan.sender_of(program, line.room.id, line.speaker.id)
-    sender = key_of(stored_as, "the speaker's id", SPEAKER_BYTES)
+    speaker = line.speaker.id
+    sender = key_of(plan.senders.get((program, line.room.id, speaker), speaker), "the speaker's id", SPEAKER_BYTES)
     return f"name:{sender}" if sender == PERSONA_SENDER else sender
 
 
@@ -350,8 +390,8 @@ def _with_quote(ready: _Ready, quoted: Mapping[str, Quoted]) -> _Ready:
 
 
 def _insert(call: Call, plan: Plan, new: Sequence[_Ready], privacies: Mapping[str, Privacy], outcome: Outcome) -> None:
-    order = sorted(range(len(new)), key=lambda at: (plan.server_of(new[at].line), at))
-    for server, group in groupby(order, key=lambda at: plan.server_of(new[at].line)):
+    order = sorted(range(len(new)), key=lambda at: (plan.server_of(new[at].line.room), at))
+    for server, group in groupby(order, key=lambda at: plan.server_of(new[at].line.room)):
         part = [new[at] for at in group]
         instructions = [_instructions(call, ready) for ready in part]
         scope: Scope = replace(call.scope, server=server)
@@ -445,3 +485,78 @@ def _add_versions(call: Call, row_id: int, line: Line) -> None:
             table_alternatives.set_current(connection, call.persona, row_id, texts[line.text])
 
     call.db.transaction(work, source="message_alternatives")
+
+
+# Beside the messages: header and running recap of a chat, memories of another program
+
+
+def _store_ending(call: Call, conversation: str, ending: Ending, outcome: Outcome) -> None:
+    """Store what a file says of its conversation: the header's own fields, the versions of the running recap."""
+    header = ending.header or Header({})
+    line = None if ending.header is None else json_text.keep(header.line)
+    metadata: dict[str, Any] = {} if line is None else {json_text.KEY: line}
+    metadata |= json_text.style_facts(header.style)
+    metadata |= {json_text.AFTER: list(ending.after)} if ending.after else {}
+    versions, scenes = header.versions, outcome.story["scenes"]
+    reader = reader_for(call.db, "chat_history_cache")
+    order = table_hidden.read_rows(reader, call.persona, conversation) if versions or scenes else []
+    if scenes:
+        _give_to_scenes(call, conversation, order, table_hidden.read_breaks(reader, call.persona, conversation))
+    if versions:
+        places = Places.build(outcome.places.get(conversation, ()), [row.row_id for row in order])
+        versions = tuple(
+            replace(
+                version,
+                prev_scene_index=places.to_own(version.prev_scene_index),
+                new_scene_index=places.to_own(version.new_scene_index),
+            )
+            for version in versions
+        )
+    outcome.story["running_recaps"] += call.db.repeat(
+        lambda connection: table_imported.keep_conversation(
+            connection, call.persona, conversation, metadata or None, versions, header.current
+        ),
+        source="conversations",
+    )
+
+
+def _give_to_scenes(
+    call: Call, conversation: str, order: Sequence[table_hidden.Row], breaks: Sequence[table_hidden.Place]
+) -> None:
+    """Leave to the scenes what they had hidden in the file: all of it, up to one of their breaks."""
+    at = {row.place: index for index, row in enumerate(order)}
+    last = recap_rules.last_hidden_scene([at[place] for place in breaks if place in at], [row.hidden for row in order])
+    if last is not None:
+        call.db.repeat(
+            lambda connection: table_hidden.give_to_scenes(connection, call.persona, conversation, order[last].place),
+            source="chat_history_cache",
+        )
+
+
+def store_notes(call: Call, plan: Plan, outcome: Outcome) -> int:
+    """Store the notes of an export as memories, each once, and return how many are new."""
+    stored = 0
+    ordered = sorted(enumerate(outcome.notes), key=lambda pair: (pair[1][0], pair[1][1].owner.id, pair[0]))
+    for (program, owner), group in groupby(ordered, key=lambda pair: (pair[1][0], pair[1][1].owner.id)):
+        held = [note for _, (_, note) in group]
+        interface = plan.interface_of(program)
+        scope = replace(
+            call.scope, conversation=f"{interface}/memories", participant=f"{interface}/{owner}", privacy="direct",
+            server="",
+        )  # fmt: skip
+        defaults = ItemDefaults(scope, DEFAULT_KIND, call.db.clock(), call.settings.session_ttl_sec)
+        writer = ItemWriter(replace(call, scope=scope), defaults)
+        for batch in writer.batches(_note_row(number, note, program) for number, note in enumerate(held, 1)):
+            writer.store(batch)
+        result = writer.result("items")
+        stored += result.imported
+        for problem in result.errors:
+            outcome.refuse(Fault(held[problem.row - 1].place, problem.reason))
+    return stored
+
+
+def _note_row(number: int, note: Note, program: str) -> Row:
+    value = {"text": note.text, "source": program, "metadata": {**note.metadata, "imported": {"from": program}}}
+    if note.at is not None:
+        value["timestamp"] = note.at.isoformat()
+    return Row(number, None, value)

@@ -1,16 +1,17 @@
-"""The first look at an export: what it holds, who speaks where, what of it cannot be taken."""
+"""The first reading of an export: what it holds, who speaks where, and how its lines become messages."""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from ..base.file_order import settle_times
 from ..database.dialects import from_microseconds, microseconds
-from .formats import Found
+from ..scope import Privacy
+from .formats import OWN, Found
 from .ids import IdMaker, number_of
 from .shapes import BLANK, Ending, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 
@@ -85,13 +86,7 @@ class Survey:
     made: set[int] = field(default_factory=set)
     """Numbers of the ids that were made."""
 
-    @property
-    def all_lines(self) -> int:
-        """Return how many lines can be stored."""
-        return self.lines + self.services
-
     def add(self, program: str, read: Read, maker: IdMaker) -> None:
-        """Count what a reader gave."""
         if isinstance(read, Line):
             self._add_line(program, read)
             if not read.id:
@@ -190,3 +185,71 @@ def _shown(line: Line) -> str:
     text = " ".join(line.text[: 2 * _SHOWN_CHARS].split())
     text = f"{text[:_SHOWN_CHARS].rstrip()}…" if len(text) > _SHOWN_CHARS else text
     return f"[{line.at:%Y-%m-%d %H:%M}] {f'{name}: ' if name else ''}{text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the lines of an export become messages."""
+
+    survey: Survey
+    interface: str | None
+    """First part of the conversation keys; None is the name of the program."""
+    conversation: str | None
+    persona: str | None
+    """Id of the speaker who is the persona; None follows the format."""
+    private: bool
+    server: str
+    keys: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(program, room) to the key of a conversation that is stored under another one."""
+    senders: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """(program, room, speaker) to the id of a speaker who is stored under another one."""
+
+    def interface_of(self, program: str) -> str:
+        """Return the first part of the keys of a program's conversations."""
+        return self.interface or ("import" if program in OWN else program)
+
+    def key_of(self, program: str, room_id: str) -> str:
+        """Return the key of a conversation."""
+        known = self.keys.get((program, room_id))
+        return self.conversation or known or f"{self.interface_of(program)}/{room_id}"
+
+    def id_of(self, line: Line, message_id: str) -> str:
+        """Return the id of a message; where several chats become one they are told apart."""
+        is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not line.row
+        return f"{line.room.id}:{message_id}" if is_one else message_id
+
+    def is_persona(self, program: str, line: Line) -> bool:
+        """Return whether the persona said a line: who was named, else whom the format says."""
+        if line.speaker is None or line.is_service:
+            return False
+        if self.persona is not None:
+            return line.speaker.id == self.persona
+        return self.survey.rooms[program, line.room.id].is_persona(line.speaker)
+
+    def privacies(self) -> dict[str, Privacy]:
+        """Return how private each conversation is: the most private of the chats that become one.
+
+        One with a single other person is a direct message.
+        """
+        rooms: dict[str, list[RoomFacts]] = {}
+        for (program, room_id), facts in self.survey.rooms.items():
+            rooms.setdefault(self.key_of(program, room_id), []).append(facts)
+        return {key: self._privacy_of(facts) for key, facts in rooms.items()}
+
+    def _privacy_of(self, rooms: Sequence[RoomFacts]) -> Privacy:
+        kinds = {facts.room.privacy for facts in rooms}
+        if kinds == {"public"} and not self.private:
+            return "public"
+        others = set[str]().union(*(self._others(facts) for facts in rooms))
+        return "direct" if len(others) <= 1 and kinds == {"direct"} else "restricted"
+
+    def _others(self, facts: RoomFacts) -> set[str]:
+        """Return who speaks in a conversation beside the persona."""
+        own = {self.persona} if self.persona is not None else facts.assistants
+        if self.persona is None and len(facts.assistants) > 1:
+            own = {facts.room.character}
+        return (facts.people | facts.assistants) - own
+
+    def server_of(self, room: Room) -> str:
+        """Return the server of a conversation: the one asked for, else the export's own."""
+        return self.server or room.server

@@ -185,7 +185,7 @@ _documents = st.one_of(
 json_texts = spoilt(_documents.map(_dumped))
 _duplicate = st.lists(st.builds(lambda k, v: f"{_dumped(k)}: {_dumped(v)}", keys, leaves), max_size=4)
 duplicate_keys = _duplicate.map(lambda parts: "{" + ", ".join(parts * 2) + "}")
-json_lines = spoilt(st.lists(plain.map(_dumped), max_size=4).map("\n".join))
+json_values = spoilt(st.lists(plain.map(_dumped), max_size=4).map("\n".join))
 _header = st.fixed_dictionaries(
     {"user_name": leaves, "character_name": leaves, "create_date": leaves, "chat_metadata": plain}
 )

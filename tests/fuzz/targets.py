@@ -65,8 +65,9 @@ from core.text import (
 from core.text import folding as text
 from core.text import remember_phrases as remember
 from core.transfer import fields as transfer_fields
+from core.transfer.fields import RefusedError
 from core.transfer.imports import import_file
-from core.transfer.items import rows as item_rows
+from core.transfer.items import storage as item_rows
 from core.transfer.items.formats import read_items
 from core.upkeep import check as checking
 
@@ -137,12 +138,12 @@ def _markdown(value: str) -> object:
 
 
 def _items(value: str) -> object:
-    reading = item_rows.Reading(Scope(), "fact", NOW, 3600)
+    reading = item_rows.ItemDefaults(Scope(), "fact", NOW, 3600)
     found: list[object] = []
     for row in read_items(value.encode("utf-8", "surrogatepass")).rows:
         try:
-            found.append(item_rows.read(row.value, reading))
-        except (CoreError, item_rows.NotTakenError) as error:
+            found.append(item_rows.read_item(row.value, reading))
+        except (CoreError, RefusedError) as error:
             found.append(str(error))
     return found
 
@@ -294,7 +295,7 @@ def _chat_line(value: Any) -> object:
 
 
 def _row(value: Any) -> object:
-    return item_rows.read(value, item_rows.Reading(Scope(), "fact", NOW, 3600))
+    return item_rows.read_item(value, item_rows.ItemDefaults(Scope(), "fact", NOW, 3600))
 
 
 def _recap_keys(value: Any) -> object:
@@ -338,7 +339,7 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("memory items", _memory, _ARGUMENT),
     Target("parts of memory items", _one_memory),
     Target("chat lines", _chat_line),
-    Target("rows of an import", _row, (CoreError, item_rows.NotTakenError)),
+    Target("rows of an import", _row, (CoreError, RefusedError)),
     Target("turns", _turn, _ARGUMENT),
     Target("strict JSON", strict_json.make_strict),
     Target("sizes", lambda value: sizes.size({"a": strict_json.make_strict(value)[0]})),

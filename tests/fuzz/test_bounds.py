@@ -37,7 +37,7 @@ _secondary('{"title": ' + '{"a": ' * 95 + '1' + '}' * 95 + ', "summary": "x"}')
 
 _EXPORTS = """
 from core.text.replies import strip_thoughts as _words
-from core.transfer.formats.whatsapp_words import ATTACHED, EDITED
+from core.transfer.formats.whatsapp import ATTACHED, EDITED
 for piece in ("<think>", "<details ", '<details type="reasoning">'):
     for end in ("", "</think>", "</reasoning></details>"):
         _words(piece * (1_000_000 // len(piece)) + end)

@@ -18,8 +18,7 @@ from typing import Any
 from ...errors import TransferError
 from ..fields import each_part
 from ..files import MAX_BYTES, Export, Member
-from ..json_lines import BadJson, read_value
-from ..json_parts import Part
+from ..json_values import BadJson, Part, read_value
 from ..shapes import Fault, Left, Read, Reading
 from . import branches, declared, discord, records, sillytavern, slack, telegram, texts, whatsapp
 

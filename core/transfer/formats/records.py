@@ -9,7 +9,7 @@ from ...scope import KEY_BYTES
 from ..fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
 from ..files import Member
 from ..ids import RowIds
-from ..json_lines import BadJson, read_lines
+from ..json_values import BadJson, read_lines
 from ..shapes import BLANK, Fault, Left, Line, Read, Reading, Room, Speaker
 
 _FIELDS = frozenset({"conversation", "session", "id", "timestamp", "speaker", "text"})

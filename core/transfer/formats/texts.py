@@ -12,8 +12,7 @@ from ...text.folding import clean
 from ..fields import build_metadata
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
-from .whatsapp import UnclearError, find_order
-from .whatsapp_words import AM, PM
+from .whatsapp import AM, PM, UnclearError, find_order
 
 _LOOKED_AT = 60
 _WITHOUT_WORDS = "pictures, files or stickers without a word"

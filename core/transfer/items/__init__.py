@@ -1,14 +1,8 @@
-"""DOOR: memory items into a file and out of one.
-
-| Called by | For |
-|---|---|
-| the commands `prompt-engine export --items` and `prompt-engine import` | both |
-| `admin` | both |
-| hosts | the same, as `transfer.export_items` and `transfer.import_items` |
-"""
+"""Memory items into a file and out of one, for hosts, the command line and the admin page."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -18,28 +12,33 @@ from ...calls import screening
 from ...calls.call import GivenSettings, load_access, open_call
 from ...conversations import memory_files
 from ...database.engine import Database
+from ...database.rows import read_json, read_list
 from ...memories import table_transfer
-from ...memories.rules import DEFAULT_KIND, INSTRUCTION, kind_of
+from ...memories.rules import DEFAULT_KIND, INSTRUCTION
 from ...memories.table_transfer import Place
 from ...scope import Scope
+from ...text.hits import stored_tags
+from ...text.strict_json import make_strict
 from ...text.times import parse_time
 from ..files import check_bytes
 from .documents import MAX_BYTES, MAX_ITEMS, SYNTAXES, Source, Syntax
 from .formats import read_items
-from .rows import Reading
-from .storage import Importing, ItemImport, ItemProblem, batches
-from .writer import MEDIA_TYPES, item_of, most_bytes, place_text, written
+from .storage import ItemDefaults, ItemImport, ItemProblem, ItemWriter, read_kind
 
 __all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
 
 DEFAULT_LIMIT = 1000
+NOTHING = "nothing was imported: the file holds no items"
+MEDIA_TYPES: dict[Syntax, str] = {
+    "json": "application/json", "yaml": "application/yaml", "jsonl": "application/x-ndjson",
+}  # fmt: skip
 _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done (`looking` or `storing`), the rows done, and how many there are; 0 for not known."""
 
 
-# Out
+# Export
 
 
 class ItemExport:
@@ -62,25 +61,89 @@ class ItemExport:
         Raises:
             StoreReadError: nothing more could be read.
         """
-        yield from written(self._items(), self._syntax)
+        yield from write_items(self._items(), self._syntax)
 
     def _items(self) -> Iterator[dict[str, Any]]:
         last: Any = None
         for row in self._rows:
-            item = item_of(row)
+            item = _build_item(row)
             if self.count >= self._limit or (self._is_full(item) and self.count):
-                self.next_after = place_text(Place(last.timestamp, last.id))
+                self.next_after = f"{last.timestamp.isoformat() if last.timestamp else ''}/{last.id}"
                 return
             last = row
             self.count += 1
             yield item
 
     def _is_full(self, item: dict[str, Any]) -> bool:
-        """Return whether there is no room for one more item; the others are counted as they come."""
         if self._left_bytes is None:
             return False
-        self._left_bytes -= most_bytes(item, self._syntax)
+        size = len(json.dumps(item, ensure_ascii=False).encode()) + 4
+        self._left_bytes -= 2 * size if self._syntax == "yaml" else size  # YAML indents and breaks lines
         return self._left_bytes < 0
+
+
+def _build_item(row: Any) -> dict[str, Any]:
+    """Return a row of `memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, blank for none."""
+    return {
+        "id": str(row.id),
+        "text": row.content,
+        "kind": row.kind,
+        "tier": row.tier,
+        "importance": float(row.importance),
+        "tags": make_strict(stored_tags(row.tags))[0],
+        "emotion": row.emotion or "",
+        "persona": row.persona_id,
+        "conversation": row.conversation_key,
+        "participant": row.participant_key,
+        "timestamp": row.timestamp.isoformat() if row.timestamp else "",
+        "expires_at": row.expires_at.isoformat() if row.expires_at else "",
+        "pinned": bool(row.pinned),
+        "provenance": row.provenance,
+        "source_message_ids": make_strict(read_list(row.source_message_ids))[0],
+        "author": row.author or "",
+        "source": row.source or "",
+        "label": row.scope or "",
+        "local_only": bool(row.local_only),
+        "metadata": make_strict(read_json(row.metadata) or {})[0],  # as it was stored: an import gives it back
+        "response_text": row.response_text,
+        "intensity": row.intensity,
+        "emotion_state": row.emotion_state or "",
+        "quarantined": bool(row.quarantined),
+    }
+
+
+def write_items(items: Iterable[dict[str, Any]], syntax: Syntax) -> Iterator[str]:
+    """Yield the text of a file of items, one item at a time."""
+    if syntax == "yaml":
+        yield from _write_yaml(items)
+        return
+    lines = (json.dumps(item, ensure_ascii=False, allow_nan=False) for item in items)
+    if syntax == "jsonl":
+        yield from (line + "\n" for line in lines)
+        return
+    yield '{"items": ['
+    for number, line in enumerate(lines):
+        yield (",\n" if number else "\n") + line
+    yield "\n]}\n"
+
+
+def _write_yaml(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    import yaml  # noqa: PLC0415 - 14 ms, which only YAML pays
+
+    class Plain(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Writes a value out wherever it stands: aliases are not read back."""
+
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the interface of the library
+            return True
+
+    head = "items:\n"
+    for item in items:
+        yield head + yaml.dump(
+            [item], Dumper=Plain, allow_unicode=True, sort_keys=False, default_flow_style=False, width=10**9
+        )
+        head = ""
+    if head:
+        yield "items: []\n"
 
 
 def export_items(
@@ -133,7 +196,7 @@ def export_items(
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number, 1 to {MAX_ITEMS}.")
     if kind is not None and not isinstance(kind, Iterable):
         raise TypeError(f"kind is of type {type(kind).__name__}. It must be a kind, or a list of kinds.")
-    wanted = None if kind is None else [_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
+    wanted = None if kind is None else [read_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
     place = None if after is None else _place(after)
     call = open_call(db, settings, scope)
     kinds = [
@@ -158,13 +221,7 @@ def export_items(
 
 def _check_syntax(fmt: object) -> None:
     if fmt not in SYNTAXES:
-        shown = repr(fmt[:40]) if isinstance(fmt, str) else f"of type {type(fmt).__name__}"
-        raise ValueError(f"fmt is {shown}. It must be {', '.join(SYNTAXES)}.")
-
-
-def _kind(value: str) -> str:
-    """Return a kind that is asked for: blank is the items without kind."""
-    return "" if value == "" else kind_of(value)
+        raise ValueError(f"fmt is {str(fmt)[:40]!r}. It must be {', '.join(SYNTAXES)}.")
 
 
 def _place(after: str) -> Place:
@@ -176,10 +233,7 @@ def _place(after: str) -> Place:
     return Place(at, int(found["id"]))
 
 
-# In
-
-
-NOTHING = "nothing was imported: the file holds no items"
+# Import
 
 
 def import_items(
@@ -232,10 +286,10 @@ def import_items(
     >>> result.format, result.imported, result.skipped
     ('items', 1, 1)
     """
-    # 1. what is asked
+    # 1. the arguments
     if fmt is not None:
         _check_syntax(fmt)
-    kind = _kind(default_kind)
+    kind = read_kind(default_kind)
     stop = should_stop or (lambda: False)
     # 2. the file as a whole
     items = read_items(source, fmt, max_bytes)
@@ -244,17 +298,17 @@ def import_items(
         progress("looking", total, total)
     if stop():
         return ItemImport(items.format, stopped_after_row=0, dry_run=dry_run)
-    # 3. item by item
+    # 3. batch by batch
     call = open_call(db, settings, scope)
-    reading = Reading(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
-    importing = Importing(call, screen, dry_run)
-    for batch in batches(items.rows, reading, importing):
+    defaults = ItemDefaults(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
+    writer = ItemWriter(call, defaults, screen=screen, dry_run=dry_run)
+    for batch in writer.batches(items.rows):
         if stop():
-            return replace(importing.result(items.format), stopped_after_row=importing.row)
-        importing.store(batch)
+            return replace(writer.result(items.format), stopped_after_row=writer.row)
+        writer.store(batch)
         if progress:
-            progress("storing", importing.rows_done, total)
-    done = importing.result(items.format)
-    if done.imported and not dry_run:
+            progress("storing", writer.rows_done, total)
+    result = writer.result(items.format)
+    if result.imported and not dry_run:
         memory_files.write_files(call)
-    return done if total else replace(done, notes=(*done.notes, NOTHING))
+    return result if total else replace(result, notes=(*result.notes, NOTHING))

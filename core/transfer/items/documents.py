@@ -1,4 +1,4 @@
-"""A file of memory items, read whole: JSON, YAML in the plain way (no tag, no alias), or one value a line."""
+"""Reads a whole file of memory items: JSON, plain YAML (no tags, no aliases), or one value a line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal
 from ...base.yaml_text import YamlError, compose
 from ...errors import TransferError
 from ..files import check_bytes
-from ..json_lines import MAX_BLANK_LINES, BadJson, JsonLine
+from ..json_values import MAX_BLANK_LINES, BadJson, JsonLine, read_value
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 Syntax = Literal["json", "yaml", "jsonl"]
@@ -24,7 +24,6 @@ SYNTAXES: tuple[Syntax, ...] = ("json", "yaml", "jsonl")
 MAX_BYTES = 20 * 1024**2
 """Most bytes of a file, unpacked."""
 MAX_ITEMS = 50_000
-"""Most items of a file, and most keys of one object."""
 MAX_DEPTH = 20
 """Most lists and objects inside one another, the outermost counted."""
 MAX_VALUES = 3_000_000
@@ -35,14 +34,9 @@ _LOOKED_AT = 1 << 16
 _PATH_CHARS = 4096
 """No system takes a longer path."""
 _ENDINGS: dict[str, Syntax] = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_NAME = re.compile(r"[A-Za-z_][\w .-]{0,39}\Z")
 _TEXTS = frozenset({"text", "content", "memory", "observations", "relationType"})
 LISTS = frozenset({"items", "results", "memories", "entries", "character_book", "entities"})
 """Keys of a document that holds items."""
-
-
-class _TwiceError(ValueError):
-    """A key stands twice in one object."""
 
 
 # The file
@@ -131,8 +125,17 @@ def parse(text: str, syntax: Syntax) -> Any:
     Raises:
         TransferError: the file cannot be taken as a whole.
     """
-    value = _READERS[syntax](text)
-    lists = [value] if isinstance(value, list) else [each for each in value.values() if isinstance(each, list)]
+    if syntax != "yaml" and text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:
+        raise TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")
+    if syntax == "jsonl":
+        value: Any = _read_lines(text)
+        lists = [value]
+    else:
+        value = _read_json(text) if syntax == "json" else _read_yaml(text)
+        if not isinstance(value, (dict, list)):
+            raise TransferError("The file holds a single value, where an object with a list is needed.")
+        _check_depth(value)
+        lists = [value] if isinstance(value, list) else [each for each in value.values() if isinstance(each, list)]
     if any(len(each) > MAX_ITEMS for each in lists):
         raise TransferError(f"The file holds more than {MAX_ITEMS:,} items. Split it into smaller files.")
     return value
@@ -161,58 +164,39 @@ def find_syntax(text: str, name: str = "") -> Syntax:
 
 def begins_with_lines(text: str) -> bool:
     """Return whether the first line is a value by itself, of an item and not of a whole document."""
-    start = text.lstrip()
-    first, _, rest = start.partition("\n")
-    if not first.strip():
-        return False
-    value = _read_line(first)
+    first, _, rest = text.lstrip().partition("\n")
+    value = read_value(first)
     if not rest.strip():
         return isinstance(value, dict) and bool(value.keys() & _TEXTS) and not value.keys() & LISTS
     return isinstance(value, str) or (isinstance(value, dict) and not value.keys() & LISTS)
 
 
 def _read_json(text: str) -> Any:
-    if _count_values(text) > MAX_VALUES:
-        raise _too_many_values()
     try:
-        value = json.loads(text, object_pairs_hook=_object)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise TransferError(f"The file is not usable JSON: {error.msg}, line {error.lineno}.") from None
     except RecursionError:
         raise _too_deep() from None
-    except ValueError as error:
-        raise TransferError(f"The file is not usable JSON: {_why(error)}.") from None
-    return _checked(value)
+    except ValueError:
+        raise TransferError("The file is not usable JSON: a number is too long.") from None
 
 
 def _read_lines(text: str) -> list[JsonLine]:
-    if _count_values(text) > MAX_VALUES:
-        raise _too_many_values()
     lines: list[JsonLine] = []
     blank = 0
     for row, line in enumerate(io.StringIO(text), 1):
-        if not line.strip():
-            blank += 1
-            if blank > MAX_BLANK_LINES:
-                raise TransferError(f"The file has over {MAX_BLANK_LINES:,} lines with nothing in them. Take them out.")
+        if line.strip():
+            value = read_value(line)
+            if isinstance(value, BadJson) and value.is_deep:
+                raise _too_deep(row)
+            _check_depth(value, row)
+            lines.append(JsonLine(row, value))
             continue
-        value = _read_line(line)
-        if value is RecursionError or is_deep(value, MAX_DEPTH):
-            raise _too_deep(row)
-        lines.append(JsonLine(row, value))
+        blank += 1
+        if blank > MAX_BLANK_LINES:
+            raise TransferError(f"The file has over {MAX_BLANK_LINES:,} lines with nothing in them. Take them out.")
     return lines
-
-
-def _read_line(line: str) -> Any:
-    """Return the value of a line; a `BadJson` where it is none, the error itself where it is nested too deeply."""
-    try:
-        return json.loads(line, object_pairs_hook=_object)
-    except json.JSONDecodeError as error:
-        return BadJson(f"not JSON: {error.msg} at character {error.pos + 1}")
-    except RecursionError:
-        return RecursionError
-    except ValueError as error:
-        return BadJson(f"not usable: {_why(error)}")
 
 
 def _read_yaml(text: str) -> Any:
@@ -223,9 +207,7 @@ def _read_yaml(text: str) -> Any:
             raise _too_deep(error.line) from None
         raise TransferError(f"The file is not taken: line {error.line} {error.problem}.") from None
     try:
-        return _checked({} if root is None else _construct(loader, root))
-    except _TwiceError as error:
-        raise TransferError(f"The file is not taken: {error}. Remove one of the two.") from None
+        return {} if root is None else _construct(loader, root)
     finally:
         loader.dispose()
 
@@ -235,67 +217,31 @@ def _construct(loader: Any, node: Any) -> Any:
     if node.id == "sequence":
         return [_construct(loader, each) for each in node.value]
     if node.id == "mapping":
-        for key, _ in node.value:
+        values: dict[str, Any] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
             if key.id != "scalar":
-                raise TransferError(f"The file is not taken: line {key.start_mark.line + 1} has a key that is no text.")
-        return _object([(str(key.value), _construct(loader, value)) for key, value in node.value])
+                raise TransferError(f"The file is not taken: line {line} has a key that is no text.")
+            if str(key.value) in values:
+                raise TransferError(f"The file is not taken: line {line} repeats a key. Remove one of the two.")
+            values[str(key.value)] = _construct(loader, value)
+        return values
     try:
         return loader.construct_object(node, deep=True)
     except Exception:  # noqa: BLE001 - a number or date that cannot be one is the text it is written as
         return node.value
 
 
-_READERS: dict[Syntax, Any] = {"json": _read_json, "yaml": _read_yaml, "jsonl": _read_lines}
-
-
-# What is refused
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
-        key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        # A key that does not look like a name may be what somebody said.
-        shown = repr(key) if _NAME.match(key) else "of an entry"
-        raise _TwiceError(f"the key {shown} stands twice in one object")
-    if len(pairs) > MAX_ITEMS:
-        raise _TwiceError(f"an object has more than {MAX_ITEMS:,} keys")
-    return made
-
-
-def _why(error: ValueError) -> str:
-    return str(error) if isinstance(error, _TwiceError) else "a number is too long"
-
-
-def _count_values(text: str) -> int:
-    """Return at least how many values a text of JSON holds; commas inside texts count too."""
-    return text.count(",") + text.count("[") + text.count("{")
-
-
-def _checked(value: Any) -> Any:
-    if not isinstance(value, (dict, list)):
-        raise TransferError("The file holds a single value, where an object with a list is needed.")
-    if is_deep(value, MAX_DEPTH):
-        raise _too_deep()
-    return value
-
-
-def is_deep(value: Any, levels: int) -> bool:
-    """Return whether lists and objects of a value are more than `levels` inside one another."""
+def _check_depth(value: Any, line: int | None = None) -> None:
     level = [value]
-    for _ in range(levels + 1):
+    for _ in range(MAX_DEPTH + 1):
         level = [item for item in level if isinstance(item, (dict, list))]
         if not level:
-            return False
+            return
         level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
-    return True
+    raise _too_deep(line)
 
 
 def _too_deep(line: int | None = None) -> TransferError:
     where = f" in line {line}" if line else ""
     return TransferError(f"The file is nested deeper than {MAX_DEPTH} levels{where}, which no list of memories is.")
-
-
-def _too_many_values() -> TransferError:
-    return TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")

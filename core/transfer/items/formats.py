@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from ...errors import TransferError
 from ...memories.rules import SAVED
 from ...text.folding import clean
-from ..json_lines import BadJson, JsonLine
-from ..looks import describe_file
+from ..files import describe_file
+from ..json_values import BadJson, JsonLine
 from .documents import (
     MAX_BYTES,
     Source,
@@ -35,7 +35,6 @@ from .documents import (
     parse,
     read_text,
 )
-from .rows import EMPTY, Row, uid_of
 
 _SHAPES = (
     "It must hold {items: [...]}, or one item a line; or be a World Info file, a character book, an export of mem0 or "
@@ -45,6 +44,21 @@ _ENTRY = re.compile(r"\s*(?:[-*•]|\d{1,4}[.)])?\s*(?:\[(?P<at>\d{4}-\d\d-\d\d)
 _IS_ENTRY = re.compile(r"\s*(?:(?:[-*•]|\d{1,4}[.)])\s+\S|\[\d{4}-\d\d-\d\d\]\s*-?\s*\S|(?:The user|User) \S)")
 _IS_YAML = re.compile(r"(?:\s|#[^\n]*\n|---)*(items|results|memories|entries)\s*:")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s.*|```\w*|[^\n]{1,80}:)\s*\Z")
+
+
+class Row(NamedTuple):
+    """One row of a file."""
+
+    number: int
+    """1-based place in its list, or number of its line."""
+    uid: str | int | None
+    """Its id in the file."""
+    value: Any
+    """A text, or a mapping in the names of an export; None where the row is not taken."""
+    reason: str = ""
+    """Why it is not taken."""
+    character: str | None = None
+    """Of an entry of a book, whom its {{char}} names; blank is the persona."""
 
 
 class Items(NamedTuple):
@@ -122,6 +136,13 @@ def item(number: int, value: Any) -> Row:
     if isinstance(value, dict) and "text" not in value and is_synth(value):
         return _read_synth(number, value)
     return Row(number, None, value)
+
+
+def uid_of(value: Any, missing: str | int | None = None) -> str | int | None:
+    """Return an id cut to 64 characters; `missing` where it is neither a text nor a number."""
+    if isinstance(value, str):
+        return clean(value)[:64]
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else missing
 
 
 # A list as text
@@ -385,7 +406,7 @@ def _read_entry(
     told = uid_of(uid, number)
     text = entry.get(_TEXT)
     if text is None or (isinstance(text, str) and not clean(text).strip()):
-        return Row(number, told, None, EMPTY)
+        return Row(number, told, None, "empty")
     found = [key for name in keys for key in _keys(entry.get(name))]
     left = {name: value for name, value in entry.items() if name not in (_TEXT, "disable", "enabled", "uid", *keys)}
     patterns = [key for key in found if _is_pattern(key)]
@@ -409,13 +430,11 @@ def fill_macros(value: Mapping[str, Any], character: str, user: str) -> dict[str
     """Return an entry with names in place of {{char}} and {{user}}, in its text and its keys."""
 
     def fill(text: Any) -> Any:
-        return _MACRO.sub(lambda found: character if found[1] or found[3] else user, text) if _is_text(text) else text
+        if not isinstance(text, str):
+            return text
+        return _MACRO.sub(lambda found: character if found[1] or found[3] else user, text)
 
     return {**value, "text": fill(value["text"]), "tags": [fill(tag) for tag in value["tags"]]}
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _keys(value: Any) -> list[str]:

@@ -1,27 +1,50 @@
-"""The items of one file on their way into the database, part by part. Called by `transfer.items`."""
+"""Makes memories of the rows of a file and stores them in batches."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
 from ...calls import screening
 from ...calls.call import Call
 from ...errors import MessageError, StoreError, TransferError
-from ...memories import table_transfer
+from ...memories import new_item, table_transfer
 from ...memories.new_item import NewMemory
+from ...memories.rules import kind_of
+from ...memories.rules_retention import expires_at
 from ...memories.table_transfer import Known
+from ...scope import Scope
+from ...text.folding import clean
 from ...text.hits import name_persona
-from .formats import fill_macros
-from .rows import NotTakenError, Reading, Row, read
+from ...text.strict_json import make_strict
+from ..fields import RefusedError, said_type
+from .formats import Row, fill_macros
 
 BATCH = 1000
 """Items stored in one transaction."""
 MAX_LISTED = 1000
-"""Rows not taken that are listed; further ones are counted."""
+"""Refused rows that are listed; further ones are counted."""
+
+_COLUMNS = (
+    "response_text", "author", "source", "tags", "emotion", "intensity", "emotion_state", "timestamp", "importance",
+    "pinned", "local_only", "quarantined", "source_message_ids", "expires_at",
+)  # fmt: skip
+_OWNERS = {
+    "persona": "persona", "persona_id": "persona", "conf_uid": "persona",
+    "conversation": "conversation", "conversation_key": "conversation", "history_uid": "conversation",
+    "participant": "participant", "participant_key": "participant",
+}  # fmt: skip
+"""Field that says whose an item is, to the field of the scope that counts instead."""
+_UNUSED = ("id", "audience_id", "audience", "superseded_by", "archived_at", "created_at", "updated_at")
+_READ = frozenset({
+    "text", "content", "kind", "tier", "provenance", "metadata", "label", "scope", *_COLUMNS, *_OWNERS, *_UNUSED
+})  # fmt: skip
+_TIERS = {"longterm": "long_term", "ltm": "long_term", "session": "session"}
+_PROVENANCES = ("host", "model", "extract", "manual", "import")
 
 
 class ItemProblem(NamedTuple):
@@ -31,7 +54,7 @@ class ItemProblem(NamedTuple):
     """1-based place in its list, or number of its line."""
     reason: str
     uid: str | int | None = None
-    """What the file calls it; None where it says nothing."""
+    """Its id in the file, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,95 +80,91 @@ class ItemImport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values, fields in their order."""
-        made = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**made, "errors": [_as_dict(problem) for problem in self.errors], "notes": list(self.notes)}
+        errors = [{name: value for name, value in each._asdict().items() if value is not None} for each in self.errors]
+        return {**asdict(self), "errors": errors, "notes": list(self.notes)}
 
 
-def _as_dict(problem: ItemProblem) -> dict[str, Any]:
-    told: dict[str, Any] = {"row": problem.row, "reason": problem.reason}
-    return told if problem.uid is None else {**told, "uid": problem.uid}
+@dataclass(frozen=True, slots=True)
+class ItemDefaults:
+    """What counts for every item of one import."""
+
+    scope: Scope
+    kind: str
+    now: datetime
+    session_ttl_seconds: int
+    user_name: str = "the user"
+    """Name that replaces {{user}} in entries of a book."""
 
 
-class Ready(NamedTuple):
+class _ReadyItem(NamedTuple):
     row: int
     uid: str | int | None
     number: int
     memory: NewMemory
 
 
-def batches(rows: Iterable[Row], reading: Reading, importing: Importing) -> Iterator[list[Ready]]:
-    """Yield what can be stored in parts; what cannot is told to `importing` on the way."""
-    made = _ready(rows, reading, importing)
-    while batch := list(islice(made, BATCH)):
-        yield batch
+class ItemWriter:
+    """Stores the items of one import and counts what became of them."""
 
-
-def _ready(rows: Iterable[Row], reading: Reading, importing: Importing) -> Iterator[Ready]:
-    known = Known()
-    for row in rows:
-        importing.rows_read += 1
-        if row.reason:
-            importing.refuse(ItemProblem(row.number, row.reason, row.uid))
-            continue
-        try:
-            value = row.value
-            if row.character is not None and value is not None:
-                character = row.character or name_persona(reading.scope.persona)
-                value = fill_macros(value, character, reading.user_name)
-            memory = read(value, reading)
-        except NotTakenError as error:
-            importing.refuse(ItemProblem(row.number, str(error), row.uid))
-            continue
-        if memory is None:
-            importing.blank += 1
-            continue
-        yield Ready(row.number, row.uid, known.number(memory), memory)
-
-
-class Importing:
-    """What one import has done so far."""
-
-    def __init__(self, call: Call, screen: screening.Screen | None, dry_run: bool) -> None:
-        self._call = call
-        self._screen = screen
-        self._dry_run = dry_run
+    def __init__(
+        self, call: Call, defaults: ItemDefaults, *, screen: screening.Screen | None = None, dry_run: bool = False
+    ) -> None:
+        self._call, self._defaults, self._screen, self._dry_run = call, defaults, screen, dry_run
         self._errors: list[ItemProblem] = []
-        self._error_count = 0
+        self._error_count = self._imported = self._duplicates = self._blank = 0
         self._notes: Counter[str] = Counter()
-        self._imported = self._duplicates = 0
-        self.blank = 0
-        self.rows_read = 0
-        self.rows_done: int = 0
-        self.row: int = 0
-        """The last row that was stored or found there."""
+        self.rows_done = 0
+        self.row = 0
+        """The last row that was stored or was there already."""
 
-    def refuse(self, problem: ItemProblem) -> None:
-        """List a row that is not taken."""
+    def batches(self, rows: Iterable[Row]) -> Iterator[list[_ReadyItem]]:
+        """Yield what can be stored, in parts; other rows are counted."""
+        ready = self._read_rows(rows)
+        while batch := list(islice(ready, BATCH)):
+            yield batch
+
+    def _read_rows(self, rows: Iterable[Row]) -> Iterator[_ReadyItem]:
+        known = Known()
+        for self.rows_done, row in enumerate(rows, 1):
+            try:
+                if row.reason:
+                    raise RefusedError(row.reason)
+                value = row.value
+                if row.character is not None and value is not None:
+                    character = row.character or name_persona(self._defaults.scope.persona)
+                    value = fill_macros(value, character, self._defaults.user_name)
+                memory = read_item(value, self._defaults)
+            except RefusedError as error:
+                self._refuse(ItemProblem(row.number, str(error), row.uid))
+                continue
+            if memory is None:
+                self._blank += 1
+            else:
+                yield _ReadyItem(row.number, row.uid, known.number(memory), memory)
+
+    def _refuse(self, problem: ItemProblem) -> None:
         self._error_count += 1
         if len(self._errors) < MAX_LISTED:
             self._errors.append(problem)
 
-    def store(self, batch: list[Ready]) -> None:
-        """Store what is new of a part of the file, in one transaction."""
+    def store(self, batch: list[_ReadyItem]) -> None:
+        """Store the new items of a part of the file, in one transaction."""
         call, items = self._call, [(ready.number, self._screen_memory(ready.memory)) for ready in batch]
         try:
             done = table_transfer.store(
                 call.db, call.scope, items, privacy_default=call.settings.privacy_default, dry_run=self._dry_run
             )
         except StoreError as error:
-            raise TransferError(f"{error} {self._describe_progress()}", row=self.row or None) from error
+            there = f"All items up to row {self.row} are stored; run the same import again to go on."
+            progress = there if self.row and not self._dry_run else "Nothing was imported."
+            raise TransferError(f"{error} {progress}", row=self.row or None) from error
         except MessageError as error:
             raise TransferError(f"{error} Nothing was imported.") from error
         for i in sorted(done.private):
-            self.refuse(ItemProblem(batch[i].row, "privacy", batch[i].uid))
+            self._refuse(ItemProblem(batch[i].row, "privacy", batch[i].uid))
         self._imported += done.stored
         self._duplicates += done.duplicates
-        self.row, self.rows_done = batch[-1].row, self.rows_read
-
-    def _describe_progress(self) -> str:
-        if not self.row or self._dry_run:
-            return "Nothing was imported."
-        return f"All items up to row {self.row} are stored; run the same import again to go on."
+        self.row = batch[-1].row
 
     def _screen_memory(self, memory: NewMemory) -> NewMemory:
         flagged, notes = screening.is_flagged(memory.content, "memory", screen=self._screen)
@@ -153,14 +172,114 @@ class Importing:
         return replace(memory, quarantined=1) if flagged and not memory.quarantined else memory
 
     def result(self, format_name: str) -> ItemImport:
-        """Return what was done."""
+        """Return what was done so far."""
         return ItemImport(
             format=format_name,
             imported=self._imported,
-            skipped=self.blank + self._duplicates,
+            skipped=self._blank + self._duplicates,
             duplicates=self._duplicates,
             errors=tuple(sorted(self._errors, key=lambda problem: problem.row)),
             error_count=self._error_count,
             notes=tuple(f"{text}: {count}" for text, count in self._notes.items()),
             dry_run=self._dry_run,
         )
+
+
+# From a row to a memory
+
+
+def read_item(value: Any, defaults: ItemDefaults) -> NewMemory | None:
+    """Return the memory that a value describes, None where its text is blank.
+
+    Raises:
+        RefusedError: it cannot be stored; the text says why and holds nothing of the item.
+    """
+    given = {"text": value} if isinstance(value, str) else value
+    if not isinstance(given, dict):
+        raise RefusedError(f"the item is {said_type(given)}, it must be a text or an object")
+    text = given.get("text", given.get("content"))
+    if text is None:
+        raise RefusedError("text is missing")
+    if not isinstance(text, str):
+        raise RefusedError(f"text is {said_type(text)}, it must be a text")
+    if not clean(text).strip():
+        return None
+    try:
+        memory = _build_memory(text, given, defaults)
+    except (MessageError, TypeError) as error:
+        raise RefusedError(str(error).rstrip(".")) from None
+    if memory is None:
+        return None
+    notes = [note] if (note := _owner_note(given, defaults.scope)) else []
+    if memory.expires_at is not None and memory.expires_at <= defaults.now:
+        notes.append("items that have expired already")
+    return replace(memory, notes=(*memory.notes, *notes))
+
+
+def _build_memory(text: str, given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory | None:
+    kind = defaults.kind if given.get("kind") is None else read_kind(given["kind"])
+    values = {name: given[name] for name in _COLUMNS if given.get(name) not in (None, "", [])}
+    if kind == "saved":
+        values.setdefault("pinned", True)
+    if "timestamp" not in values and given.get("created_at") is not None:
+        values["timestamp"] = given["created_at"]
+    provenance = given.get("provenance")
+    is_ours = isinstance(provenance, str) and provenance in _PROVENANCES
+    memory = new_item.read(
+        text,
+        now=defaults.now,
+        kind=kind,
+        tier=_read_tier(given.get("tier")),  # type: ignore[arg-type]
+        label=given.get("label") or given.get("scope") or "general",
+        provenance=provenance if is_ours else "import",  # type: ignore[arg-type]
+        metadata=_build_metadata(given, {} if is_ours or provenance is None else {"provenance": provenance}),
+        **values,
+    )
+    if memory is not None and memory.tier == "session" and "expires_at" not in given:
+        return replace(memory, expires_at=expires_at(memory.at, defaults.session_ttl_seconds))
+    return memory
+
+
+def read_kind(value: Any) -> str:
+    """Return a known kind; blank stays blank, as captured memories have none."""
+    return "" if isinstance(value, str) and not value.strip() else kind_of(value)
+
+
+def _read_tier(value: Any) -> str:
+    if value is None:
+        return "long_term"
+    letters = "".join(char for char in value.lower() if char.isalpha()) if isinstance(value, str) else ""
+    if letters not in _TIERS:
+        raise MessageError("tier is none of long_term, session", fields=("tier",))
+    return _TIERS[letters]
+
+
+def _build_metadata(given: Mapping[str, Any], more: Mapping[str, Any]) -> Any:
+    """Return the metadata of the file with every field that has no column."""
+    own = given.get("metadata") or None
+    unknown = {str(name): value for name, value in given.items() if name not in _READ and value is not None}
+    unknown |= more
+    if not unknown:
+        return own
+    kept = dict(own) if isinstance(own, dict) else {} if own is None else {"metadata": own}
+    for name, value in unknown.items():
+        free = name
+        while free in kept and kept[free] != value:
+            free += "_"
+        kept[free] = value
+    return make_strict(kept)[0]
+
+
+def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
+    """Return a note where the file says that the item is somebody else's, else blank."""
+    others = dict.fromkeys(
+        owner
+        for name, owner in _OWNERS.items()
+        if given.get(name) not in (None, "") and given[name] != getattr(scope, owner)
+    )
+    if not others:
+        return ""
+    note = f"items of another {' and '.join(others)}: they are those of the call"
+    # What was said in private must not become public without a word.
+    opened = scope.conversation is None and given.get("conversation") not in (None, "")
+    return f"{note}; in no conversation, so that everybody whom the persona talks with may see them" if opened else note

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from core.transfer import json_parts
+from core.transfer import json_values
 from core.transfer.fields import opens
 from core.transfer.files import Export
 from core.transfer.formats import READERS, Found
-from core.transfer.json_parts import BadPart, Part, read_parts
+from core.transfer.json_values import BadJson, Part, read_parts
 from core.transfer.shapes import Line, Reading
 from core.transfer.survey import count_export
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
 FILES = sorted(path for path in SAMPLES.rglob("*") if path.suffix in (".json", ".txt"))
-BROKEN = BadPart("from here on the file is broken or cut off")
+BROKEN = BadJson("from here on the file is broken or cut off")
 ODD = (
     None,
     [],
@@ -116,7 +116,7 @@ def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch
     }
     text = json.dumps(value)
     whole = list(read_parts(io.StringIO(text), opens))
-    monkeypatch.setattr(json_parts, "WHOLE_CHARS", 10)
+    monkeypatch.setattr(json_values, "WHOLE_CHARS", 10)
     assert list(read_parts(io.StringIO("\ufeff" + text), opens)) == whole
     assert Part(("messages", 1), value["messages"][1]) in whole and Part(("x",), 12345) in whole
     assert Part(("chats", "list", 0, "messages", 1), {"a": []}) in whole
@@ -130,7 +130,7 @@ def test_what_stands_before_the_broken_place_is_given(monkeypatch: pytest.Monkey
     assert [part.value for part in cut] == [{"a": 1}, BROKEN]
     monkeypatch.setitem(sys.modules, "ijson", None)
     (part,) = read_parts(io.StringIO('[{"a": 1}, {"d"'), opens)
-    assert isinstance(part.value, BadPart) and "prompt-engine[import]" in part.value.reason
+    assert isinstance(part.value, BadJson) and "prompt-engine[import]" in part.value.reason
 
 
 def test_r23_the_list_of_an_archive_is_read_once_for_all_its_members(

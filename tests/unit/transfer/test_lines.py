@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from core.errors import TransferError
-from core.transfer import files, json_lines
+from core.transfer import files, json_values
 from core.transfer.files import Export
-from core.transfer.json_lines import BadJson, JsonLine
+from core.transfer.json_values import BadJson, JsonLine
 
 
 def read(path: Path, max_bytes: int = files.MAX_BYTES) -> list[JsonLine]:
     (member,) = Export(path, max_bytes).members
-    return list(json_lines.read_lines(member))
+    return list(json_values.read_lines(member))
 
 
 def _file(folder: Path, content: bytes, name: str = "chat.jsonl") -> Path:
@@ -88,7 +88,7 @@ def test_f76_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest
 
 def test_f76_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file without line ends is never held as a whole."""
-    monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(json_values, "MAX_LINE_BYTES", 1000)
     path = _file(tmp_path, b'{"a": "' + b"x" * 2000 + b'"}')
     with pytest.raises(TransferError, match=r"Line 1 of .* is longer than 1000 bytes"):
         read(path)

@@ -14,7 +14,7 @@ from typing import Any
 from ...fields import SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
 from ...files import Member
 from ...ids import RowIds
-from ...json_lines import BadJson, JsonLine, read_lines
+from ...json_values import BadJson, JsonLine, read_lines
 from ...shapes import BLANK, Ending, Fault, Header, Left, Line, Read, Reading, Room, Speaker
 from . import header, json_text, lines
 

@@ -1,0 +1,214 @@
+"""Reads JSON of chat files: one value a line, or a document as the elements of the lists that are opened.
+
+A document of ordinary size is read whole. A larger one, and one that is broken, is read part by part with ijson, which
+gives everything before the place where it breaks off.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple, TextIO
+
+from ..errors import TransferError
+from .files import UNREADABLE, Member
+
+MAX_LINE_BYTES = 128 * 1024**2
+"""Longest line: the longest text that can be stored, 16 MB, every letter of it written as an escape."""
+MAX_BLANK_LINES = 100_000
+"""Blank lines that a file may have: a packed file of line ends alone would be read for minutes."""
+WHOLE_CHARS = 16 * 1024**2
+"""Longest document that is read whole: Python's values take many times its size."""
+_LOOKED_AT = 1 << 16
+_BOM = b"\xef\xbb\xbf"
+_BLANK = "\ufeff\x00 \t\r\n"
+
+
+class BadJson(NamedTuple):
+    """What stands in place of a value that cannot be read; the reason never repeats its text."""
+
+    reason: str
+    is_deep: bool = False
+
+
+def read_value(text: str) -> Any:
+    """Return the value of a JSON text; a `BadJson` where it is none."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        return BadJson(f"not JSON: {error.msg} at character {error.pos + 1}")
+    except RecursionError:
+        return BadJson("not usable: nested too deeply", is_deep=True)
+    except ValueError:  # a number of more digits than Python reads
+        return BadJson("not usable: a number is too long")
+
+
+# Lines
+
+
+class JsonLine(NamedTuple):
+    """One line that is not blank."""
+
+    row: int
+    """1-based number of the line in the file."""
+    value: Any
+    """Its value; a `BadJson` where it is no JSON."""
+    text: str = ""
+    """As it is written, blank where it is part of a document."""
+
+
+def read_lines(member: Member) -> Iterator[JsonLine]:
+    """Yield the lines of a file that are not blank, in order.
+
+    A chat that is one document, {"chat_metadata": ..., "messages": [...]}, is given as its header and its messages.
+
+    Raises:
+        TransferError: the file is damaged or not UTF-8, or has a line that is too long.
+    """
+    try:
+        with member.open() as stream:
+            document = _read_chat(stream)
+        if document is not None:
+            yield from (JsonLine(row, value) for row, value in enumerate(document, 1))
+            return
+        with member.open() as stream:
+            yield from _read_each_line(stream, member.name)
+    except UNREADABLE:
+        raise TransferError(f"{member.name!r} is broken or cut off. Copy it again.") from None
+
+
+def _read_chat(stream: BinaryIO) -> list[Any] | None:
+    """Return header and messages of a chat that is one document, else None."""
+    head = stream.read(_LOOKED_AT).removeprefix(_BOM).lstrip()
+    first = head.partition(b"\n")[0]
+    is_row = b"\n" in head and isinstance(read_value(first.decode(errors="replace")), dict)
+    if not head.startswith(b"{") or (is_row and b'"messages"' not in first):
+        return None
+    content = head + stream.read(max(0, MAX_LINE_BYTES + 1 - len(head)))
+    if len(content) > MAX_LINE_BYTES:
+        return None
+    try:
+        value = read_value(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return None
+    messages = value.get("messages") if isinstance(value, dict) else None
+    if not isinstance(messages, list):
+        return None
+    return [{name: held for name, held in value.items() if name != "messages"} or {"chat_metadata": {}}, *messages]
+
+
+def _read_each_line(stream: BinaryIO, name: str) -> Iterator[JsonLine]:
+    row = blank = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        row += 1
+        problem = ""
+        if len(line) > MAX_LINE_BYTES:
+            problem = f"is longer than {MAX_LINE_BYTES} bytes. One object stands on each line"
+        blank += not line.strip()
+        if blank > MAX_BLANK_LINES:
+            problem = f"comes after {MAX_BLANK_LINES:,} lines with nothing in them. Take them out"
+        try:
+            text = (line.removeprefix(_BOM) if row == 1 else line).decode("utf-8")
+        except UnicodeDecodeError as error:
+            problem = problem or f"is not UTF-8 (byte {error.start + 1} of the line). Save the file as UTF-8"
+        if problem:
+            raise TransferError(f"Line {row} of {name!r} {problem}.", row=row)
+        if text.strip():
+            yield JsonLine(row, read_value(text), text.rstrip("\r\n"))
+
+
+# Documents
+
+Path = tuple[str | int, ...]
+
+
+class Part(NamedTuple):
+    """One value of a document."""
+
+    path: Path
+    """Keys and positions (from 0) from the root to it."""
+    value: Any
+    """A `BadJson` in place of the rest of a document that cannot be read."""
+
+
+def read_parts(stream: TextIO, opens: Callable[[Path], bool]) -> Iterator[Part]:
+    """Yield the values of a document; lists and objects whose path `opens` says are opened, others come whole."""
+    text = stream.read(WHOLE_CHARS + 1).lstrip(_BLANK)
+    if not text:
+        return
+    if len(text) <= WHOLE_CHARS:
+        try:
+            value = json.loads(text.rstrip(_BLANK))
+        except RecursionError:
+            yield Part((), BadJson("it is nested too deeply"))
+            return
+        except ValueError:
+            pass
+        else:
+            yield from _walk((), value, opens)
+            return
+    yield from _stream(text, stream, opens)
+
+
+def _walk(path: Path, value: Any, opens: Callable[[Path], bool]) -> Iterator[Part]:
+    if not isinstance(value, (dict, list)) or not opens(path):
+        yield Part(path, value)
+        return
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _walk((*path, step), inner, opens)
+
+
+class _Bytes:
+    """A text and the rest of its stream, as ijson reads them."""
+
+    def __init__(self, text: str, stream: TextIO) -> None:
+        self._text, self._stream = text, stream
+
+    def read(self, size: int) -> bytes:
+        if size == 0:
+            return b""
+        text, self._text = self._text[:size], self._text[size:]
+        return (text or self._stream.read(size)).encode("utf-8", "surrogatepass")
+
+
+def _stream(text: str, rest: TextIO, opens: Callable[[Path], bool]) -> Iterator[Part]:
+    try:
+        import ijson  # noqa: PLC0415 - an extra, which large and broken documents alone need
+    except ImportError:
+        reason = "it is broken, or too large to read at once; pip install 'prompt-engine[import]' reads it part by part"
+        yield Part((), BadJson(reason))
+        return
+    events = ijson.basic_parse(_Bytes(text, rest), use_float=True)
+    try:
+        yield from _parts(events, ijson.ObjectBuilder, opens)
+    except (ijson.JSONError, ValueError, RecursionError):
+        yield Part((), BadJson("from here on the file is broken or cut off"))
+
+
+def _parts(events: Iterable[tuple[str, Any]], builder: Any, opens: Callable[[Path], bool]) -> Iterator[Part]:
+    """Yield the values that events make; `builder` makes those that come whole."""
+    path: list[str | int] = []
+    building: Any = None
+    depth = 0
+    for event, value in events:
+        is_start, is_end = event.startswith("start_"), event.startswith("end_")
+        if building is not None:
+            building.event(event, value)
+            depth += is_start - is_end
+            if depth == 0:
+                yield Part(tuple(path), building.value)
+                building = None
+        elif event == "map_key":
+            path[-1] = value
+        elif is_end:
+            path.pop()
+        else:
+            if path and isinstance(path[-1], int):
+                path[-1] += 1
+            if is_start and opens(tuple(path)):
+                path.append("" if event == "start_map" else -1)
+            elif is_start:
+                building, depth = builder(), 1
+                building.event(event, value)
+            else:
+                yield Part(tuple(path), value)
