@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .base.hints import hint_name
 from .calls import defaults, screening
@@ -14,6 +14,7 @@ from .calls.defaults import configure, default_database
 from .config import Settings
 from .database.engine import Database
 from .errors import MessageError
+from .forgetting import forget
 from .index.entries import Progress
 from .memories import new_item as memory_input
 from .memories import rules_retention as retention
@@ -23,9 +24,6 @@ from .scope import Scope
 from .shapes import Finding
 from .upkeep import migration
 from .upkeep.migration import Migrated
-
-if TYPE_CHECKING:
-    from .forgetting import Forgotten
 
 __all__ = [
     "Database",
@@ -298,49 +296,3 @@ def pack_index(db: Database | None = None, *, progress: Progress | None = None) 
 def _bare(db: Database | None) -> Database:
     """Return the handle passed, else that of the connection string, without bringing it up to date."""
     return defaults.check_handle(db) if db is not None else defaults.open_bare()
-
-
-def forget(
-    *,
-    participant: object = None,
-    conversation: object = None,
-    memory: object = None,
-    dry_run: bool = False,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
-    scope: Scope | None = None,
-) -> Forgotten:
-    """Delete everything of one participant, conversation or memory: `forgetting.forget`.
-
-    Args:
-        participant: key `interface/id`: with all linked identities and direct conversations.
-        conversation: key `interface/chat[/thread]`: with all that was said in it and made of it.
-        memory: id of an item: with its former texts and versions and what was made of it.
-        dry_run: count only.
-
-    Returns:
-        Table to rows deleted or changed, every table; all 0 where there is nothing of it.
-
-    Raises:
-        MessageError: not exactly one of the three, or one that cannot be a key or id.
-        StoreWriteError: nothing was changed.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory
-    >>> from prompt_engine.db import forget
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> forget(participant="tg/7", dry_run=True, db=db, scope=scope)["memories"]
-    1
-    """
-    from . import forgetting  # noqa: PLC0415 - it stands above this door and reaches everything
-
-    return forgetting.forget(
-        participant=participant,
-        conversation=conversation,
-        memory=memory,
-        dry_run=dry_run,
-        db=db,
-        settings=settings,
-        scope=scope,
-    )

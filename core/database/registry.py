@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Scoped = Literal["persona", "audience", "none"]
-"""persona: has a persona_id of its own. audience: led by audience_id, which belongs to one persona. none: about the
-database, not about anybody."""
+"""persona: has a persona_id of its own. audience: part of the search index, made of other rows, by audience_id. none:
+about the database or a participant of any persona."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +20,12 @@ class Registered:
     """Columns that hold what people or models wrote, or words of it: where a canary must not be after forgetting."""
     participant: tuple[str, ...] = ()
     """Key columns that name a participant; a row in which one of them is theirs is found by it."""
-    participant_lists: tuple[str, ...] = ()
-    """JSON columns that list participants."""
     conversation: tuple[str, ...] = ()
     """Columns that name the conversation: one holds its key; three are interface, chat id and thread id."""
-    row_of: tuple[str, ...] = ()
-    """Column or columns with the id of a row elsewhere, with which this row goes: `row_table` says of which table."""
+    row_of: str = ""
+    """Column with the id of a row elsewhere, with which this row goes: `row_table` says of which table."""
     row_table: str = ""
-    """Table that `row_of` leads to; `*` where the column `source` numbers it."""
-    derived: bool = False
-    """Worked out from other rows: made anew, not exported."""
+    """Table that `row_of` leads to."""
 
     @property
     def persona(self) -> str:
@@ -89,30 +85,29 @@ REGISTRY: tuple[Registered, ...] = (
             "source_message_ids",
             "participant_keys",
         ),
-        participant_lists=("involved_users", "participant_keys"),
         conversation=("interface", "chat_id", "thread_id"),
     ),
     Registered("tags", "persona", texts=("tag",)),
     Registered("tag_aliases", "persona", texts=("alias", "tag")),
     Registered("tag_links", "persona", texts=("tag", "related_tag")),
-    Registered("search_fresh", "audience", row_of=("row_id",), row_table="*", derived=True),
-    Registered("search_segment", "audience", derived=True),
-    Registered("search_block", "audience", texts=("term",), derived=True),
-    Registered("search_gone", "audience", row_of=("row_id",), row_table="*", derived=True),
+    Registered("search_fresh", "audience"),
+    Registered("search_segment", "audience"),
+    Registered("search_block", "audience", texts=("term",)),
+    Registered("search_gone", "audience"),
     Registered("counters", "persona"),
     Registered(
         "message_recaps",
         "persona",
         texts=("memory", "include", "data"),
         conversation=("conversation_key",),
-        row_of=("message_row",),
+        row_of="message_row",
         row_table="chat_history_cache",
     ),
     Registered(
         "message_alternatives",
         "persona",
         texts=("text", "metadata"),
-        row_of=("message_row",),
+        row_of="message_row",
         row_table="chat_history_cache",
     ),
     Registered(
@@ -120,10 +115,10 @@ REGISTRY: tuple[Registered, ...] = (
         "persona",
         texts=("name",),
         conversation=("conversation_key",),
-        row_of=("break_row",),
+        row_of="break_row",
         row_table="chat_history_cache",
     ),
-    Registered("scene_recaps", "persona", texts=("content", "metadata"), row_of=("scene_id",), row_table="scenes"),
+    Registered("scene_recaps", "persona", texts=("content", "metadata"), row_of="scene_id", row_table="scenes"),
     Registered("running_recaps", "persona", texts=("content", "data"), conversation=("conversation_key",)),
     Registered(
         "memory_jobs",
@@ -134,7 +129,7 @@ REGISTRY: tuple[Registered, ...] = (
     ),
     Registered("conversation_summaries", "persona", texts=("title", "summary"), conversation=("conversation_key",)),
     Registered(
-        "item_history", "persona", texts=("old_text", "reason", "changed_by"), row_of=("item_id",), row_table="*"
+        "item_history", "persona", texts=("old_text", "reason", "changed_by"), row_of="item_id", row_table="memories"
     ),
     Registered(
         "short_term_memories",
@@ -143,16 +138,11 @@ REGISTRY: tuple[Registered, ...] = (
         participant=("participant_key",),
         conversation=("channel_id",),
     ),
-    Registered(
-        "user_relationships",
-        "persona",
-        texts=("username", "realname"),
-        participant=("user_id",),
-    ),
+    Registered("user_relationships", "persona", texts=("username", "realname"), participant=("user_id",)),
     Registered("consolidation_runs", "persona", texts=("reason", "error"), conversation=("conversation_key",)),
-    Registered("search_vector", "audience", row_of=("row_id",), row_table="*", derived=True),
-    Registered("search_vector_version", "audience", derived=True),
-    Registered("search_vector_gone", "audience", row_of=("row_id",), row_table="*", derived=True),
+    Registered("search_vector", "audience"),
+    Registered("search_vector_version", "audience"),
+    Registered("search_vector_gone", "audience"),
     Registered(
         "access_tokens",
         "persona",
@@ -167,15 +157,10 @@ REGISTRY: tuple[Registered, ...] = (
         texts=("value",),
         participant=("participant_key",),
         conversation=("conversation_key",),
-        row_of=("memory_id",),
+        row_of="memory_id",
         row_table="memories",
     ),
     Registered("schema_version", "none"),
 )
 
 BY_TABLE: dict[str, Registered] = {entry.table: entry for entry in REGISTRY}
-
-
-def of(table: str) -> Registered:
-    """Return how a table is registered."""
-    return BY_TABLE[table]

@@ -30,7 +30,7 @@ from ..shapes import Source
 from ..tags import rules_index
 from ..text import stems
 from . import table
-from .table import Done, Target
+from .table import Done
 
 __all__ = ["Forgotten", "delete_quarantined", "forget"]
 
@@ -103,24 +103,45 @@ def forget(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Forgotten:
-    """Delete everything of one participant, conversation, memory or server, in one transaction, and return
-    the counts.
+    """Delete everything of one participant, conversation, memory or server, in one transaction.
+
+    Args:
+        participant: key `interface/id`: with all linked identities and direct conversations.
+        conversation: key `interface/chat[/thread]`: with all that was said in it and made of it.
+        memory: id of an item: with its former texts and versions and what was made of it.
+        server: id of a server: all its conversations.
+        dry_run: count only.
+
+    Returns:
+        Table to rows deleted or changed, every table; all 0 where there is nothing of it.
+
+    Raises:
+        MessageError: not exactly one of the four, or one that cannot be a key or id.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine.db import forget
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> forget(participant="tg/7", dry_run=True, db=db, scope=scope)["memories"]
+    1
     """
     # 1. what is forgotten
     call = open_call(db, settings, scope)
-    target = _read_target(call, participant, conversation, memory, server)
+    kind, key = _read_target(call, participant, conversation, memory, server)
     if dry_run:
-        done = table.forget_target(call.db, call.persona, target, dry_run=True)
+        done = table.forget_target(call.db, call.persona, kind, key, dry_run=True)
         return Forgotten(done.counts, dry_run=True, operations=done.operations)
-    # 3. the rows, and what was being written of it
-    done = _delete_rows(call, target)
-    # 4. what is kept elsewhere
+    # 2. the rows, and what was being written of it
+    done = _delete_rows(call, kind, key)
+    # 3. what is kept elsewhere
     _empty_caches(call, done)
     written, out_of_reach = _rewrite_files(call, done) if sum(done.counts.values()) else ((), ())
     if not call.db.empty_journal():
         out_of_reach = (*out_of_reach, _JOURNAL.format(path=f"{call.db.target.url.database}-wal"))
     rows = {name: count for name, count in done.counts.items() if count}
-    logs.event(logging.INFO, "forgotten", kind=target.kind, operations=done.operations, **rows)
+    logs.event(logging.INFO, "forgotten", kind=kind, operations=done.operations, **rows)
     return Forgotten(done.counts, operations=done.operations, files=written, out_of_reach=out_of_reach)
 
 
@@ -165,8 +186,10 @@ def delete_quarantined(
     return True
 
 
-def _read_target(call: Call, participant: object, conversation: object, memory: object, server: object) -> Target:
-    """Return what is meant."""
+def _read_target(
+    call: Call, participant: object, conversation: object, memory: object, server: object
+) -> tuple[str, str | int]:
+    """Return which kind of thing was given, and its key."""
     given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:
@@ -176,29 +199,29 @@ def _read_target(call: Call, participant: object, conversation: object, memory: 
             fields=tuple(names or given),
         )
     if participant is not None:
-        return Target("participant", table_participants.checked_key(participant))
+        return "participant", table_participants.checked_key(participant)
     if conversation is not None:
-        return Target("conversation", table_conversations.check_key(find_key(call, conversation)))
+        return "conversation", table_conversations.check_key(find_key(call, conversation))
     if server is not None:
-        return Target("server", key_text(server, "server", KEY_BYTES["server"], required=True))
-    return Target("memory", read_id(memory))
+        return "server", key_text(server, "server", KEY_BYTES["server"], required=True)
+    return "memory", read_id(memory)
 
 
-def _delete_rows(call: Call, target: Target) -> Done:
-    """Delete the rows, then what this process was writing when the call came, and return all counts."""
+def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
+    """Delete the rows, then what was being written when the call came, and return all counts."""
     db, persona, cutoff = call.db, call.persona, call.db.ids.one()
-    if target.kind == "participant":
-        tombstones.note(db, persona, cutoff, people=[str(target.key)])
-    elif target.kind == "conversation":
-        tombstones.note(db, persona, cutoff, conversations=[str(target.key)])
-    done = table.forget_target(db, persona, target)
-    tombstones.note(db, persona, cutoff, people=done.people, conversations=done.conversations)
-    for _ in range(LOOKS if target.kind in ("participant", "conversation") else 0):
-        more = table.forget_late(db, persona, target, done.people, cutoff)
-        if more is None:
+    if kind == "participant":
+        tombstones.note(db, persona, cutoff, people=[str(key)])
+    elif kind == "conversation":
+        tombstones.note(db, persona, cutoff, conversations=[str(key)])
+    done = table.forget_target(db, persona, kind, key)
+    tombstones.note(db, persona, cutoff, people=done.owner.person.keys, conversations=done.owner.conversations)
+    for _ in range(LOOKS if kind in ("participant", "conversation") else 0):
+        late = table.forget_late(db, persona, done.owner, cutoff)
+        if not late.counts:
             break
-        counts = {name: count + more.counts.get(name, 0) for name, count in done.counts.items()}
-        done = done._replace(counts=counts, operations=done.operations + more.operations)
+        counts = {name: count + late.counts.get(name, 0) for name, count in done.counts.items()}
+        done = done._replace(counts=counts, operations=done.operations + late.operations)
     return done
 
 
@@ -210,7 +233,7 @@ def _empty_caches(call: Call, done: Done) -> None:
     for name in _BY_PERSONA:
         db.caches.get(name, {}).pop(persona, None)
     private = db.caches.get("history.private", {})
-    for key in [key for key in list(private) if key[0] == persona and key[1] in done.conversations]:
+    for key in [key for key in list(private) if key[0] == persona and key[1] in done.owner.conversations]:
         private.pop(key, None)
     db.caches.pop(HELD, None)
     for module in (rules_index, stems, people, search_rows, query):
@@ -220,10 +243,11 @@ def _empty_caches(call: Call, done: Done) -> None:
 def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Write the Markdown files anew that this process knows of; return these, and those it cannot write, with why."""
     db, persona = call.db, call.persona
+    people, conversations = done.owner.person.keys, done.owner.conversations
     written: list[str] = []
     out_of_reach: list[str] = []
     for folder in memory_files.find_folders(db, call.settings):
-        files = memory_files.rewrite_folder(folder, db, call.settings, persona, done.people, done.conversations)
+        files = memory_files.rewrite_folder(folder, db, call.settings, persona, people, conversations)
         written += files.written
         out_of_reach += files.left
     exported = [f"{path}: an exported file" for path in written_files.list_files(db, persona)]

@@ -3,62 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, delete, or_, select
+from sqlalchemy import Connection, delete, select
 
-from ..access import table_conversations, table_participants
-from ..access.rules import split_key
-from ..database.bulk import chunks
+from ..access import table_participants
 from ..database.engine import Database, UndoError
 from ..database.registry import REGISTRY
-from ..database.rows import short_interface
-from ..database.schema import (
-    access_tokens,
-    ai_diary,
-    audiences,
-    chat_history_cache,
-    conversation_summaries,
-    memories,
-    memory_jobs,
-    participants,
-    search_block,
-    search_fresh,
-    search_gone,
-    search_segment,
-    search_vector_gone,
-    search_vector_version,
-    short_term_memories,
-    stored_values,
-    user_relationships,
-)
-from ..database.schema import conversations as conversation_table
+from ..database.schema import ai_diary, audiences, memories
 from ..database.schema_base import metadata
-from ..database.sources import AI_DIARY, CHAT, SourceTable
+from ..database.sources import AI_DIARY, ALL, CHAT, SourceTable
 from ..memories import table_sources
-from . import table_items, table_quotes, table_stories, table_targets
-from .rules import Person
-from .table_rows import AT_ONCE, Removal
+from . import table_items, table_owners, table_quotes, table_stories
+from .table_owners import Owner
+from .table_rows import Removal
 
-Kind = Literal["participant", "conversation", "memory", "server"]
-_M, _D, _J = memories.c, ai_diary.c, memory_jobs.c
-_Z, _S, _V = conversation_summaries.c, short_term_memories.c, stored_values.c
-_BY_CONVERSATION = {
-    entry.table: entry.conversation[0]
-    for entry in REGISTRY
-    if len(entry.conversation) == 1 and entry.table not in ("audiences", "chat_history_cache", "memories")
-}
-"""Table to the column with a conversation's key, where its rows go with the conversation and are in no index."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What is forgotten."""
-
-    kind: Kind
-    key: str | int
-    """Participant key, conversation key, id of a memory item, or id of a server."""
+_BY_ID = {source.table.name for source in ALL}
+"""Tables whose rows are in the search index: deleted by id, with their index rows."""
+_TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.scoped != "none"}
 
 
 class Done(NamedTuple):
@@ -66,34 +28,28 @@ class Done(NamedTuple):
 
     counts: dict[str, int]
     """Every table of the registry to its rows deleted or changed."""
-    operations: int = 0
-    people: frozenset[str] = frozenset()
-    """Participant keys that were forgotten."""
-    conversations: frozenset[str] = frozenset()
-    """Conversations that were forgotten whole."""
-    items: frozenset[int] = frozenset()
-    """Memory items that are gone."""
+    operations: int
+    owner: Owner
+    """Whose rows were forgotten; nobody's for a memory item."""
 
 
-def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool = False) -> Done:
-    """Delete everything of a person, a conversation or an item, and return the counts."""
+def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:
+    """Delete everything of a participant, a conversation, a server or a memory item, and return the counts."""
 
     def work(connection: Connection) -> Done:
         removal = Removal(connection, db, persona)
-        if target.kind == "participant":
-            people, gone = _forget_participant(removal, str(target.key))
-        elif target.kind == "conversation":
-            people, gone = frozenset[str](), _forget_conversation(removal, str(target.key))
-        elif target.kind == "server":
-            people, gone = frozenset[str](), _forget_server(removal, str(target.key))
-        else:
-            items = table_items.add_former_versions(removal, removal.find_ids(_M.id, _M.id == int(target.key)))
+        owner = Owner()
+        if kind == "memory":
+            items = table_items.add_former_versions(
+                removal, removal.find_values(memories.c.id, memories.c.id == int(key))
+            )
             table_sources.close_sources(connection, persona, items)
             table_items.remove_items(removal, items)
-            people = gone = frozenset()
+        else:
+            owner = table_owners.find_owner(removal, kind, str(key))
+            _delete_owned(removal, owner)
         finish(removal)
-        counts = {entry.table: removal.counts[entry.table] for entry in REGISTRY}
-        done = Done(counts, removal.operations, people, gone, frozenset(removal.items))
+        done = Done({entry.table: removal.counts[entry.table] for entry in REGISTRY}, removal.operations, owner)
         if dry_run:
             raise UndoError(done)
         return done
@@ -101,29 +57,14 @@ def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool =
     return db.repeat(work, source="forgetting")
 
 
-def forget_late(db: Database, persona: str, target: Target, people: Collection[str], cutoff: int) -> Done | None:
-    """Delete what was being written when a person or conversation was forgotten, None where there is nothing."""
+def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
+    """Delete the rows with ids below `before`: what was being written when their owner was forgotten."""
 
-    def work(connection: Connection) -> Done | None:
+    def work(connection: Connection) -> Done:
         removal = Removal(connection, db, persona)
-        if target.kind == "participant":
-            found = table_targets.find_messages_of(connection, persona, people)
-            items = removal.find_ids(_M.id, _M.participant_key.in_(sorted(people)), _M.id < cutoff)
-            values = removal.find_ids(_V.id, _V.participant_key.in_(sorted(people)), _V.id < cutoff)
-        else:
-            found = table_targets.find_messages_in(connection, persona, {str(target.key)}, ())
-            items = removal.find_ids(_M.id, _M.conversation_key == str(target.key), _M.id < cutoff)
-            values = removal.find_ids(_V.id, _V.conversation_key == str(target.key), _V.id < cutoff)
-        messages = {row: key for row, key in found.items() if row < cutoff}
-        if not messages and not items and not values:
-            return None
-        table_targets.lock_conversations(connection, persona, set(messages.values()))
-        _delete_of_messages(removal, messages, ())
-        table_items.remove_items(removal, items, messages.keys())
-        removal.delete_in(stored_values, _V.id, values)
-        removal.delete_rows(CHAT, messages)
+        _delete_owned(removal, owner, before)
         finish(removal)
-        return Done(dict(removal.counts), removal.operations)
+        return Done(dict(+removal.counts), removal.operations, owner)
 
     return db.repeat(work, source="forgetting")
 
@@ -159,162 +100,68 @@ def finish(removal: Removal) -> None:
         removal.purge_index()
 
 
-# A participant
-
-
-def _forget_participant(removal: Removal, participant: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Delete what is a person's, and return the keys of their identities and of their direct conversations."""
-    connection, persona = removal.connection, removal.persona
-    person, direct = table_targets.find_person(connection, persona, participant)
-    keys = sorted(person.keys)
-    rooms = table_targets.find_direct_audiences(connection, persona, keys)
-    messages = table_targets.find_messages_of(connection, persona, keys)
-    messages |= table_targets.find_messages_in(connection, persona, direct, rooms)
-    # 1. what others keep of them
-    table_quotes.clean_replies(removal, person, messages.keys())
-    _delete_diary_of(removal, direct, rooms)
-    table_quotes.clean_diary(removal, person)
-    table_quotes.clean_short_term(removal, keys)
-    # 2. what was made of their lines
-    _delete_operations(removal, person, direct, messages)
-    _delete_of_messages(removal, messages, direct)
-    _delete_in_audiences(removal, rooms)
-    items = removal.find_ids(_M.id, or_(_M.participant_key.in_(keys), _M.audience_id.in_(sorted(rooms))))
-    for part in chunks(sorted(direct), AT_ONCE):
-        items |= removal.find_ids(_M.id, _M.conversation_key.in_(part))
-    table_items.remove_items(removal, items, messages.keys())
-    # 3. the rows
+def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> None:
+    """Delete an owner's rows as the registry finds them; what was made of them too, and what others keep of them."""
+    messages: dict[int, str] = dict(table_owners.find_rows(removal, CHAT.table, owner, before, "interface_path"))
+    items = {row for (row,) in table_owners.find_rows(removal, memories, owner, before)}
+    entries = {row for (row,) in table_owners.find_rows(removal, ai_diary, owner, before)}
+    staying: dict[str, set[int]] = {}
+    """Conversations that stay, and the messages in them that go."""
+    for row, key in messages.items():
+        if key not in owner.conversations:
+            staying.setdefault(key, set()).add(row)
+    table_owners.lock_conversations(removal, staying)
+    # 1. what others keep of a person
+    if owner.person.keys and before is None:
+        table_quotes.clean_replies(removal, owner.person, messages)
+        table_quotes.clean_diary(removal, owner.person)
+        table_quotes.clean_short_term(removal, owner.person.keys)
+    # 2. rows that nothing else was made of
+    _delete_plain_rows(removal, owner, before)
+    table_quotes.clean_operations(removal, owner.person.keys, staying, messages)
+    # 3. what was made of the messages, and these
+    for key in sorted(staying):
+        table_stories.delete_parts(removal, key, staying[key])
+    if messages:
+        entries |= table_quotes.find_entries_on(removal, messages)
+    removal.delete_rows(AI_DIARY, entries)
+    table_items.remove_items(removal, items, messages)
     removal.delete_rows(CHAT, messages)
-    for key, rows in _parts(messages, direct).items():
-        table_items.remove_summaries(removal, key, rows)
-    for key in sorted(direct):
-        _delete_whole(removal, key)
-    removal.delete_in(stored_values, _V.participant_key, keys)
-    removal.delete_in(user_relationships, user_relationships.c.user_id, keys)
-    removal.delete_in(access_tokens, access_tokens.c.participant_key, keys)
-    removal.delete_in(participants, participants.c.participant_key, keys)
-    removal.counts["privacy_levels"] += table_participants.delete_levels(connection, keys)
-    _delete_empty_audiences(removal, rooms | table_targets.find_audiences(connection, persona, "conversation", direct))
-    return person.keys, frozenset(direct)
-
-
-def _delete_operations(removal: Removal, person: Person, direct: Collection[str], messages: dict[int, str]) -> None:
-    """Delete the operations about a person, their messages and their conversations; clean the others."""
-    elsewhere = set(messages.values()) - set(direct)
-    removal.delete_in(memory_jobs, _J.participant_key, person.keys)
-    removal.delete_in(memory_jobs, _J.conversation_key, direct)
-    about = table_stories.find_waiting(removal, elsewhere, messages.keys())
-    removal.delete_in(memory_jobs, _J.id, about)
-    table_quotes.clean_operations(removal, person.keys, elsewhere, messages.keys())
-
-
-def _delete_of_messages(removal: Removal, messages: dict[int, str], whole: Collection[str]) -> None:
-    """Delete what lies on messages and what was made of them in their conversations, those that go whole left out."""
-    for key, rows in _parts(messages, whole).items():
-        table_stories.delete_parts(removal, key, rows)
-    table_stories.delete_beside_messages(removal, messages.keys())
-    table_quotes.delete_entries_on(removal, messages.keys())
-
-
-def _parts(messages: dict[int, str], whole: Collection[str]) -> dict[str, set[int]]:
-    """Return conversation to messages, by key, without the conversations that go whole."""
-    parts: dict[str, set[int]] = {}
-    for row, key in sorted(messages.items(), key=lambda each: each[1]):
-        if key not in whole:
-            parts.setdefault(key, set()).add(row)
-    return parts
-
-
-# A conversation
-
-
-def _forget_conversation(removal: Removal, key: str) -> frozenset[str]:
-    """Delete a conversation with everything made of it, and return its key."""
-    connection, persona = removal.connection, removal.persona
-    table_targets.lock_conversations(connection, persona, [key])
-    messages = table_targets.find_messages_in(connection, persona, {key}, ())
-    removal.delete(memory_jobs, _J.conversation_key == key)
-    _delete_of_messages(removal, messages, {key})
-    _delete_diary_of(removal, {key}, ())
-    table_items.remove_items(removal, removal.find_ids(_M.id, _M.conversation_key == key), messages.keys())
-    removal.delete_rows(CHAT, messages)
-    _delete_whole(removal, key)
-    _delete_empty_audiences(removal, table_targets.find_audiences(connection, persona, "conversation", {key}))
-    return frozenset({key})
-
-
-def _forget_server(removal: Removal, server: str) -> frozenset[str]:
-    """Delete the conversations of a server and what else stands in its audiences, and return the conversations."""
-    connection, persona = removal.connection, removal.persona
-    c, a = conversation_table.c, audiences.c
-    keys = connection.execute(
-        select(c.conversation_key).where(c.persona_id == persona, c.server_id == server).order_by(c.conversation_key)
-    ).scalars()
-    gone = frozenset[str]().union(*(_forget_conversation(removal, key) for key in list(keys)))
-    rooms = set(
-        connection.execute(select(a.audience_id).where(a.persona_id == persona, a.server_id == server)).scalars()
-    )
-    messages = table_targets.find_messages_in(connection, persona, (), rooms)
-    items: set[int] = set()
-    for part in chunks(sorted(rooms), AT_ONCE):
-        items |= removal.find_ids(_M.id, _M.audience_id.in_(part))
-        removal.delete(short_term_memories, _S.server_id == server)
-    _delete_of_messages(removal, messages, ())
-    table_items.remove_items(removal, items, messages.keys())
-    removal.delete_rows(CHAT, messages)
-    _delete_diary_of(removal, (), rooms)
-    _delete_in_audiences(removal, rooms)
+    for key in sorted(staying):
+        table_items.remove_summaries(removal, key, staying[key])
+    if before is not None:
+        return
+    # 4. what is empty now
+    removal.counts["privacy_levels"] += table_participants.delete_levels(removal.connection, owner.person.keys)
+    rooms = owner.audiences | table_owners.find_audiences(removal, "conversation", owner.conversations)
     _delete_empty_audiences(removal, rooms)
-    return gone
 
 
-def _delete_whole(removal: Removal, key: str) -> None:
-    """Delete what the registry finds under a conversation's key, its own row too."""
-    table_stories.delete_scene_recaps(removal, key)
-    removal.delete(conversation_summaries, _Z.conversation_key == key)
-    for name, column in _BY_CONVERSATION.items():
-        table = metadata.tables[name]
-        removal.delete(table, table.c[column] == key)
-
-
-def _delete_diary_of(removal: Removal, keys: Collection[str], rooms: Collection[int]) -> None:
-    """Delete the diary entries of conversations and audiences."""
-    ids: set[int] = set()
-    for part in chunks(sorted(rooms), AT_ONCE):
-        ids |= removal.find_ids(_D.id, _D.audience_id.in_(part))
-    for key in sorted(keys):
-        interface, chat, thread = split_key(key)
-        facts = table_conversations.find(removal.connection, removal.persona, key)
-        names = sorted({interface, short_interface(interface)})
-        here = and_(_D.interface.in_(names), _D.chat_id == chat, _D.thread_id == thread)
-        ids |= removal.find_ids(_D.id, here, *(() if facts is None else (_D.audience_id == facts.audience_id,)))
-    removal.delete_rows(AI_DIARY, ids)
-
-
-# Audiences
-
-
-def _delete_in_audiences(removal: Removal, rooms: Collection[int]) -> None:
-    """Delete what stands in audiences that go, and in no conversation."""
-    for part in chunks(sorted(rooms), AT_ONCE):
-        removal.delete(conversation_summaries, _Z.audience_id.in_(part))
-        removal.delete(short_term_memories, _S.audience_id.in_(part))
-        removal.delete(stored_values, _V.audience_id.in_(part))
+def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> None:
+    """Delete the rows of all tables that are in no index, those that go with a row before it."""
+    for entry, table in reversed(_TABLES.items()):
+        if entry.scoped != "persona" or table is audiences or table.name in _BY_ID:
+            continue
+        if before is not None and ("id" not in table.c or table.name == "conversations"):
+            continue  # it may have begun anew
+        late = () if before is None else (table.c.id < before,)
+        for condition in table_owners.build_conditions(removal, entry, owner):
+            removal.delete(table, condition, *late)
+        if entry.row_table and entry.row_table not in _BY_ID:
+            ids = table_owners.find_rows(removal, metadata.tables[entry.row_table], owner, before)
+            removal.delete_in(table, table.c[entry.row_of], {row for (row,) in ids})
 
 
 def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
     """Delete audiences no row stands in any more, with what the search tables hold of them."""
     connection, persona = removal.connection, removal.persona
-    used = (conversation_table, chat_history_cache, memories, ai_diary, conversation_summaries, short_term_memories,
-            stored_values)  # fmt: skip
+    tables = [table for table in _TABLES.values() if "audience_id" in table.c and table is not audiences]
     for room in sorted(rooms):
-        held: Any = [
-            select(table.c.audience_id).where(table.c.persona_id == persona, table.c.audience_id == room).limit(1)
-            for table in used
-        ]
-        if any(connection.execute(each).first() is not None for each in held):
+        own = [table for table in tables if "persona_id" in table.c]
+        standing = (select(t.c.audience_id).where(t.c.persona_id == persona, t.c.audience_id == room) for t in own)
+        if any(connection.execute(each.limit(1)).first() is not None for each in standing):
             continue
-        index = (search_fresh, search_segment, search_block, search_gone)
-        for table in (*index, search_vector_version, search_vector_gone):
-            connection.execute(delete(table).where(table.c.audience_id == room))
+        for table in tables:
+            if table not in own:
+                connection.execute(delete(table).where(table.c.audience_id == room))
         removal.delete(audiences, audiences.c.audience_id == room)

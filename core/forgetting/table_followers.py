@@ -146,7 +146,7 @@ def _find_items(removal: Removal, message: Message) -> list[_Standing]:
 
 def _find_audiences(removal: Removal) -> list[int]:
     """Return the audiences of the persona, by which its rows are found without those of others being read."""
-    return sorted(removal.find_ids(audiences.c.audience_id))
+    return sorted(removal.find_values(audiences.c.audience_id))
 
 
 def _find_said(removal: Removal, message: Message, digest: bytes) -> list[_Standing]:
@@ -190,7 +190,7 @@ def _find_rewritten(removal: Removal, ids: Collection[int]) -> set[int]:
         for part in chunks(sorted(new), AT_ONCE):
             by = select(_M.superseded_by).where(_M.persona_id == removal.persona, _M.id.in_(part))
             later |= {row.superseded_by for row in removal.read_rows(by) if row.superseded_by is not None}
-        made = removal.find_ids(_M.id, _M.id.in_(sorted(later)), _M.provenance == "model") if later else set[int]()
+        made = removal.find_values(_M.id, _M.id.in_(sorted(later)), _M.provenance == "model") if later else set[int]()
         new = made - found - set(ids)
         found |= new
     return found
@@ -267,7 +267,7 @@ def _find_entries(removal: Removal, message: Message) -> tuple[list[_Standing], 
         own = message.names if row.here else frozenset({message.row_id})
         if not own.isdisjoint(held):
             standing.append(_Standing(row.id, tuple(each for each in held if each not in own)))
-    quoting = removal.find_ids(_D.id, here, _D.user_message == message.text)
+    quoting = removal.find_values(_D.id, here, _D.user_message == message.text)
     return standing, sorted(quoting - {each.id for each in standing})
 
 

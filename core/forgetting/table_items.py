@@ -11,7 +11,7 @@ from ..base.wire_ids import find_id
 from ..conversations import table_ended
 from ..database.bulk import chunks
 from ..database.rows import read_list
-from ..database.schema import chat_history_cache, conversation_summaries, memories, stored_values
+from ..database.schema import chat_history_cache, conversation_summaries, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
 from .table_rows import AT_ONCE, Removal
@@ -39,7 +39,7 @@ def add_former_versions(removal: Removal, ids: Collection[int]) -> set[int]:
     while new:
         before: set[int] = set()
         for part in chunks(sorted(new), AT_ONCE):
-            before |= removal.find_ids(_M.id, _M.superseded_by.in_(part))
+            before |= removal.find_values(_M.id, _M.superseded_by.in_(part))
         new = before - found
         found |= new
     return found
@@ -49,14 +49,12 @@ def remove_items(
     removal: Removal, ids: Collection[int], messages: Collection[int] = (), withdrawn: Collection[int] = ()
 ) -> None:
     """Delete items, those made of them or of messages that go, and everything noted about them."""
-    going = _Going(removal.find_ids(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
+    going = _Going(removal.find_values(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
     going.undone |= set(withdrawn)
     if messages:
         _made_of_messages(removal, going, messages)
     _bring_back(removal, going)
     _let_go(removal, going.ids)
-    removal.delete_history(memories, going.ids)
-    removal.delete_in(stored_values, stored_values.c.memory_id, going.ids)
     removal.delete_rows(MEMORIES, going.ids)
     consolidate_anew(removal, going.left - set(messages), REASON)
 
@@ -78,7 +76,7 @@ def _bring_back(removal: Removal, going: _Going) -> None:
     """Let the items that something was made of, which goes, be found again."""
     back: set[int] = set()
     for part in chunks(sorted(going.undone), AT_ONCE):
-        back |= removal.find_ids(_M.id, _M.superseded_by.in_(part))
+        back |= removal.find_values(_M.id, _M.superseded_by.in_(part))
     now = removal.db.clock()
     for some in chunks(sorted(back - going.ids), AT_ONCE):
         where = (_M.persona_id == removal.persona, _M.id.in_(some))

@@ -22,7 +22,6 @@ from .rules import Person
 from .table_rows import AT_ONCE, Removal
 
 _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
-_OPEN = ("in_progress", "pending", "retrying")
 
 
 def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
@@ -69,13 +68,13 @@ def clean_diary(removal: Removal, person: Person) -> None:
         change_entries(removal, {row_id: changed[row_id] for row_id in part})
 
 
-def delete_entries_on(removal: Removal, messages: Collection[int]) -> None:
-    """Delete the entries that stand on messages that go."""
+def find_entries_on(removal: Removal, messages: Collection[int]) -> set[int]:
+    """Return the entries that stand on messages."""
     chosen = select(_D.id, _D.source_message_ids).where(
         _D.persona_id == removal.persona, _D.source_message_ids.is_not(None)
     )
     standing = ((row.id, read_list(row.source_message_ids)) for row in _pages(removal, chosen, _D.id))
-    removal.delete_rows(AI_DIARY, [row for row, held in standing if any(each in messages for each in held)])
+    return {row for row, held in standing if any(each in messages for each in held)}
 
 
 def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:
@@ -157,15 +156,17 @@ def change_replies(removal: Removal, conversation: str, message_id: str | None, 
 def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], gone: Collection[int]
 ) -> None:
-    """Take the lines of a person out of what waits; what is under way begins anew, without them."""
+    """Delete the operations about messages that go, and take a person's lines out of the others; what is under way
+    begins anew, without them.
+    """
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
-        _J.persona_id == removal.persona, _J.status.in_(_OPEN), _J.payload.is_not(None)
+        _J.persona_id == removal.persona, _J.payload.is_not(None)
     )
     for row in list(_pages(removal, chosen.with_for_update(), _J.id)):
         payload = read_object(row.payload) or {}
         left = rules.without_lines(payload, keys, gone)
         mine = (_J.persona_id == removal.persona, _J.id == row.id)
-        if left is not None and not left.get("rows") and not left.get("texts"):
+        if payload.get("message_id") in gone or (left is not None and not (left.get("rows") or left.get("texts"))):
             removal.delete(memory_jobs, _J.id == row.id)
         elif left is not None or (row.status == "in_progress" and row.conversation_key in conversations):
             # Who has it finds it taken away, and stores nothing of what was read before.

@@ -11,9 +11,11 @@ from sqlalchemy import Connection, Table, delete, or_, select
 
 from ..database.bulk import chunks
 from ..database.engine import Database
-from ..database.schema import counters, item_history, search_vector, tag_aliases, tag_links
+from ..database.registry import REGISTRY
+from ..database.schema import counters, search_vector, tag_aliases, tag_links
 from ..database.schema import tags as tag_table
-from ..database.sources import MEMORIES, SourceTable
+from ..database.schema_base import metadata
+from ..database.sources import SourceTable
 from ..index import embeddings, indexed
 from ..index import table as index_table
 from ..index.indexed import Stored
@@ -22,7 +24,6 @@ from ..tags import table as tags_table
 
 AT_ONCE = 500
 """Most ids in one statement."""
-_H = item_history.c
 
 
 @dataclass
@@ -34,8 +35,6 @@ class Removal:
     persona: str
     counts: Counter[str] = field(default_factory=Counter)
     """Table to rows deleted or changed."""
-    items: set[int] = field(default_factory=set)
-    """Memory items that were removed."""
     operations: int = 0
     """Operations queued to make texts anew."""
     _tags: Counter[str] = field(default_factory=Counter)
@@ -61,8 +60,8 @@ class Removal:
         """Return the rows of a statement."""
         return self.connection.execute(statement).all()
 
-    def find_ids(self, column: Any, *where: Any) -> set[int]:
-        """Return the ids of a column's table for which all conditions hold."""
+    def find_values(self, column: Any, *where: Any) -> set[Any]:
+        """Return the values of a column, of the persona's rows for which all conditions hold."""
         return set(
             self.connection.execute(select(column).where(column.table.c.persona_id == self.persona, *where)).scalars()
         )
@@ -83,8 +82,10 @@ class Removal:
                 continue
             numbers = [row.id for row in held]
             self.delete(table, table.c.id.in_(numbers))
-            if source is MEMORIES:
-                self.items.update(numbers)
+            for entry in REGISTRY:
+                if entry.row_table == table.name and entry.table != "scenes":  # a scene moves to a message that stays
+                    beside = metadata.tables[entry.table]
+                    self.delete(beside, beside.c[entry.row_of].in_(numbers))
             self._drop_vectors(source, held)
             self._drop_entries(source, held)
             self._tags.update(tag for row in held for tag in row.tags)
@@ -116,16 +117,6 @@ class Removal:
     def _drop_vectors(self, source: SourceTable, rows: Sequence[Stored], *, again: bool = False) -> None:
         places = [(row.audience_id, row.id) for row in rows]
         self.counts[search_vector.name] += embeddings.drop(self.connection, source, places, again=again)
-
-    # Former texts
-
-    def delete_history(self, table: Table, ids: Collection[int]) -> int:
-        """Delete the former texts of items."""
-        gone = 0
-        for part in chunks(sorted(ids), AT_ONCE):
-            where = (_H.item_table == table.name, _H.item_id.in_(part))
-            gone += self.delete(item_history, *where)
-        return gone
 
     # The end
 

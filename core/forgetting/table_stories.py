@@ -8,15 +8,7 @@ from sqlalchemy import or_, select, update
 
 from ..database.bulk import chunks
 from ..database.readers import reader_in
-from ..database.rows import read_object
-from ..database.schema import (
-    conversations,
-    memory_jobs,
-    message_alternatives,
-    message_recaps,
-    running_recaps,
-    scene_recaps,
-)
+from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
 from ..stories.scenes import layout
@@ -27,12 +19,6 @@ from .table_rows import AT_ONCE, Removal
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
-
-
-def delete_beside_messages(removal: Removal, rows: Collection[int]) -> None:
-    """Delete what lies on messages that go: recaps and alternatives."""
-    removal.delete_in(message_recaps, message_recaps.c.message_row, rows)
-    removal.delete_in(message_alternatives, message_alternatives.c.message_row, rows)
 
 
 def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> None:
@@ -126,23 +112,3 @@ def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, runnin
     if running:
         after = () if before is None else (before,)
         removal.queue(RUNNING, conversation, priority="HIGH", depends_on=after)
-
-
-# A whole conversation
-
-
-def delete_scene_recaps(removal: Removal, conversation: str) -> None:
-    """Delete the recaps of a conversation's scenes, which are found by these alone."""
-    removal.delete_in(scene_recaps, _R.scene_id, removal.find_ids(_S.id, _S.conversation_key == conversation))
-
-
-def find_waiting(removal: Removal, keys: Collection[str], rows: Collection[int]) -> list[int]:
-    """Return the operations of conversations that are about messages that go."""
-    j = memory_jobs.c
-    found: list[int] = []
-    for part in chunks(sorted(keys), AT_ONCE):
-        chosen = select(j.id, j.payload).where(j.persona_id == removal.persona, j.conversation_key.in_(part))
-        found += [
-            row.id for row in removal.read_rows(chosen) if (read_object(row.payload) or {}).get("message_id") in rows
-        ]
-    return found

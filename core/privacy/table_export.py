@@ -14,7 +14,7 @@ from ..database.registry import REGISTRY
 from ..database.schema import participants
 from ..database.schema_base import metadata
 
-_INNER = frozenset({"text_folded", "content_hash", "audience_id", "version"})
+_INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", "version"})
 """Columns that say nothing to people."""
 
 
@@ -23,7 +23,7 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
     keys = _read_identities(db, persona, table_participants.checked_key(participant))
     found: dict[str, list[dict[str, Any]]] = {}
     for entry in REGISTRY:
-        if not entry.participant or entry.derived:
+        if not entry.participant:
             continue
         table = metadata.tables[entry.table]
         theirs = select(table).where(or_(*(table.c[name].in_(keys) for name in entry.participant)))

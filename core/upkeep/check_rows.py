@@ -32,7 +32,7 @@ def check_rows(db: Database) -> list[Row]:
 
 def _unreadable(db: Database) -> Iterator[Row]:
     for entry in registry.REGISTRY:
-        if not entry.derived:
+        if entry.scoped != "audience":
             yield from _unreadable_in(db, ddl.list_tables()[entry.table])
 
 
@@ -124,10 +124,10 @@ def _index(db: Database) -> Iterator[Row]:
 def _orphans(db: Database) -> Iterator[Row]:
     known = ddl.list_tables()
     for entry in registry.REGISTRY:
-        if len(entry.row_of) != 1 or entry.row_table not in known or "id" not in known[entry.row_table].c:
+        if entry.row_table not in known:
             continue
         here, there = known[entry.table], known[entry.row_table]
-        link = here.c[entry.row_of[0]]
+        link = here.c[entry.row_of]
         gone = select(func.count()).where(link.is_not(None), ~select(there.c.id).where(there.c.id == link).exists())
         count = int(db.read(gone, source=entry.table)[0][0])
         if count:

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import select, update
 
 from core import aio, lifelong, relationships, short_term, stories
+from core.ai_diary import add_diary_entry
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, export_markdown
@@ -383,6 +384,21 @@ def test_f44_a_conversation(stage: Stage) -> None:
 
 
 # F46: words and tags
+
+
+def test_f44_a_server_and_no_other(stage: Stage) -> None:
+    """Its conversations go with everything of them; another server's room of the same name keeps every row."""
+    for server in ("s1", "s2"):
+        stage.say("hello", GROUP, server=server)
+        stage.remember(f"said in {server}", ["place"], path=GROUP, server=server)
+        given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope(GROUP, participant=ANN, server=server)}
+        add_diary_entry(f"a day in {server}", **given)
+        short(stage, GROUP, ("Ann", "hi"), server=server)
+    done = checked(stage, server="s1")
+    counts = [done[name] for name in ("conversations", "chat_history_cache", "memories", "ai_diary")]
+    assert (counts, done["short_term_memories"]) == ([1, 1, 1, 1], 1)
+    forget(conversation=GROUP, db=stage.db, settings=DEFAULTS, scope=stage.scope(server="s1"))
+    assert [row.content for row in rows_of(stage.db, ai_diary, stage.persona)] == ["a day in s2"]
 
 
 def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:

@@ -81,7 +81,7 @@ class Planting:
     def add(self, table: str, **values: Any) -> int:
         """Insert a row whose text columns that are not given hold canaries."""
         t = TABLES[table]
-        texts = {name: self._value(table, name) for name in registry.of(table).texts if name not in values}
+        texts = {name: self._value(table, name) for name in registry.BY_TABLE[table].texts if name not in values}
         row = {"persona_id": self.persona, **texts, **values}
         row |= {"id": self.db.ids.one()} if "id" in t.c and "id" not in row else {}
         self.db.transaction(lambda c: c.execute(insert(t).values(row)), source=table)

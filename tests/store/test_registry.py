@@ -17,7 +17,6 @@ TABLES = ddl.list_tables()
 def test_d36_every_table_is_registered_once() -> None:
     """A table nobody registered would keep what was to be forgotten."""
     assert sorted(entry.table for entry in registry.REGISTRY) == sorted(TABLES)
-    assert registry.of("memories") is registry.BY_TABLE["memories"]
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
@@ -26,13 +25,13 @@ def test_d36_every_column_that_can_hold_text_is_named(table: Table) -> None:
     plain = {c.name for c in table.columns if isinstance(c.type, StoredText)}
     lists = {c.name for c in table.columns if isinstance(c.type, JsonText)}
     words = {c.name for c in table.columns if isinstance(c.type, Key)} & WORDS
-    assert set(registry.of(table.name).texts) == (plain | lists | words) - {"version_num"}
+    assert set(registry.BY_TABLE[table.name].texts) == (plain | lists | words) - {"version_num"}
 
 
 def test_d36_columns_that_name_somebody_are_registered() -> None:
     """Named alike everywhere, so a new table's columns are noticed."""
     for table in TABLES.values():
-        entry = registry.of(table.name)
+        entry = registry.BY_TABLE[table.name]
         people = {
             c.name for c in table.columns if c.name in ("participant_key", "person_key", "direct_person_key", "user_id")
         }
