@@ -54,7 +54,7 @@ def open_database(
         options: `clock`, a callable that gives an aware time; `pool_size`, connections kept of each kind (8).
 
     Returns:
-        A handle that threads may share. Close it at the end: what is kept back for a moment is written then.
+        A handle that threads may share. Close it at the end.
 
     Raises:
         ConfigError: the connection string cannot be used; the password is never part of the text.

@@ -5,9 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import random
-import socket
 import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -43,8 +41,6 @@ _LOCK_WAITS = (("SET SESSION innodb_lock_wait_timeout = %s", 1), ("SET SESSION o
 over."""
 
 
-FRESH_SECONDS = 1.0
-"""A reading connection given back no longer ago than this is taken to stand."""
 PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
 """What may stand behind the question mark of a connection string to a server."""
 KEPT_PLANS = 48
@@ -55,7 +51,6 @@ A plan of a prompt's last statement takes 170 kB, and its text is another for ot
 """
 _WAIT = "lock_wait"
 """Under which name a connection knows how long its statements wait for what others hold."""
-_asking = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,43 +216,11 @@ def make_engines(
     }
     # Said outright: where a server has no autocommit as its default, MySQL tells the driver at login that it has.
     by_itself = arguments | {"autocommit": None, "init_command": f"{SESSION}, autocommit = 1"}
-    alone = common | {"connect_args": by_itself}
+    alone = common | {"connect_args": by_itself, "skip_autocommit_rollback": True}
     reading = create_engine(url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **alone)
     writing = create_engine(url, isolation_level="READ COMMITTED", **common)
-
     _listen(reading, writing, timeout_seconds, left)
-    _spare_round_trips(reading)
     return reading, writing
-
-
-def _spare_round_trips(reading: Engine) -> None:
-    """Send no more than the statements themselves where nothing is to be gained by it."""
-    dialect: Any = reading.dialect
-    ping = dialect.do_ping
-
-    def ask(connection: Any) -> bool:
-        given_back = None if getattr(_asking, "always", False) else getattr(connection, "_given_back", None)
-        return (given_back is not None and time.monotonic() - given_back < FRESH_SECONDS) or bool(ping(connection))
-
-    def given_back(connection: Any, _record: Any) -> None:
-        if connection is not None:
-            connection._given_back = time.monotonic()
-
-    dialect.do_ping = ask
-    dialect.do_rollback = lambda _connection: None
-    event.listen(reading, "checkin", given_back)
-
-
-@contextmanager
-def connect_checked(engine: Engine) -> Iterator[Connection]:
-    """Yield a connection that was asked whether it stands, however fresh it is: for reads that are not repeated."""
-    _asking.always = True
-    try:
-        connection = engine.connect()
-    finally:
-        _asking.always = False
-    with connection:
-        yield connection
 
 
 def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Callable[[], float]) -> None:
@@ -277,13 +240,8 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
         wait = record.info[_WAIT] = _lock_wait(timeout_seconds)
         _set_lock_wait(connection, wait)
 
-    def failed(context: Any) -> None:
-        # Else the connection is given back as one that was in use a moment ago, and taken again.
-        context.is_disconnect |= failures.error_number(context.sqlalchemy_exception) in failures.ENDED
-
     event.listen(writing, "connect", set_lock_wait)
     for engine in (reading, writing):
-        event.listen(engine, "handle_error", failed)
         event.listen(engine, "do_connect", connect)
         event.listen(engine, "do_connect", _log_in)
         event.listen(engine, "checkin", given_back)
@@ -292,30 +250,9 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
 def _log_in(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
     """Connect; a login that needs a package which is not installed is an error of the database like any other."""
     try:
-        if named.get("unix_socket"):
-            return _by_socket(dialect, positional, named)
         return dialect.loaded_dbapi.connect(*positional, **named)
     except RuntimeError as error:
         raise dialect.loaded_dbapi.OperationalError(failures.NO_LOGIN, str(error)) from None
-
-
-def _by_socket(dialect: Any, positional: Any, named: dict[str, Any]) -> Any:
-    """Connect by a Unix socket, and leave none open where the server refuses, as the driver itself does."""
-    path = named["unix_socket"]
-    made = dialect.loaded_dbapi.connect(*positional, **named, defer_connect=True)
-    line = socket.socket(socket.AF_UNIX)
-    try:
-        line.settimeout(named["connect_timeout"])
-        line.connect(path)
-        made._secure = True  # nobody else reads such a line: a password may pass, as the driver has it too
-        made.connect(line)
-    except OSError as error:
-        line.close()
-        raise dialect.loaded_dbapi.OperationalError(2003, f"Can't connect by {path!r} ({error})") from None
-    except BaseException:
-        line.close()
-        raise
-    return made
 
 
 def wait_for_locks(connection: Connection, seconds: float) -> None:

@@ -90,8 +90,6 @@ class Database:
         self.ids: Ids = Ids(clock)
         self.caches: dict[str, Any] = {}
         """Values other modules keep beside the handle, each under its module's name."""
-        self.at_close: list[Callable[[], object]] = []
-        """What writes that which no prompt waits for, such as counts; called by `close` alone, and likewise."""
         self.repeats: Counter[int | None] = Counter()
         """How often a read or a transaction was run again, by the number of the error; None is a lost connection."""
         self._options = options
@@ -102,9 +100,8 @@ class Database:
         """Device and number of the SQLite file that is open."""
         self._opening = threading.Lock()
         self._single = threading.RLock() if self.target.in_memory else None
-        self.watchers: list[Callable[[str, Sequence[Any]], object]] = []
-        """Called with each statement of `read_driver` and its values before it is sent."""
-        self._tracers: list[list[str]] = []
+        self.watchers: list[Callable[[str, Sequence[Any] | None], object]] = []
+        """Called with each reading statement that is sent, and its values where it was compiled before."""
         self._local = threading.local()
 
     def __repr__(self) -> str:
@@ -148,9 +145,7 @@ class Database:
             time.sleep(0.02)
 
     def close(self) -> None:
-        """Write what is kept back and close all idle connections; the handle opens new ones when it is used again."""
-        for write in tuple(self.at_close):
-            write()
+        """Close all idle connections; the handle opens new ones when it is used again."""
         with self._opening:
             if self._given_up is not None:
                 self._given_up.detach()
@@ -166,7 +161,7 @@ class Database:
         Raises:
             StoreReadError: the server refused or cannot be reached; names `source` and what to do.
         """
-        return self._read(statement, lambda c: c.execute(statement, parameters or {}).fetchall(), source)
+        return self._read(statement, None, lambda c: c.execute(statement, parameters or {}).fetchall(), source)
 
     def read_driver(self, sql: str, parameters: Sequence[Any], *, source: str) -> Sequence[Any]:
         """Return all rows of a statement compiled before, as the driver brings them. As `read` otherwise.
@@ -174,11 +169,11 @@ class Database:
         It runs on the driver's own cursor: through the layers above, a look-up by a key takes five times as long.
         """
         values = tuple(parameters)
-        for watch in self.watchers:
-            watch(sql, values)
-        return self._read(sql, lambda connection: connections.run_driver(connection, sql, values), source)
+        return self._read(sql, values, lambda connection: connections.run_driver(connection, sql, values), source)
 
-    def _read(self, statement: Any, ask: Callable[[Connection], Sequence[Any]], source: str) -> Sequence[Any]:
+    def _read(
+        self, statement: Any, values: Sequence[Any] | None, ask: Callable[[Connection], Sequence[Any]], source: str
+    ) -> Sequence[Any]:
         with self.one_call():
             call: Call = self._local.call
             self._check_file(StoreReadError)
@@ -186,7 +181,8 @@ class Database:
                 call.since = time.monotonic()
                 try:
                     with self._exclusive(), self._reading(call) as connection:
-                        self._note(statement)
+                        for watch in self.watchers:
+                            watch(str(statement), values)
                         return ask(connection)
                 except exc.SQLAlchemyError as error:
                     number = failures.error_number(error)
@@ -225,17 +221,6 @@ class Database:
             call.let_go()
 
     @contextlib.contextmanager
-    def held(self, lock: threading.Lock) -> Iterator[bool]:
-        """Yield whether a lock is held: within a call it is waited for no longer than the call has left."""
-        call: Call | None = getattr(self._local, "call", None)
-        got = lock.acquire(timeout=-1 if call is None else self._left())
-        try:
-            yield got
-        finally:
-            if got:
-                lock.release()
-
-    @contextlib.contextmanager
     def _reading(self, call: Call) -> Iterator[Connection]:
         """Yield the connection of the call, given no more time than the call has left."""
         if self._single is not None:  # the one connection of an in-memory database must not be kept from others
@@ -258,7 +243,7 @@ class Database:
     def connection(self, *, source: str) -> Iterator[Connection]:
         """Yield a reading connection for several statements; errors are translated, nothing is repeated."""
         try:
-            with self._exclusive(), connections.connect_checked(self.engines()[0]) as connection:
+            with self._exclusive(), self.engines()[0].connect() as connection:
                 yield connection
         except exc.SQLAlchemyError as error:
             failures.raise_store_error(StoreReadError, error, source, server=self.target.server)
@@ -287,7 +272,8 @@ class Database:
         unsure = False
         self._check_file(StoreWriteError)
         self.let_go()  # a snapshot would not hold what is written now
-        with self._bounded() as alone, self._spending():
+        alone = getattr(self._local, "call", None) is None
+        with self.one_call(), self._spending():
             for attempt in range(1, TRIES + 1):
                 committing = False
                 try:
@@ -372,25 +358,10 @@ class Database:
         return self.transaction(work, source=source, confirm=lambda _: None)
 
     @contextlib.contextmanager
-    def _bounded(self) -> Iterator[bool]:
-        """Count the time of the block as that of a call of its own where there is none; yield whether it is one."""
-        if getattr(self._local, "call", None) is not None:
-            yield False
-            return
-        self._local.call = Call()
-        try:
-            yield True
-        finally:
-            call: Call = self._local.call
-            self._local.call = None
-            call.let_go()
-
-    @contextlib.contextmanager
     def _spending(self) -> Iterator[None]:
-        """Count the time of the block as taken by the call, where there is one: a prompt that writes ends in time
-        too."""
-        call: Call | None = getattr(self._local, "call", None)
-        if call is None or call.since is not None:
+        """Count the time of the block as taken by the call: a prompt that writes ends in time too."""
+        call: Call = self._local.call
+        if call.since is not None:
             yield
             return
         call.since = time.monotonic()
@@ -433,15 +404,15 @@ class Database:
     def traced(self) -> Iterator[list[str]]:
         """Yield a list that gets the text of every reading statement run meanwhile: one entry, one round trip."""
         statements: list[str] = []
-        self._tracers.append(statements)
+
+        def note(sql: str, _values: Sequence[Any] | None) -> None:
+            statements.append(sql)
+
+        self.watchers.append(note)
         try:
             yield statements
         finally:
-            self._tracers.remove(statements)
-
-    def _note(self, statement: Any) -> None:
-        for tracer in self._tracers:
-            tracer.append(str(statement))
+            self.watchers.remove(note)
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:

@@ -91,19 +91,19 @@ def test_f52_a_connection_killed_between_statements_is_not_noticed(own: Stage) -
     db = own.db
     assert db is not None
     undisturbed = own.prompt(ASKED)
-    real, done = db._note, []
+    done: list[int] = []
 
-    def kill_before(statement: Any) -> None:
-        real(statement)
-        if len(done) < 1:
+    def kill_before(_statement: str, _values: Any) -> None:
+        if not done:
             done.append(1)
             call = db._local.call
             number = call.connection.connection.dbapi_connection.thread_id()
             with db.engines()[1].connect() as other:
                 other.execute(sql(f"KILL {number}"))
 
-    db._note = kill_before  # type: ignore[method-assign]
+    db.watchers.append(kill_before)
     prompt, report = own.explain(ASKED)
+    db.watchers.remove(kill_before)
     assert done
     assert failed(report) == []
     assert prompt == undisturbed

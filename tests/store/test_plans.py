@@ -102,7 +102,8 @@ def catching(db: Database) -> Iterator[list[Caught]]:
             caught.append(Caught(statement, values[0] if many else values))
 
     def watch(statement: str, values: Any) -> None:
-        note(None, None, statement, values, None, False)
+        if values is not None:  # else the engine's event brings it, compiled
+            note(None, None, statement, values, None, False)
 
     engines = set(db.engines())
     for engine in engines:
