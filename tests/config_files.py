@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.config.flag_base import Flag, plain
-from core.config.flags import FLAGS, GROUPS
+from core.config import flag_types as types
+from core.config.flag_base import GROUPS, Flag, plain
+from core.config.flags import FLAGS
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 100
@@ -133,6 +134,35 @@ def _cell(declared: Flag) -> str:
     return f"`{write_yaml_value(declared.default)}`"
 
 
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a value in config.yaml; what only the machine knows, such as zones, is a text there."""
+    match kind:
+        case types.Switch():
+            return {"enum": [0, 1, False, True]}
+        case types.OptionalWhole():
+            return {"type": ["integer", "null"], "minimum": kind.low, "maximum": kind.high}
+        case types.Whole():
+            return {"type": "integer", "minimum": kind.low, "maximum": kind.high}
+        case types.Number():
+            span = {"type": "number", "minimum": kind.low, "maximum": kind.high}
+            return {"anyOf": [span, {"enum": list(kind.also)}]} if kind.also else span
+        case types.Choice():
+            return {"enum": list(kind.options)}
+        case types.Key():
+            return {"type": ["string", "integer"], "minLength": 1, "maxLength": kind.limit_bytes}
+        case types.EmbedderName():
+            return {"type": "string", "pattern": r"^\s*(https?://.*\S.*)?\s*$"}
+        case types.Folder():
+            return {"type": ["string", "null"]}
+        case types.Texts():
+            item: dict[str, Any] = {"type": "string", "pattern": r"\S"}
+            return {"type": "array", "items": {"enum": sorted(kind.options)} if kind.options else item}
+        case types.Groups():
+            each = {name: schema_of(types.Texts()) for name in kind.names}
+            return {"type": "object", "properties": each, "additionalProperties": False}
+    return {"type": "string"}
+
+
 def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
     """Return the JSON Schema of config.yaml, for editors."""
     return {
@@ -141,7 +171,7 @@ def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
         "type": ["object", "null"],
         "properties": {
             name: {
-                **declared.kind.schema(),
+                **schema_of(declared.kind),
                 "description": f"{declared.help} May be {declared.kind.allowed()}.",
                 "default": plain(declared.default),
             }

@@ -80,7 +80,7 @@ def check(run: Run) -> None:
 
 def _find_unusable(settings: Settings) -> list[Problem]:
     """Return the values that are of their type, and that nothing can be reached or started with. Nothing is opened."""
-    from ..config.admin_token import admin_token
+    from ..config.levels import describe_bad_token
     from ..database.connections import check_url
     from ..llm import embedder as embedders
 
@@ -94,7 +94,7 @@ def _find_unusable(settings: Settings) -> list[Problem]:
             check_url(settings.database_url)
     except ConfigError as error:
         note("DATABASE_URL", str(error))
-    said = admin_token(settings.admin_token) if settings.admin_token else ""
+    said = describe_bad_token(settings.admin_token) if settings.admin_token else ""
     if said:
         note("ADMIN_TOKEN", said)
     scheme, sign, rest = settings.llm_base_url.partition("://")

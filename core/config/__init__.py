@@ -136,7 +136,7 @@ def check(
     variables = read_environment(environ, errors)
     return [
         *_file_problems(os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)),
-        *map(_as_problem, errors),
+        *map(Problem.of, errors),
         *environment_level(variables).problems,
     ]
 
@@ -150,12 +150,8 @@ def _file_problems(named: str | None) -> list[Problem]:
         name, content = found
         level = file_level(ConfigFile(name, content, tuple(read_entries(name, content, FLAGS, errors))))
     except ConfigError as error:
-        return [_as_problem(each) for each in [*errors, error]]
-    return sorted([*map(_as_problem, errors), *level.problems], key=lambda problem: problem.line or 0)
-
-
-def _as_problem(error: ConfigError) -> Problem:
-    return Problem(error.flag, str(error), error.source, error.line)
+        return [Problem.of(each) for each in [*errors, error]]
+    return sorted([*map(Problem.of, errors), *level.problems], key=lambda problem: problem.line or 0)
 
 
 def show(settings: Settings) -> list[Row]:

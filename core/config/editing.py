@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from .bad_values import BadValueError
 from .file import flag_name, read_entries, read_yaml_value
 from .flag_base import Flag, plain
+from .flag_types import BadValueError
 from .flags import FLAGS
 from .levels import known_flag
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 from ..base import resources
 from ..base.yaml_text import YamlError, compose
 from ..errors import ConfigError
-from .bad_values import BadValueError, shown
+from .flag_types import BadValueError, shown
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20
@@ -81,26 +80,18 @@ def find_and_read(named: str | None, flags: Container[str]) -> ConfigFile:
 
 
 def _read_bytes(name: str) -> bytes | None:
-    """Return what the file holds, None if there is no such file. Unbuffered: this runs for every prompt."""
-    parts: list[bytes] = []
+    """Return what the file holds, None if there is no such file."""
     try:
-        number = os.open(name, os.O_RDONLY)
+        with open(name, "rb", buffering=0) as file:  # noqa: PTH123 - this runs for every prompt
+            content = file.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"{name!r} cannot be opened ({_reason(error)}). Name a file that can be read.", source=name
-        ) from None
-    try:
-        while sum(map(len, parts)) <= MAX_BYTES and (part := os.read(number, 32768)):
-            parts.append(part)
     except IsADirectoryError:
         raise ConfigError(f"{name!r} is a folder. Name a YAML file.", source=name) from None
-    except OSError as error:
-        raise ConfigError(f"{name!r} cannot be read ({_reason(error)}). Make it readable.", source=name) from None
-    finally:
-        os.close(number)
-    content = parts[0] if len(parts) == 1 else b"".join(parts)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{name!r} cannot be read ({_reason(error)}). Name a file that can be read.", source=name
+        ) from None
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{name!r} is larger than {MAX_BYTES} bytes, the most that is read.", source=name)
     return content
@@ -145,20 +136,15 @@ def read_entries(
                 raise _refused(name, line, "has a key that is no text. Write lines like CONTEXT_VERBOSITY: 10")
             key = str(key_node.value)
             if flag_name(key) in seen:
-                _tell(_twice(name, line, key, *seen[flag_name(key)]), found)
+                twice = _twice(name, line, key, *seen[flag_name(key)])
+                if found is None:
+                    raise twice
+                found.append(twice)
                 continue
             seen[flag_name(key)] = key, line
-            for nested in _nested_duplicates(name, value_node):
-                _tell(nested, found)
             yield Entry(key, line, _constructed(loader, value_node) if flag_name(key) in flags else None)
     finally:
         loader.dispose()
-
-
-def _tell(error: ConfigError, found: list[ConfigError] | None) -> None:
-    if found is None:
-        raise error
-    found.append(error)
 
 
 def _refused(name: str, line: int, what: str) -> ConfigError:
@@ -176,27 +162,6 @@ def _compose(name: str, text: str, aliases: bool = True) -> tuple[Any, Any]:
         return compose(text, MAX_DEPTH, aliases=aliases)
     except YamlError as error:
         raise _refused(name, error.line, error.problem) from None
-
-
-def _nested_duplicates(name: str, root: Any) -> Iterator[ConfigError]:
-    """Yield an error for each repeated key in a mapping below `root`."""
-    waiting, visited = [root], set()
-    while waiting:
-        node = waiting.pop()
-        if node.id == "scalar" or id(node) in visited:
-            continue
-        visited.add(id(node))
-        if node.id == "sequence":
-            waiting.extend(node.value)
-            continue
-        seen: dict[str, int] = {}
-        for key_node, value_node in node.value:
-            waiting.append(value_node)
-            if key_node.id == "scalar":
-                line = key_node.start_mark.line + 1
-                if key_node.value in seen:
-                    yield _twice(name, line, key_node.value, key_node.value, seen[key_node.value])
-                seen.setdefault(key_node.value, line)
 
 
 def _constructed(loader: Any, node: Any) -> Any:

@@ -8,11 +8,13 @@ from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, Self
 
 from ..errors import ConfigError
-from .bad_values import BadValueError, shown
-from .flag_types import DOTS, Choice, Frozen, Kind, Number, Switch, Whole
+from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, Whole, shown
 
 ValueSource = Literal["default", "file", "environment", "argument"]
 """Where a value came from, lowest first."""
+
+GROUPS: dict[str, str] = {}
+"""Headings of config.yaml and of the documentation in order, with what each is about."""
 
 _REMEDY = {
     "file": "Change it, or remove the line",
@@ -66,11 +68,15 @@ class Flag:
         )
 
 
+def group(name: str, meaning: str) -> None:
+    """Begin a group: the flags declared from here on belong to it."""
+    GROUPS[name] = meaning
+
+
 def flag(
     default: Any,
     help: str,  # noqa: A002 - the word of the declaration
     *,
-    group: str,
     unit: str = "",
     low: float | None = None,
     high: float | None = None,
@@ -80,7 +86,7 @@ def flag(
     default_means: str = "",
     secret: bool = False,
 ) -> Any:
-    """Declare one flag as a field of `Settings`."""
+    """Declare one flag as a field of `Settings`, in the group begun last."""
     if kind is None:
         if choices:
             kind = Choice(choices)
@@ -90,7 +96,7 @@ def flag(
             raise TypeError("A number is declared with low and high.")
         else:
             kind = Whole(int(low), int(high), unit) if isinstance(default, int) else Number(low, high, unit, also)
-    return field(default=default, metadata={"flag": (default, kind, group, help, default_means, secret)})
+    return field(default=default, metadata={"flag": (default, kind, [*GROUPS][-1], help, default_means, secret)})
 
 
 class FlagValues:
@@ -114,9 +120,8 @@ class FlagValues:
 
     def __new__(cls, **given: object) -> Self:
         made = object.__new__(cls)
-        made.__dict__["sources"] = Frozen(dict.fromkeys(cls.declared(), "default")).merged(
-            {name.upper(): "argument" for name in given}
-        )
+        sources = dict.fromkeys(cls.declared(), "default") | {name.upper(): "argument" for name in given}
+        made.__dict__["sources"] = Frozen(sources)
         return made
 
     def __post_init__(self) -> None:
@@ -137,7 +142,7 @@ class FlagValues:
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.__dict__.update({name.lower(): value for name, value in values.items()})
-        made.__dict__["sources"] = self.sources.merged(sources)
+        made.__dict__["sources"] = Frozen({**self.sources, **sources})
         return made
 
     def replace(self, **changes: object) -> Self:

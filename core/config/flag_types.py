@@ -6,13 +6,13 @@ import json
 import math
 import os
 import re
-from collections.abc import ItemsView, Iterable, Iterator, Mapping
+import reprlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ..text.stems import SNOWBALL
 from ..text.words import STOP_WORD_LANGUAGES
-from .bad_values import BadValueError, shown
 
 DOTS = "......"
 """What is shown in place of a secret."""
@@ -25,35 +25,40 @@ _SWITCH_WORDS = {
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-class Frozen(Mapping[str, Any]):
-    """A mapping that cannot be changed, can be hashed where its values can, and can be pickled and copied."""
+class BadValueError(ValueError):
+    """A value is of the wrong type or outside its range. `hint` is one more sentence that helps, or blank."""
 
-    __slots__ = ("_held",)
+    def __init__(self, hint: str = "") -> None:
+        super().__init__(hint)
+        self.hint = hint
 
-    def __init__(self, held: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
-        self._held = dict(held)
 
-    def __getitem__(self, key: str) -> Any:
-        return self._held[key]
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 60
+_short.maxlevel = 2
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
 
-    def __len__(self) -> int:
-        return len(self._held)
+def shown(value: object) -> str:
+    """Return a value as messages quote it: its `repr`, cut where it is long."""
+    try:
+        return _short.repr(value)
+    except ValueError:  # a whole number of more digits than Python prints
+        return f"a {type(value).__name__}"
 
-    def items(self) -> ItemsView[str, Any]:
-        return self._held.items()  # five times as fast as the inherited one
 
-    def merged(self, changes: Mapping[str, Any]) -> Frozen:
-        """Return a copy with some values changed or added."""
-        return Frozen({**self._held, **changes})
+class Frozen(dict[str, Any]):
+    """A dictionary that cannot be changed, and can be hashed where its values can."""
 
-    def __hash__(self) -> int:
-        return hash(frozenset(self._held.items()))
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("Settings cannot be changed.")
 
-    def __repr__(self) -> str:
-        return repr(self._held)
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Frozen, (dict(self),)
 
 
 class Kind:
@@ -73,10 +78,6 @@ class Kind:
 
     def allowed(self) -> str:
         """Return what may be given, to follow "It must be"."""
-        raise NotImplementedError
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the value in config.yaml."""
         raise NotImplementedError
 
 
@@ -100,17 +101,11 @@ class Switch(Kind):
     def allowed(self) -> str:
         return "a switch, 0 or 1"
 
-    def schema(self) -> dict[str, Any]:
-        return {"enum": [0, 1, False, True]}
-
 
 class Whole(Kind):
     """A whole number from `low` to `high`; a bool or a number with a decimal point is none."""
 
     def __init__(self, low: int, high: int, unit: str = "") -> None:
-        self.low: int
-        self.high: int
-        self.unit: str
         self.low, self.high, self.unit = low, high, unit
 
     def read(self, value: object) -> int:
@@ -126,9 +121,6 @@ class Whole(Kind):
     def allowed(self) -> str:
         return f"a whole number{f' of {self.unit}' if self.unit else ''}, {self.low} to {self.high}"
 
-    def schema(self) -> dict[str, Any]:
-        return {"type": "integer", "minimum": self.low, "maximum": self.high}
-
 
 class OptionalWhole(Whole):
     """A whole number from `low` to `high`, or nothing; kept as None then."""
@@ -142,18 +134,11 @@ class OptionalWhole(Whole):
     def write_text(self, value: Any) -> str:
         return "" if value is None else str(value)
 
-    def schema(self) -> dict[str, Any]:
-        return {**super().schema(), "type": ["integer", "null"]}
-
 
 class Number(Kind):
     """A finite number from `low` to `high`, or one of `also`; kept as float."""
 
     def __init__(self, low: float, high: float, unit: str = "", also: tuple[float, ...] = ()) -> None:
-        self.low: float
-        self.high: float
-        self.unit: str
-        self.also: tuple[float, ...]
         self.low, self.high, self.unit, self.also = low, high, unit, also
 
     def read(self, value: object) -> float:
@@ -176,10 +161,6 @@ class Number(Kind):
         unit = f" of {self.unit}" if self.unit else ""
         return f"a number{unit}, {self.write_text(self.low)} to {self.write_text(self.high)}{also}"
 
-    def schema(self) -> dict[str, Any]:
-        span = {"type": "number", "minimum": self.low, "maximum": self.high}
-        return {"anyOf": [span, {"enum": list(self.also)}]} if self.also else span
-
 
 class Choice(Kind):
     """One of a few words, spelt exactly."""
@@ -197,9 +178,6 @@ class Choice(Kind):
 
     def allowed(self) -> str:
         return " or ".join(self.options)
-
-    def schema(self) -> dict[str, Any]:
-        return {"enum": list(self.options)}
 
 
 class Text(Kind):
@@ -219,30 +197,21 @@ class Text(Kind):
     def allowed(self) -> str:
         return self.meaning
 
-    def schema(self) -> dict[str, Any]:
-        return {"type": "string"}
-
 
 class Key(Text):
     """An id: not blank, at most `limit_bytes` bytes; a whole number is written in decimal."""
 
     def __init__(self, limit_bytes: int = 64) -> None:
-        super().__init__()
-        self.limit_bytes: int = limit_bytes
+        super().__init__(f"an id of at most {limit_bytes} bytes, not blank", limit_bytes)
+        self.digits = limit_bytes
 
     def read(self, value: object) -> str:
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**self.limit_bytes:
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**self.digits:
             value = str(value)
         text = Text.read(self, value)
-        if not text.strip() or len(text.encode()) > self.limit_bytes:
+        if not text.strip():
             raise BadValueError
         return text
-
-    def allowed(self) -> str:
-        return f"an id of at most {self.limit_bytes} bytes, not blank"
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": ["string", "integer"], "minLength": 1, "maxLength": self.limit_bytes}
 
 
 class EmbedderName(Text):
@@ -258,9 +227,6 @@ class EmbedderName(Text):
 
     def allowed(self) -> str:
         return "an address such as http://127.0.0.1:11434/v1, or blank for none"
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": r"^\s*(https?://.*\S.*)?\s*$"}
 
 
 ZONE_CHARS = 100
@@ -310,9 +276,6 @@ class Folder(Kind):
     def allowed(self) -> str:
         return "the path of a folder that exists"
 
-    def schema(self) -> dict[str, Any]:
-        return {"type": ["string", "null"]}
-
 
 LANGUAGE_CODES = STOP_WORD_LANGUAGES | frozenset(SNOWBALL)
 """The languages whose stop words or word endings are known."""
@@ -322,8 +285,6 @@ class Texts(Kind):
     """A list of texts, none blank; kept as tuple. As text: a JSON or YAML list, or texts between commas."""
 
     def __init__(self, options: frozenset[str] | None = None, meaning: str = "a list of texts, none blank") -> None:
-        self.options: frozenset[str] | None
-        self.meaning: str
         self.options, self.meaning = options, meaning
 
     def read(self, value: object) -> tuple[str, ...]:
@@ -346,10 +307,6 @@ class Texts(Kind):
 
     def allowed(self) -> str:
         return self.meaning
-
-    def schema(self) -> dict[str, Any]:
-        item: dict[str, Any] = {"type": "string", "pattern": r"\S"}
-        return {"type": "array", "items": {"enum": sorted(self.options)} if self.options else item}
 
 
 class Groups(Kind):
@@ -374,10 +331,6 @@ class Groups(Kind):
 
     def allowed(self) -> str:
         return f"lists of texts under {', '.join(self.names)}"
-
-    def schema(self) -> dict[str, Any]:
-        each = {name: Texts().schema() for name in self.names}
-        return {"type": "object", "properties": each, "additionalProperties": False}
 
 
 def _structure(text: str) -> object:

@@ -10,12 +10,24 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ..shapes import Ranking
-from .flag_base import Flag, flag
-from .flag_types import LANGUAGE_CODES, Folder, Frozen, Groups, Key, OptionalWhole, Text, Texts, Zone
-from .flags_lifelong import LifelongFlags
-from .flags_recent import RecentFlags
-from .flags_semantic import SemanticFlags
-from .flags_stories import StoryFlags
+from .flag_base import Flag, FlagValues, flag, group
+from .flag_types import LANGUAGE_CODES, EmbedderName, Folder, Frozen, Groups, Key, OptionalWhole, Text, Texts, Zone
+
+RecapLimit = Literal["percent", "absolute"]
+"""percent: of CONTEXT_TOKENS. absolute: tokens."""
+
+RecapPosition = Literal["before_prompt", "in_prompt", "in_chat", "after_prompt"]
+"""before_prompt: above the persona card. in_prompt: below it. in_chat: among the history. after_prompt: below that."""
+
+RecapRole = Literal["system", "user", "assistant"]
+"""Who says the injected text."""
+
+MemoryMode = Literal["agent", "plus", "basic", "project"]
+"""agent: the model saves by calling a tool. plus: requests to remember are saved before the model answers. basic:
+memories are read, none is saved. project: neither."""
+
+PruneMode = Literal["any", "all"]
+"""any: what is too old or too unimportant goes. all: what is both."""
 
 SnippetWindow = Literal["start", "match"]
 """start: the beginning of the text. match: the part around the first match."""
@@ -31,61 +43,36 @@ PrivacyLevel = Literal["none", "partial", "full"]
 
 PHRASE_GROUPS = ("explicit", "facts", "preferences", "feelings", "refusals")
 
-GROUPS: Mapping[str, str] = {
-    "Prompt": "How much a prompt holds, and what happens when it does not fit.",
-    "History": "The lines of this conversation and of others.",
-    "Diary and thoughts": "What the persona wrote for itself.",
-    "Memories": "Which rows are found, and how they are shown.",
-    "Tags and words": "What is taken from a message to search with.",
-    "Saving": "What is worth keeping, and for whom it is kept.",
-    "Conversations": "Conversations that ended, and what people asked to remember.",
-    "Short-term memory": "What was just said in other channels.",
-    "Long-term memory": "What becomes of conversations for good, how long it is kept, and how relationships fade.",
-    "Stories": "Recaps, scenes and the running recap of long conversations.",
-    "Jobs and model": "What is done in the background, and the model that is asked.",
-    "Privacy": "Who is remembered, and who sees what.",
-    "Admin": "Where the admin server listens, and what an operator shows to it.",
-    "Running": "Database, time limits, threads, templates.",
-}
-"""Headings of config.yaml and of the documentation, in order."""
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
-    """The value of every flag, frozen."""
+class Settings(FlagValues):
+    """The value of every flag, frozen. The groups are the headings of config.yaml and of the documentation."""
 
+    group("Prompt", "How much a prompt holds, and what happens when it does not fit.")
     context_verbosity: int = flag(
         10,
         "Most lines in each history list, and most memories, in one prompt, where the flags below say nothing.",
         unit="items",
         low=0,
         high=50,
-        group="Prompt",
     )
     history_lines: int | None = flag(
         None,
         "Most lines of this conversation in one prompt.",
         kind=OptionalWhole(0, 500, "lines"),
         default_means="as CONTEXT_VERBOSITY",
-        group="Prompt",
     )
     memory_items: int | None = flag(
-        None,
-        "Most memories in one prompt.",
-        kind=OptionalWhole(0, 500, "items"),
-        default_means="as CONTEXT_VERBOSITY",
-        group="Prompt",
+        None, "Most memories in one prompt.", kind=OptionalWhole(0, 500, "items"), default_means="as CONTEXT_VERBOSITY"
     )
     prompt_lite_mode: bool = flag(
         False,
         "Make prompts small: 3 lines a list, 2 thoughts, memories and recent conversations, 10 saved, short actions.",
-        group="Prompt",
     )
     answer_format: AnswerFormat = flag(
         "auto",
         "How the model is asked to answer: actions in JSON, plain text, or by whether the host's hook gave actions.",
         choices=get_args(AnswerFormat),
-        group="Prompt",
     )
     max_prompt_chars: int = flag(
         0,
@@ -94,145 +81,306 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         low=0,
         high=10_000_000,
         default_means="no limit",
-        group="Prompt",
     )
     include_local_time_in_prompts: bool = flag(
-        True, "Tell the local time, hour and time of day of the person who writes.", group="Prompt"
+        True, "Tell the local time, hour and time of day of the person who writes."
     )
-    timezone: str = flag(
-        "UTC",
-        "Zone in which times are shown, where the message names none.",
-        kind=Zone(),
-        group="Prompt",
-    )
+    timezone: str = flag("UTC", "Zone in which times are shown, where the message names none.", kind=Zone())
     enable_tags_placeholder: bool = flag(
-        True, "Keep the empty list tags_placeholder in the context, for hosts that fill it.", group="Prompt"
+        True, "Keep the empty list tags_placeholder in the context, for hosts that fill it."
+    )
+    persona_folder: str = flag(
+        "personas",
+        "Folder of the texts that say who a persona is, <persona>.md each; next to config.yaml where it is relative.",
+        kind=Text("a folder"),
     )
 
-    enable_history_current_chat: bool = flag(True, "Show the lines of this conversation.", group="History")
-    enable_history_recent: bool = flag(True, "Show lines of other conversations.", group="History")
+    group("History", "The lines of this conversation and of others.")
+    enable_history_current_chat: bool = flag(True, "Show the lines of this conversation.")
+    enable_history_recent: bool = flag(True, "Show lines of other conversations.")
     unified_history: bool = flag(
-        True,
-        "Take other conversations from every interface, stored ones too; off: live ones of the same interface.",
-        group="History",
+        True, "Take other conversations from every interface, stored ones too; off: live ones of the same interface."
     )
-    chat_history: int = flag(
-        10,
-        "Lines that load_chat_history reads by default.",
-        unit="lines",
-        low=1,
-        high=1000,
-        group="History",
-    )
+    chat_history: int = flag(10, "Lines that load_chat_history reads by default.", unit="lines", low=1, high=1000)
 
-    enable_ai_diary: bool = flag(
-        True, "Read the diary for prompts; off: neither its entries nor its thoughts.", group="Diary and thoughts"
-    )
-    ai_diary_full: bool = flag(True, "Show the diary's entries; off: only its thoughts.", group="Diary and thoughts")
-    diary_history_days: int = flag(
-        2, "How far back the diary is shown.", unit="days", low=0, high=365, group="Diary and thoughts"
-    )
+    group("Diary and thoughts", "What the persona wrote for itself.")
+    enable_ai_diary: bool = flag(True, "Read the diary for prompts; off: neither its entries nor its thoughts.")
+    ai_diary_full: bool = flag(True, "Show the diary's entries; off: only its thoughts.")
+    diary_history_days: int = flag(2, "How far back the diary is shown.", unit="days", low=0, high=365)
     diary_chars: int = flag(
         8000,
         "Most characters of diary in one prompt, whole entries, newest first.",
         unit="characters",
         low=0,
         high=100_000,
-        group="Diary and thoughts",
     )
-    enable_thoughts: bool = flag(True, "Show the persona's own thoughts.", group="Diary and thoughts")
+    enable_thoughts: bool = flag(True, "Show the persona's own thoughts.")
 
-    enable_memories: bool = flag(True, "Search for memories and show them.", group="Memories")
+    group("Memories", "Which rows are found, and how they are shown.")
+    embedder: str = flag(
+        "",
+        "What makes vectors of texts: the address of a server in the OpenAI dialect.",
+        kind=EmbedderName(),
+        default_means="none, unless the host passes one: words alone decide",
+    )
+    embedder_model: str = flag(
+        "",
+        "Name of the embedding model; with another name rows are embedded again.",
+        kind=Text("a name of at most 80 bytes", limit_bytes=80),
+        default_means="what the server takes",
+    )
+    embedder_api_key: str = flag(
+        "", "Key sent to the server of embeddings.", kind=Text("a key"), default_means="none", secret=True
+    )
+    enable_memories: bool = flag(True, "Search for memories and show them.")
     memory_ranking: Ranking = flag(
         "relevance",
         "Which rows survive when more are found than shown: those that fit best, or the newest.",
         choices=get_args(Ranking),
-        group="Memories",
     )
-    snippet_chars: int = flag(
-        400,
-        "Characters shown of a memory.",
-        unit="characters",
-        low=80,
-        high=4000,
-        group="Memories",
-    )
+    snippet_chars: int = flag(400, "Characters shown of a memory.", unit="characters", low=80, high=4000)
     snippet_window: SnippetWindow = flag(
         "start",
         "Which part of a long text is shown: its start, or the part around the match.",
         choices=get_args(SnippetWindow),
-        group="Memories",
     )
 
+    group("Tags and words", "What is taken from a message to search with.")
     languages: tuple[str, ...] = flag(
         ("en",),
         "Languages spoken: their stop words are not searched for, and their word endings are known.",
         kind=Texts(LANGUAGE_CODES, "a list of language codes, such as en, de, ja"),
-        group="Tags and words",
     )
 
+    group("Saving", "What is worth keeping, and for whom it is kept.")
     remember_phrases: Mapping[str, tuple[str, ...]] = flag(
         Frozen(),
         "Phrases that make a message worth keeping, by group; a group given here replaces the shipped one.",
         kind=Groups(PHRASE_GROUPS),
         default_means="the phrases in prompts/remember",
-        group="Saving",
     )
     record_wishes: bool = flag(
-        True,
-        "Keep the standing instructions of messages, such as a name to be called by, a diet or a language.",
-        group="Saving",
+        True, "Keep the standing instructions of messages, such as a name to be called by, a diet or a language."
     )
-    persona_id: str = flag(
-        "default", "The persona that remembers, where the call names none.", kind=Key(), group="Saving"
+    persona_id: str = flag("default", "The persona that remembers, where the call names none.", kind=Key())
+
+    group("Conversations", "Conversations that ended, and what people asked to remember.")
+    enable_recent_conversations: bool = flag(True, "Keep and show a list of conversations that ended.")
+    max_recent_conversations: int = flag(30, "Conversations kept on that list.", unit="conversations", low=10, high=50)
+    enable_saved_memory: bool = flag(True, "Keep and show what people asked to remember.")
+    saved_chars: int = flag(
+        6000,
+        "Most characters of saved memories in one prompt: pinned ones, those that fit the message, then the newest.",
+        unit="characters",
+        low=0,
+        high=1_000_000,
     )
-    persona_folder: str = flag(
-        "personas",
-        "Folder of the texts that say who a persona is, <persona>.md each; next to config.yaml where it is relative.",
-        kind=Text("a folder"),
-        group="Prompt",
+    enabled_tool_ids: tuple[str, ...] = flag(
+        (), "Tools that may be offered to the model.", kind=Texts(), default_means="every tool"
+    )
+    memory_mode: MemoryMode = flag(
+        "agent", "Who reads and saves memories: see the table in the documentation.", choices=get_args(MemoryMode)
+    )
+    memory_folder_name: str = flag("memory", "Folder of the two Markdown files.", kind=Text("a folder"))
+
+    group("Short-term memory", "What was just said in other channels.")
+    enable_short_term: bool = flag(True, "Show what was said a moment ago in other channels.")
+    short_term_memory_ttl_hours: float = flag(
+        12.0, "Age at which what was just said in a channel is forgotten.", unit="hours", low=0.01, high=8760
+    )
+    short_term_memory_summary_ttl_hours: float = flag(
+        24.0, "Age at which the summary of a channel is forgotten.", unit="hours", low=0.01, high=8760
+    )
+    short_term_memory_max_messages_per_channel: int = flag(
+        10, "Messages kept of each channel.", unit="messages", low=1, high=200
+    )
+    short_term_max_channels: int = flag(
+        3, "Most other channels in one prompt, the newest.", unit="channels", low=0, high=50
     )
 
+    group(
+        "Long-term memory", "What becomes of conversations for good, how long it is kept, and how relationships fade."
+    )
+    session_ttl_sec: int = flag(
+        604_800,
+        "Age at which a session item expires, outside of the active conversation.",
+        unit="seconds",
+        low=60,
+        high=315_360_000,
+    )
+    memory_consolidation_interval_sec: int = flag(
+        1800, "Time between two cycles of consolidation while the scheduler runs.", unit="seconds", low=60, high=604_800
+    )
+    consolidate_every_n_messages: int = flag(
+        30,
+        "New messages of a conversation after which the scheduler consolidates it; 0 for none.",
+        unit="messages",
+        low=0,
+        high=10_000,
+    )
+    consolidation_window: int = flag(
+        120, "Messages consolidated at once, the newest.", unit="messages", low=20, high=500
+    )
+    deep_consolidation_every_n_streams: int = flag(
+        5, "Ends of streams after which deep consolidation runs; 0 is 5.", unit="ends", low=0, high=10_000
+    )
+    prune_max_age_days: int = flag(365, "Age at which a long-term item is too old.", unit="days", low=1, high=36_500)
+    prune_max_importance: float = flag(
+        0.25, "A long-term item below this importance is too unimportant.", low=0, high=1
+    )
+    prune_mode: PruneMode = flag(
+        "all",
+        "Whether an item goes that is too old or too unimportant, or only one that is both.",
+        choices=get_args(PruneMode),
+    )
+    prune_by_itself: bool = flag(
+        False,
+        "Prune long-term items in the background too, with every deep consolidation; else only when somebody asks.",
+    )
+    decay_days: int = flag(60, "Days without a word after which affinity is back at 0.", unit="days", low=1, high=3650)
+    enable_relationship: bool = flag(True, "Show the persona's relationship to whoever wrote the message.")
+
+    group("Stories", "Recaps, scenes and the running recap of long conversations.")
+    recap_on_message: bool = flag(
+        False, "Queue a recap of every message that is saved, and the search for scene breaks."
+    )
+    enable_message_recaps: bool = flag(False, "Show the recaps of older messages of this conversation.")
+    enable_running_recap: bool = flag(True, "Show the running recap of this conversation.")
+    running_scene_recap_auto_generate: bool = flag(True, "Bring the running recap up to date after each scene recap.")
+    include_user_messages: bool = flag(True, "Make and show recaps of what people said.")
+    include_system_messages: bool = flag(True, "Make and show recaps of system messages.")
+    include_narrator_messages: bool = flag(True, "Make and show recaps of the narrator's messages.")
+    message_length_threshold: int = flag(
+        0, "A message with fewer tokens gets no recap.", unit="tokens", low=0, high=100_000
+    )
+    message_recap_context_limit: int = flag(
+        10, "Room for message recaps: percent of CONTEXT_TOKENS, or tokens.", low=0, high=10_000_000
+    )
+    message_recap_context_type: RecapLimit = flag(
+        "percent", "What MESSAGE_RECAP_CONTEXT_LIMIT counts.", choices=get_args(RecapLimit)
+    )
+    running_recap_context_limit: int = flag(
+        15, "Room for the running recap in percent of CONTEXT_TOKENS.", unit="percent", low=0, high=100
+    )
+    context_tokens: int = flag(8192, "Tokens the model reads at once.", unit="tokens", low=256, high=10_000_000)
+    auto_hide_scene_count: int = flag(
+        1,
+        "Newest scenes that stay in the history, the one under way counted; -1 hides nothing.",
+        unit="scenes",
+        low=-1,
+        high=1000,
+    )
+    scene_min_length: int = flag(10, "Fewest messages of a scene that is found.", unit="messages", low=1, high=1000)
+    scene_gap_hours: float = flag(
+        6.0, "Without a model, a longer time between two messages ends a scene.", unit="hours", low=0, high=1000
+    )
+    scene_recap_position: RecapPosition = flag(
+        "in_chat", "Where the running recap is put among messages.", choices=get_args(RecapPosition)
+    )
+    scene_recap_depth: int = flag(2, "Messages that come after the running recap.", unit="messages", low=0, high=1000)
+    scene_recap_role: RecapRole = flag("system", "Who says the running recap.", choices=get_args(RecapRole))
+    scene_recap_scan: bool = flag(False, "Tell the host that the running recap is to be scanned for its own triggers.")
+
+    group("Jobs and model", "What is done in the background, and the model that is asked.")
+    llm_base_url: str = flag(
+        "",
+        "Address of a model server in the OpenAI dialect, such as http://127.0.0.1:11434/v1.",
+        kind=Text("an address"),
+        default_means="no model: recaps are extracts",
+    )
+    llm_model: str = flag(
+        "",
+        "Name of the model to ask.",
+        kind=Text("a name"),
+        default_means="the model of the last chat through the proxy; without one no model is asked",
+    )
+    llm_api_key: str = flag("", "Key sent to the model server.", kind=Text("a key"), default_means="none", secret=True)
+    llm_daily_calls: int = flag(
+        1000,
+        "Most calls of the model a day (UTC) for recaps, summaries and facts; the rest waits. 0 is no limit.",
+        unit="calls",
+        low=0,
+        high=1_000_000_000,
+    )
+    llm_timeout_seconds: float = flag(
+        60.0, "Longest wait for one answer of the model.", unit="seconds", low=0.1, high=3600
+    )
+
+    group("Privacy", "Who is remembered, and who sees what.")
     private_stays_private: bool = flag(
-        True, "Keep what was said in private out of other conversations of the same persona.", group="Privacy"
+        True, "Keep what was said in private out of other conversations of the same persona."
     )
     server_in_direct: bool = flag(
-        False,
-        "Let what a person said in public channels be known in their own direct messages, never the other way.",
-        group="Privacy",
+        False, "Let what a person said in public channels be known in their own direct messages, never the other way."
     )
     privacy_default: PrivacyLevel = flag(
         "none",
         "Level of people who have not chosen one: none keeps all, partial nothing for long, full nothing.",
         choices=get_args(PrivacyLevel),
-        group="Privacy",
     )
     prompt_destination: PromptDestination = flag(
         "remote",
         "Where prompts go: what is marked as local only enters none that is remote.",
         choices=get_args(PromptDestination),
-        group="Privacy",
     )
 
+    group("Admin", "Where the admin server listens, and what an operator shows to it.")
+    admin_host: str = flag(
+        "127.0.0.1",
+        "Address the admin server listens on; every other than the default lets other machines in.",
+        kind=Text("an address"),
+        default_means="this machine alone",
+    )
+    admin_port: int = flag(8765, "Port the admin server listens on.", low=1, high=65_535)
+    admin_token: str = flag(
+        "",
+        "What an operator shows to the admin server, at least 16 characters.",
+        kind=Text("a token"),
+        default_means="none: the admin server does not start",
+        secret=True,
+    )
+    allowed_origins: tuple[str, ...] = flag(
+        (),
+        "Origins of pages in a browser that may ask the HTTP API, MCP or the proxy, such as https://chat.example.",
+        kind=Texts(),
+        default_means="none",
+    )
+    proxy_context_chars: int = flag(
+        8000,
+        "Most characters that the proxy puts into a request; 0 puts in nothing.",
+        unit="characters",
+        low=0,
+        high=1_000_000,
+    )
+    proxy_memory_seconds: float = flag(
+        2.0,
+        "Longest time a request to the proxy waits for its memory; then it goes on without.",
+        unit="seconds",
+        low=0.1,
+        high=600,
+    )
+    proxy_shared_memory: bool = flag(
+        False, "Let conversations that a front end names share all memories of their user, not only the saved ones."
+    )
+
+    group("Running", "Database, time limits, threads, templates.")
     database_url: str = flag(
         "",
         "Address of the database, such as mysql://user:password@host/name or sqlite:///file.db.",
         kind=Text("a connection string"),
         default_means="the embedded SQLite file",
         secret=True,
-        group="Running",
     )
     db_timeout_seconds: float = flag(
-        10.0, "Longest wait for the database in one call.", unit="seconds", low=0.1, high=600, group="Running"
+        10.0, "Longest wait for the database in one call.", unit="seconds", low=0.1, high=600
     )
     templates_dir: Path | None = flag(
         None,
         "Folder whose files stand in place of files of the same name in prompts/.",
         kind=Folder(),
         default_means="none",
-        group="Running",
     )
 
 
-FLAGS: Mapping[str, Flag] = Frozen(sorted(Settings.declared().items(), key=lambda pair: [*GROUPS].index(pair[1].group)))
-"""Every flag by its name in upper case, by group and then in the order of the declaration."""
+FLAGS: Mapping[str, Flag] = Settings.declared()
+"""Every flag by its name in upper case, in the order of the declaration."""

@@ -11,10 +11,9 @@ from typing import Any
 from ..base import logs
 from ..base.hints import find_nearest
 from ..errors import ConfigError
-from .bad_values import BadValueError, shown
 from .file import ConfigFile, flag_name
 from .flag_base import Flag, ValueSource
-from .flag_types import DOTS
+from .flag_types import BadValueError, shown
 from .flags import FLAGS
 
 CONFIG_FILE = "CONFIG_FILE"
@@ -28,7 +27,7 @@ _VARIABLE_BYTES = frozenset(name.encode() for name in _VARIABLES)
 _SECRET_BYTES = 65536
 _MAX_WARNED = 1000
 
-_warned: set[tuple[str, str, str]] = set()
+_warned: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,11 @@ class Problem:
     """Path, variable or argument."""
     line: int | None = None
     """Line of the file."""
-    value: str = ""
-    """The value as shown; dots for a secret."""
-    allowed: str = ""
-    nearest: str | None = None
-    """For an unknown key the known flag that is nearest, if one is near."""
+
+    @classmethod
+    def of(cls, error: ConfigError) -> Problem:
+        """Return what an error says."""
+        return cls(error.flag, str(error), error.source, error.line)
 
     def __str__(self) -> str:
         return self.text
@@ -70,10 +69,9 @@ class Level:
             self.values[declared.name] = declared.read(value)
         except BadValueError as bad:
             unreadable = "unreadable" if value is bad else value
-            error = declared.refusal(unreadable, self.source, where, line=line, hint=bad.hint)
             self.refused.add(declared.name)
-            seen = DOTS if declared.secret else shown(unreadable)
-            self.problems.append(Problem(declared.name, str(error), where, line, seen, declared.kind.allowed()))
+            error = declared.refusal(unreadable, self.source, where, line=line, hint=bad.hint)
+            self.problems.append(Problem.of(error))
 
 
 def read_environment(
@@ -138,7 +136,7 @@ def file_level(file: ConfigFile) -> Level:
         near = find_nearest(name, FLAGS)
         advice = f" The nearest known one is {near}." if near else ""
         text = f"{shown(entry.key)} is no flag ({file.name}, line {entry.line}).{advice} Correct or remove the line."
-        level.problems.append(Problem(entry.key, text, file.name, entry.line, nearest=near))
+        level.problems.append(Problem(entry.key, text, file.name, entry.line))
     return level
 
 
@@ -164,20 +162,22 @@ def known_flag(name: object) -> Flag:
 def warn_of_problems(problems: Iterable[Problem]) -> None:
     """Log one warning for each problem that this process has not logged."""
     for problem in problems:
-        mark = (problem.flag, problem.source, problem.value)
-        if mark in _warned:
+        if problem.text in _warned:
             continue
         if len(_warned) >= _MAX_WARNED:
             _warned.clear()
-        _warned.add(mark)
-        if problem.allowed:
-            default = FLAGS[problem.flag].shown_default()
-            logs.warning(
-                "config_bad_value", flag=problem.flag, value=problem.value, source=problem.source, line=problem.line,
-                allowed=problem.allowed, used=default,
-            )  # fmt: skip
-        else:
-            logs.warning(
-                "config_not_used", key=shown(problem.flag), source=problem.source, line=problem.line,
-                nearest=problem.nearest,
-            )  # fmt: skip
+        _warned.add(problem.text)
+        logs.warning("config_problem", flag=shown(problem.flag), problem=problem.text)
+
+
+LEAST_TOKEN = 16
+
+
+def describe_bad_token(token: str) -> str:
+    """Return why the admin server does not start with a token, blank where it does; the token itself is not quoted."""
+    how = "Make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'` and set it in the environment."
+    if not token:
+        return f"ADMIN_TOKEN is unset. The admin server does not start without one. {how}"
+    if len(token) < LEAST_TOKEN:
+        return f"ADMIN_TOKEN has {len(token)} characters. It must have at least {LEAST_TOKEN}. {how}"
+    return ""

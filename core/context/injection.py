@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
-from ..config.flags_stories import RecapPosition, RecapRole
+from ..config.flags import RecapPosition, RecapRole
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..calls.call import GivenSettings
 from ..calls.defaults import check_model, settings_for
-from ..config.admin_token import admin_token
+from ..config.levels import describe_bad_token
 from ..database.engine import Database
 from ..errors import ConfigError
 from . import access, bodies, errors, guard, http_api
@@ -171,7 +171,7 @@ def _require_token(request: Request) -> None:
 
 def _read_admin_token(settings: GivenSettings) -> str:
     token = settings_for(settings).admin_token
-    if problem := admin_token(token):
+    if problem := describe_bad_token(token):
         raise ConfigError(problem, flag="ADMIN_TOKEN")
     return token
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.config import load
-from core.config.bad_values import BadValueError
 from core.config.file import read_yaml_value
+from core.config.flag_types import BadValueError
 from core.search.question.question import time_expressions
 from core.upkeep.check import product_of
 

@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 
 from ... import lifelong
 from ...base.wire_ids import LARGEST_ID
-from ...config.flags_lifelong import PruneMode
+from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError, TransferError
 from ...memories.rules import DEFAULT_KIND, Tier
 from ...scope import Scope

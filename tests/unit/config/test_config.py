@@ -146,8 +146,7 @@ def test_g18_a_bad_value_in_the_file_gives_the_default_and_one_warning(
     yaml_file(f"# one\nCONTEXT_VERBOSITY: {text}\n")
     assert [load().context_verbosity for _ in range(3)] == [10, 10, 10]
     assert len(warnings) == 1
-    for part in ("flag='CONTEXT_VERBOSITY'", repr(shown), "'config.yaml'", "0 to 50", "line=2"):
-        assert part in warnings[0]
+    assert "flag=" in warnings[0] and f"CONTEXT_VERBOSITY is {shown} (config.yaml, line 2)" in warnings[0]
 
 
 def test_g18_check_lists_everything_at_once() -> None:
@@ -161,14 +160,17 @@ def test_g18_check_lists_everything_at_once() -> None:
         "CONTEXT_VERBOSITY is 'ten' (config.yaml, line 1). It must be a whole number of items, 0 to 50. "
         "Change it, or remove the line to use 10."
     )
-    assert problems[1].nearest == "CONTEXT_VERBOSITY" and "CONTEXT_VERBOSITY" in problems[1].text
-    assert problems[2].nearest is None
+    assert "The nearest known one is CONTEXT_VERBOSITY." in problems[1].text and "nearest" not in problems[2].text
 
 
 def test_f72_an_unknown_key_is_told_once_with_the_nearest_flag_and_the_rest_is_used(warnings: list[str]) -> None:
     yaml_file("CONTEXT_VERBOSTY: 4\nDIARY_HISTORY_DAYS: 3\n")
     assert [load().differing(), load().differing()] == [{"DIARY_HISTORY_DAYS": 3}] * 2
-    assert len(warnings) == 1 and "CONTEXT_VERBOSTY" in warnings[0] and "nearest='CONTEXT_VERBOSITY'" in warnings[0]
+    assert (
+        len(warnings) == 1
+        and "CONTEXT_VERBOSTY" in warnings[0]
+        and "nearest known one is CONTEXT_VERBOSITY" in warnings[0]
+    )
 
 
 def test_g17_an_argument_takes_the_text_that_a_variable_takes() -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from core.config import FLAGS, Settings, check, load
-from core.config.bad_values import BadValueError
+from core.config.flag_types import BadValueError
 from tests import config_files
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -27,7 +27,6 @@ def test_f72_an_empty_file_is_all_defaults(text: str) -> None:
         ("A: 1\nCONTEXT_VERBOSITY: 1\nCONTEXT_VERBOSITY: 1\n", 3, "line 2 said already"),
         ("contextVerbosity: 1\ncontext_verbosity: 2\n", 2, "as 'contextVerbosity'"),
         ("{CHAT_HISTORY: 1, CHAT_HISTORY: 2}", 1, "line 1 said already"),
-        ("REMEMBER_PHRASES:\n  facts: [a]\n  facts: [b]\n", 3, "'facts'"),
         ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"),
         ("CONTEXT_VERBOSITY: [1\n", 2, "not YAML"),
         ("A: *nope\n", 1, "not YAML"),
@@ -57,7 +56,7 @@ def test_f72_a_folder_a_missing_and_a_huge_file_raise(tmp_path: Path, monkeypatc
         load(path=tmp_path)
     with pytest.raises(ConfigError, match=r"no configuration file 'none\.yaml'"):
         load(path="none.yaml")
-    with pytest.raises(ConfigError, match="cannot be opened"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         load(path="a\x00b")
     with pytest.raises(ConfigError, match="larger than"):
         load(path=yaml_file(b"#" * 1_000_001))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config import FLAGS, Settings, check, load
-from core.config.bad_values import BadValueError
-from core.config.flag_types import LANGUAGE_CODES, Choice, Frozen, Number, OptionalWhole, Switch, Whole
+from core.config.flag_types import LANGUAGE_CODES, BadValueError, Choice, Frozen, Number, OptionalWhole, Switch, Whole
 from core.errors import ConfigError
 from tests.unit.config import yaml_file
 
