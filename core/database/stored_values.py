@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import threading
+import zlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
@@ -55,6 +56,13 @@ def decode_row(row: Iterable[Any]) -> list[Any]:
     into a text by hand."""
     values = list(row)
     return values if bytes not in map(type, values) else [READ_UTF8(v) if type(v) is bytes else v for v in values]
+
+
+def read_checked(content: Any, checksum: Any) -> bytes | None:
+    """Return bytes that were stored with their CRC-32, None for others than were written."""
+    if isinstance(content, (bytes, bytearray)) and zlib.crc32(content) == checksum:
+        return bytes(content)
+    return _repaired(None)
 
 
 def read_text(value: Any) -> Any:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, func, select
+from sqlalchemy import Connection, Integer, bindparam, delete, func, select, type_coerce
+from sqlalchemy.types import NullType
 
-from ..database import dialects
+from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
 from ..database.dialects import ID
 from ..database.schema import search_fresh
-from .entries import Entry, Place, Said
+from ..database.stored_values import read_checked
+from .entries import Entry, Place, Said, read_entries
 
 PACK_FROM = 128
 """Rows of an audience that are packed together."""
@@ -43,11 +45,18 @@ def _encode(entry: Entry) -> tuple[int, bytes]:
     return zlib.crc32(content), content
 
 
-def decode(audience: int, source: int, row_id: int, content: bytes) -> Entry:
-    """Return the entry of a row that is not packed."""
-    read = json.loads(bytes(content).decode("utf-8", "surrogatepass"))
-    at_us, words, local_only, thread, speaker, terms, tags = read
+def decode(audience: int, source: Any, row_id: Any, digest: Any, content: Any) -> Entry | None:
+    """Return the entry of a row that is not packed, None when it cannot be read."""
+    checked = read_checked(content, digest)
+    if checked is None or not is_place(source, row_id):
+        return None
+    at_us, words, local_only, thread, speaker, terms, tags = json.loads(checked.decode("utf-8", "surrogatepass"))
     return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, Place(thread, Said(*speaker)))
+
+
+def is_place(source: Any, row_id: Any) -> bool:
+    """Return whether these name a row: another program may write anything into SQLite."""
+    return type(source) is int and type(row_id) is int and source in sources.BY_NUMBER
 
 
 def count(connection: Connection, audience: int) -> int:
@@ -75,26 +84,30 @@ _DELETE = delete(search_fresh).where(
 
 
 def take_all(connection: Connection, audience: int, most: int) -> list[Entry]:
-    """Delete the oldest rows of an audience that are not packed, and return them."""
+    """Delete the oldest rows of an audience that are not packed, and return them; those that cannot be read are worked
+    out anew.
+    """
     rows = connection.execute(_HELD_ALL, {"audience": audience, "most": most}).all()
-    by_source: dict[int, list[int]] = {}
-    for row in rows:
-        by_source.setdefault(row.source, []).append(row.row_id)
-    for source, ids in sorted(by_source.items()):
-        remove(connection, audience, source, ids)
-    return [decode(audience, row.source, row.row_id, row.content) for row in rows]
+    made: list[Entry] = []
+    for source in sources.ALL:
+        entries = {row[1]: decode(audience, *row) for row in rows if is_place(*row[:2]) and row[0] == source.number}
+        remove(connection, audience, source.number, entries)
+        unread = [row_id for row_id, one in entries.items() if one is None]
+        made += [one for one in entries.values() if one is not None]
+        made += [one for one in read_entries(connection, source, unread) if one.audience_id == audience]
+    return made
 
 
-_HELD_ALL = (
-    select(_F.source, _F.row_id, _F.content)
-    .where(_F.audience_id == _AUDIENCE)
-    .order_by(_F.source, _F.row_id)
-    .limit(bindparam("most", type_=Integer()))
-    .with_for_update()
-)
+_ALL = select(_F.source, _F.row_id, _F.digest, type_coerce(_F.content, NullType())).where(_F.audience_id == _AUDIENCE)
+_HELD_ALL = _ALL.order_by(_F.source, _F.row_id).limit(bindparam("most", type_=Integer())).with_for_update()
 
 
-def list_rows(connection: Connection, audience: int) -> Sequence[tuple[int, int]]:
-    """Return source and id of the rows of an audience that are not packed."""
-    found = connection.execute(select(_F.source, _F.row_id).where(_F.audience_id == audience))
-    return [(row.source, row.row_id) for row in found]
+def remove_all(connection: Connection, audience: int) -> None:
+    """Delete the rows of an audience that are not packed."""
+    connection.execute(delete(search_fresh).where(_F.audience_id == audience))
+
+
+def read_rows(connection: Connection, audience: int) -> list[Entry]:
+    """Return the rows of an audience that are not packed and can be read."""
+    found = connection.execute(_ALL, {"audience": audience})
+    return [one for row in found if (one := decode(audience, *row)) is not None]

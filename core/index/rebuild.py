@@ -14,7 +14,6 @@ from . import fresh
 from .entries import Progress, read_audience
 from .packing import find_staying, list_segments, next_segment, pack_entries, read_gone, read_rows
 
-MOST_IDS = 2**31 - 1
 _S, _B, _F, _G = search_segment.c, search_block.c, search_fresh.c, search_gone.c
 
 
@@ -35,12 +34,12 @@ def rebuild(connection: Connection, *, family: str, audience: int) -> int:
     Whoever packs, changes or removes a row of the audience waits. Rows written meanwhile stay as they were written.
     """
     next_segment(connection, family, audience)
-    fresh.take_all(connection, audience, MOST_IDS)
+    fresh.remove_all(connection, audience)
     connection.execute(delete(search_block).where(_B.audience_id == audience))
     connection.execute(delete(search_segment).where(_S.audience_id == audience, _S.segment_id > 0))
     connection.execute(delete(search_gone).where(_G.audience_id == audience))
     entries = [one for source in sources.ALL for one in read_audience(connection, source, audience)]
-    written_meanwhile = set(fresh.list_rows(connection, audience))
+    written_meanwhile = {(one.source, one.row_id) for one in fresh.read_rows(connection, audience)}
     old = [one for one in entries if (one.source, one.row_id) not in written_meanwhile]
     if old:
         pack_entries(connection, family, audience, old)
@@ -67,8 +66,8 @@ def count_differences(db: Database) -> dict[str, int]:
 def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
     """Return how many rows the index holds by audience and source."""
     held: Counter[tuple[int, int]] = Counter()
-    for audience, source, rows in connection.execute(_FRESH):
-        held[audience, source] += rows
+    for audience in connection.execute(select(_F.audience_id).distinct()).scalars().all():
+        held.update((audience, one.source) for one in fresh.read_rows(connection, audience))
     for audience in connection.execute(select(_S.audience_id).distinct()).scalars().all():
         gone = read_gone(connection, audience)
         for one in list_segments(connection, audience):
@@ -77,9 +76,6 @@ def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
             for source in sources.ALL:
                 held[audience, source.number] += int((rows.source[stays] == source.number).sum())
     return held
-
-
-_FRESH = select(_F.audience_id, _F.source, func.count()).group_by(_F.audience_id, _F.source)
 
 
 def _audience_queries() -> list[object]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from ..database.schema import search_block, search_fresh, search_gone, search_se
 from ..database.statements import Part
 from ..database.stored_values import from_key
 from .entries import Entry
-from .fresh import decode
+from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SegmentWords
 from .lookups import HELD, TAG, WORD, Block, Posting, Segment
 from .packed_rows import Table, build_table
@@ -175,11 +175,13 @@ class IndexState:
                     made[state.audience][place] = before.entries[place]
                 else:
                     unread.append((state.audience, *place))
-        for one in _read_fresh(self._db, unread):
-            made[one.audience_id][one.source, one.row_id] = one
-        for state in changed:
-            if made[state.audience].keys() != state.fresh.keys():
-                raise ChangedError("The search index changed while it was read.")
+        read = _read_fresh(self._db, unread)
+        if len(read) < len(unread):
+            raise ChangedError("The search index changed while it was read.")
+        for audience, source, row_id, digest, content in read:
+            one = decode(audience, source, row_id, digest, content)
+            if one is not None:
+                made[audience][source, row_id] = one
         return made
 
     def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> tuple[int, int]:
@@ -247,9 +249,11 @@ def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceSt
             kind, audience, first, second, third = row
             if kind == _SEGMENT:
                 states[audience].segments.append(Segment(audience, first, second))
+            elif not is_place(first, second):
+                continue
             elif kind == _FRESH:
                 states[audience].fresh[first, second] = third
-            else:
+            elif type(third) is int:
                 states[audience].gone[first, second] = third
     for state in states.values():
         state.segments.sort()
@@ -301,15 +305,16 @@ def _column_part(name: str, family: str) -> Part:
     return Part(select(s.audience_id, s.segment_id, s[name]).where(of_audiences, stamped), family)
 
 
-def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> Iterator[Entry]:
-    """Yield the content of fresh rows, each named by audience, source and id."""
+def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[Any]:
+    """Return audience, source, id, digest and content of the fresh rows with these audiences, sources and ids."""
+    found: list[Any] = []
     for part in chunks(places, _AT_ONCE):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
         wanted = {"audiences": audiences, "sources": numbers, "ids": ids}
         asked = set(part)
-        for audience, source, row_id, content in _fresh_part(db.family).read(db, wanted, "search_fresh"):
-            if (audience, source, row_id) in asked:
-                yield decode(audience, source, row_id, content)
+        rows = _fresh_part(db.family).read(db, wanted, "search_fresh")
+        found += [row for row in rows if (row[0], row[1], row[2]) in asked]
+    return found
 
 
 @lru_cache(maxsize=2)
@@ -320,7 +325,7 @@ def _fresh_part(family: str) -> Part:
         f.source.in_(bindparam("sources", expanding=True, type_=Integer())),
         f.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
     )
-    return Part(select(f.audience_id, f.source, f.row_id, f.content).where(*these), family)
+    return Part(select(f.audience_id, f.source, f.row_id, f.digest, f.content).where(*these), family)
 
 
 def _read_blocks(

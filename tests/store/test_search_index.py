@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from core.database.engine import Database
-from core.index import fresh
+from core.index import fresh, packing, rebuild
 from core.index.entries import TERMS_PER_ROW, entry, place_of
+from core.index.rebuild import count_differences
 from core.memories import table as memories
 from core.scope import Scope
-from tests.store.search_world import all_rows, memory, said
+from tests.store.search_world import ago, all_rows, find, ids, memory, said
 from tests.store.world import NOW, indexed_rows, verify_index
 
 
@@ -63,4 +64,33 @@ def test_g16_a_fault_in_the_middle_leaves_the_index_as_it_was(
         said(db, scope, [("after tofu", NOW)])
     monkeypatch.undo()
     assert [row.text for row in all_rows(db, scope.persona)] == ["before tofu"]
+    assert verify_index(db) == []
+
+
+UNREADABLE = {
+    "content": ("text", b"\xff", 5, b"[]", b"[1,2,3,4,5,6,7]"),
+    "digest": ("x", 7),
+    "row_id": ("x", b"\xff"),
+    "source": ("x", 9),
+}
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize(
+    ("column", "value"), [(name, value) for name, values in UNREADABLE.items() for value in values]
+)
+def test_f85_an_unreadable_row_of_the_index_hides_no_other(
+    db: Database, scope: Scope, column: str, value: object
+) -> None:
+    """The others are found; `db check` notices it, and packing reads the row again."""
+    spoilt, whole = memory(db, scope, "first tofu"), memory(db, scope, "second tofu", ago(hours=1))
+    change = f"UPDATE search_fresh SET {column} = ? WHERE row_id = {spoilt}"
+    db.transaction(lambda c: c.exec_driver_sql(change, (value,)), source="test")
+    assert whole in ids(find(db, scope, query="Where is the tofu?"))
+    assert count_differences(db)["memories"] == 1
+    audience = all_rows(db, scope.persona)[0].audience
+    db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="test")
+    expected = [whole, spoilt] if column in ("content", "digest") else [whole]
+    assert set(expected) == set(ids(find(db, scope, query="Where is the tofu?")))
+    db.transaction(lambda c: rebuild.rebuild(c, family=db.family, audience=audience), source="test")
     assert verify_index(db) == []

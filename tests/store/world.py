@@ -22,10 +22,9 @@ from core.database.schema import (
     search_segment,
 )
 from core.database.sources import AI_DIARY, ALL, CHAT
-from core.index import packing, segment
+from core.index import fresh, packing, segment
 from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, entry, place_columns, place_of, read_audience
 from core.index.entries import Place as EntryPlace
-from core.index.fresh import decode
 from core.index.lookups import TAG
 from core.index.state import IndexState
 from core.scope import Scope
@@ -140,9 +139,7 @@ def indexed_rows(db: Database, mine: Collection[int]) -> dict[Place, Entry]:
             gone = packing.read_gone(connection, audience)
             for one in packing.list_segments(connection, audience):
                 made |= _packed(connection, audience, one.segment_id, gone)
-            chosen = select(search_fresh).where(search_fresh.c.audience_id == audience)
-            for row in connection.execute(chosen):
-                made[audience, row.source, row.row_id] = decode(audience, row.source, row.row_id, row.content)
+            made |= {(audience, one.source, one.row_id): one for one in fresh.read_rows(connection, audience)}
         return made
 
     return db.transaction(work, source="test")
