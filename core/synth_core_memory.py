@@ -14,7 +14,7 @@ from typing import Any
 
 from . import search as searching
 from .calls import defaults
-from .calls.call import load_access, open_call
+from .calls.call import open_call
 from .calls.defaults import check_handle
 from .config import Settings
 from .database import sources
@@ -134,7 +134,7 @@ def explain_search(
     if call.settings is not known:
         query = searching.prepare(**arguments, settings=call.settings)
     with call.db.one_call():  # three reads on one connection, asked once whether it still stands
-        viewer = load_access(call, query.request).viewer
+        query, viewer = searching.load_viewer(call, query)
         search = searching.resolve(query, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)
         if not result.chosen:

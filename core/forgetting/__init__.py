@@ -39,7 +39,7 @@ _JOURNAL = (
 )
 LOOKS = 3
 """Times it is looked for what was being written in the meantime."""
-_BY_PERSONA = ("tags", "prompt.vocabulary")
+_BY_PERSONA = ("tags", "search.vocabulary")
 """Caches of a handle whose keys are personas."""
 
 

@@ -4,7 +4,7 @@ last looked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,14 +15,13 @@ from ..access.rules import parent_key, split_key
 from ..access.view import AccessSnapshot, ConversationFacts, Request, Viewer
 from ..calls.call import load_access
 from ..context.live import LiveHistory
-from ..database import sources
 from ..database.engine import Connection, Database
 from ..scope import KEY_BYTES
+from ..search.message import choose_words, keep_vocabulary, known_vocabulary, list_words
 from ..search.query import is_newest_first, spoken_in
-from ..search.terms import count_rows, read_index
+from ..search.terms import read_index
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
-from ..text import search_words as word_rules
 from .call import MessageTags, PromptCall, VisibleContext
 
 if TYPE_CHECKING:
@@ -35,19 +34,14 @@ seen."""
 
 MOST_CHATS = 50
 """Most other conversations read at once."""
-MOST_WORDS = 1000
-"""Most words of a message that are counted to find the rarest."""
 _REMEMBERED = 10_000
 """Most conversations kept in mind as private or local."""
-_MOST_VOCABULARIES = 256
-"""Most personas whose vocabulary is kept in a process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a look asks, and what of the message it is made from."""
 
-    words: list[str]
     tags: MessageTags
     request: Request
 
@@ -72,7 +66,7 @@ def load_visible(call: PromptCall) -> FirstLook:
     seen = ask(call, call.db, question.request)
     if seen is None:
         return FirstLook(question, None, held)
-    _keep_vocabulary(call.db, call.scope.persona, seen)
+    keep_vocabulary(call.db, call.scope.persona, seen)
     return FirstLook(question, seen, held)
 
 
@@ -85,14 +79,15 @@ def complete_access(call: PromptCall, first: FirstLook, reasons: Collection[Reas
         again = ask(call, db, question.request)
         seen = again or seen
         if again is not None and again.vocabulary is not None:
-            _keep_vocabulary(db, call.scope.persona, again)
+            keep_vocabulary(db, call.scope.persona, again)
             question = replace(question, tags=find_tags(call, again.vocabulary))
-    tags = question.tags
+    tags, languages = question.tags, spoken_in(call.asked_text, call.settings.languages)
+    words = list_words(call.asked_text, languages)
     if db is None or seen is None:
-        keywords = choose_words(call, question.words, None, None)
+        keywords = choose_words(words, languages, None)
         return VisibleContext(tags=tags, keywords=keywords, held_private=first.held_private)
-    index = _read_index(call, seen, db) if question.words or tags.expanded else None
-    keywords = choose_words(call, question.words, seen.viewer, index)
+    index = _read_index(call, seen, db) if words or tags.expanded else None
+    keywords = choose_words(words, languages, index)
     remember_private(db, seen.viewer)
     return VisibleContext(seen.viewer, seen.recent, tags, keywords, index, first.held_private)
 
@@ -127,26 +122,9 @@ def request_for_lines(call: PromptCall) -> Request:
 
 def _plan_question(call: PromptCall) -> Question:
     """Return what is asked about the message."""
-    words = salient_words(call)
-    known = None if call.db is None else _vocabularies(call.db).get(call.scope.persona)
-    version, vocabulary = known or (0, Vocabulary())
+    version, vocabulary = (0, Vocabulary()) if call.db is None else known_vocabulary(call.db, call.scope.persona)
     request = replace(request_for_lines(call), vocabulary_version=version)
-    return Question(words, find_tags(call, vocabulary), request)
-
-
-def _vocabularies(db: Database) -> dict[str, tuple[int, Vocabulary]]:
-    """Return the vocabularies this process has seen, with their version, by persona."""
-    kept: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault("prompt.vocabulary", {})
-    return kept
-
-
-def _keep_vocabulary(db: Database, persona: str, seen: AccessSnapshot) -> None:
-    kept = _vocabularies(db)
-    if seen.vocabulary is None and persona in kept:
-        return
-    if len(kept) >= _MOST_VOCABULARIES and persona not in kept:
-        kept.pop(next(iter(kept)))
-    kept[persona] = (0, Vocabulary()) if seen.vocabulary is None else (seen.vocabulary_version, seen.vocabulary)
+    return Question(find_tags(call, vocabulary), request)
 
 
 def register_private(call: PromptCall, first: FirstLook) -> bool:
@@ -207,29 +185,6 @@ def _texts(given: Any) -> list[str]:
     if given is not None and not isinstance(given, (list, tuple, set, frozenset)):
         raise TypeError(f"A list of tags was expected, {type(given).__name__} came.")
     return [str(tag) for tag in given or () if isinstance(tag, (str, int))]
-
-
-def _spoken(call: PromptCall) -> tuple[str, ...]:
-    """Return the languages whose stop words and endings count for the message: its own, then LANGUAGES."""
-    return spoken_in(call.asked_text, call.settings.languages)
-
-
-def salient_words(call: PromptCall) -> list[str]:
-    """Return what the message has to look for: its salient words, of a message without words its symbols."""
-    text = call.asked_text
-    words = word_rules.salient_words(text, _spoken(call), MOST_WORDS)
-    return words or word_rules.telling_symbols(text, word_rules.TAGS_LIMIT)
-
-
-def choose_words(call: PromptCall, words: Sequence[str], viewer: Viewer | None, index: IndexState | None) -> list[str]:
-    """Return the words looked for, in their search form: neither common nor more than KEYWORD_LIMIT."""
-    spoken = _spoken(call)
-    if viewer is not None and index is not None and words:
-        rows = count_rows(words, index.lexicon, spoken)
-        visible, _ = index.count_rows(range(len(sources.ALL)))
-        words = word_rules.drop_common(words, rows, visible)
-        words = word_rules.choose_rarest(words, rows, word_rules.KEYWORD_LIMIT)
-    return list(dict.fromkeys(word_rules.search_form(w, spoken) for w in list(words)[: word_rules.KEYWORD_LIMIT]))
 
 
 # Whose live lines may be seen

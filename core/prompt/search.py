@@ -56,7 +56,11 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round |
     def start() -> searching.Round | None:
         limit = call.hits_wanted
         query = searching.prepare(
-            tags=tags, keywords=words, query=call.asked_text, include_chat=True, limit=limit, settings=s
+            tags=tags,
+            keywords=words,
+            query=call.asked_text,
+            limit=limit,
+            settings=s,
         )
         if query.is_empty:
             return None

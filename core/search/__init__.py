@@ -3,7 +3,7 @@
 | step | does | reads |
 |---|---|---|
 | `prepare` | checks the arguments: a `Query` | - |
-| (`access.load.load_snapshot`) | works out what is seen | 1 statement |
+| `load_viewer` | works out what is seen, and the tags of its text | 1 statement |
 | `resolve` | finds the words of the index that match its texts: a `Search` | 1 statement |
 | `start` | ranks the rows that match and reads the best: a `Round` | 2 statements, and one for each source |
 | `choose_hits` | chooses the hits: a `Result` that tells whether a deeper round can bring more | - |
@@ -17,6 +17,19 @@ from .choice import Chosen, Drop, Result, choose_hits
 from .gather import Round
 from .query import Query, prepare
 from .rounds import run, start
-from .terms import Search, resolve
+from .terms import Search, load_viewer, resolve
 
-__all__ = ["Chosen", "Drop", "Query", "Result", "Round", "Search", "choose_hits", "prepare", "resolve", "run", "start"]
+__all__ = [
+    "Chosen",
+    "Drop",
+    "Query",
+    "Result",
+    "Round",
+    "Search",
+    "choose_hits",
+    "load_viewer",
+    "prepare",
+    "resolve",
+    "run",
+    "start",
+]

@@ -11,6 +11,7 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..shapes import Hit, LeftOut
 from ..text import hits
+from ..text.stems import is_form
 from ..text.words import index_terms
 from .asked import build_asked
 from .gather import Round, score_by_words
@@ -28,7 +29,7 @@ from .ranking.rows import (
 )
 from .ranking.weights import weights_for
 from .table_rows import Repeated, list_repeated
-from .terms import Search, is_form
+from .terms import Search
 
 Drop = Callable[[Candidate, FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""

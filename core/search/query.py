@@ -13,23 +13,13 @@ from ..config import Settings
 from ..database import sources
 from ..database.dialects import microseconds
 from ..index.lookups import AT_LEAST, AT_MOST, Limits
-from ..text.folding import clean, fold, fold_case
+from ..text.folding import fold
 from ..text.languages import languages_of
 from ..text.question_words import is_question
-from ..text.search_words import (
-    KEYWORD_LIMIT,
-    SHORTEST_STEM,
-    TAGS_LIMIT,
-    common_words_asked,
-    may_be_misspelt,
-    minor_words,
-    other_beginnings,
-    search_form,
-    telling_symbols,
-)
-from ..text.search_words import salient_words as salient
+from ..text.search_words import SHORTEST_STEM, may_be_misspelt, minor_words, other_beginnings, search_form
 from ..text.stems import stem
 from ..text.words import words as plain_words
+from .message import choose_words, list_words
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
 ENOUGH_WORDS = 5
@@ -73,14 +63,10 @@ class Query:
     since: datetime | None
     until: datetime | None
     text: str
-    minor: tuple[Minor, ...] = ()
-    """Words of `text` that lend a row weight beside those asked for, in relevance mode."""
     is_question: bool = False
     """In relevance mode: the text asks something, so that a day or person it names may lead to rows."""
-    derived: bool = False
-    """Tags and keywords were taken from the text."""
-    near: tuple[Near, ...] = ()
-    """Keywords that may be misspelt, should nothing hold them, in relevance mode."""
+    is_of_text: bool = False
+    """Tags and keywords are those of the text, and follow from what is stored."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -96,9 +82,6 @@ class Query:
     @property
     def texts(self) -> tuple[str, ...]:
         """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags."""
-        if self.derived and self.ranking == "relevance":
-            beside = (tag for tag in self.folded_tags if not any(word in tag for word in self.keywords))
-            return tuple(dict.fromkeys((*self.keywords, *(beside if sources.CHAT in self.sources else ()))))
         return tuple(dict.fromkeys((*self.keywords, *(self.folded_tags if sources.CHAT in self.sources else ()))))
 
     @property
@@ -147,21 +130,18 @@ def prepare(
     notes = [*notes, *more]
     text = query if isinstance(query, str) else ""
     settings = with_languages_of(text, settings)
-    derived = bool(text) and not (wanted_tags or wanted_words)
-    if derived:
-        wanted_tags, wanted_words = _of_text(text, settings)
+    is_of_text = bool(text) and not (wanted_tags or wanted_words)
+    if is_of_text:
+        wanted_words = choose_words(list_words(text, settings.languages), settings.languages, None)
     count, bad_limit = read_limit(limit)
     mode, bad_mode = read_mode(ranking, settings)
     for name, note in (("limit", bad_limit), ("ranking", bad_mode)):
         if note:
             logs.warning("bad_argument", argument=name, note=note)
             notes.append(note)
-    folded = tuple(dict.fromkeys(fold(word) for word in wanted_words))
-    minor = minors(text, folded, settings) if mode == "relevance" else ()
-    near = nears(text, folded, settings) if mode == "relevance" else ()
     return Query(
         tags=tuple(wanted_tags),
-        keywords=folded,
+        keywords=fold_words(wanted_words),
         limit=count,
         ranking=mode,
         sources=sources.ALL if include_chat else (sources.MEMORIES, sources.AI_DIARY),
@@ -169,19 +149,21 @@ def prepare(
         since=read_time(since, "since"),
         until=read_time(until, "until"),
         text=text,
-        minor=minor,
         is_question=mode == "relevance" and any(map(str.isalnum, text)) and is_question(text, settings.languages),
-        derived=derived,
-        near=near,
+        is_of_text=is_of_text,
         notes=tuple(notes),
     )
 
 
-def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Minor, ...]:
+def fold_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return words as they are compared, each once."""
+    return tuple(dict.fromkeys(map(fold, words)))
+
+
+def find_minors(text: str, keywords: Sequence[str], languages: Sequence[str]) -> tuple[Minor, ...]:
     """Return other forms of the keywords of a message, and its minor words where there are few keywords."""
     if not text or not keywords:
         return ()
-    languages = settings.languages
     found = []
     for word in keywords:
         form = stem(word, languages)
@@ -193,13 +175,13 @@ def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Mino
     return tuple(found)
 
 
-def nears(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Near, ...]:
+def find_nears(text: str, keywords: Sequence[str], languages: Sequence[str]) -> tuple[Near, ...]:
     """Return the keywords that may turn out to be misspelt, of many the longest, each with the word as it was said."""
     if not text:
         return ()
     said: dict[str, str] = {}
     for word in plain_words(text):
-        said.setdefault(search_form(word, settings.languages), word)
+        said.setdefault(search_form(word, languages), word)
     found = [Near(keyword, said.get(keyword, keyword)) for keyword in keywords]
     longest = sorted((one for one in found if may_be_misspelt(one.word)), key=lambda one: (-len(one.word), one.word))
     return tuple(longest[:MOST_NEAR])
@@ -225,17 +207,6 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
     if mode in ("relevance", "recency"):
         return str(mode), ""
     return "relevance", f"ranking is {str(mode)[:40]!r}. It must be 'relevance' or 'recency'; 'relevance' is used."
-
-
-def _of_text(text: str, settings: Settings) -> tuple[list[str], list[str]]:
-    """Return the tags and keywords of a message that came without any."""
-    languages = settings.languages
-    tags = salient(text, languages, TAGS_LIMIT)
-    if not text.isascii():  # a tag keeps the accents it was stored with
-        said = {fold(word): word for word in fold_case(clean(text)).split()}
-        tags = list(dict.fromkeys(each for tag in tags for each in (tag, said.get(tag, tag))))
-    found = salient(text, languages, KEYWORD_LIMIT) or common_words_asked(text, languages, TAGS_LIMIT)
-    return tags, [search_form(word, languages) for word in found] or telling_symbols(text, TAGS_LIMIT)
 
 
 # The language of a message joins LANGUAGES for the search it starts: its stop words and its endings are known

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..access.view import Viewer
+from ..calls.call import Call, load_access
 from ..calls.defaults import default_embedder
 from ..config import Settings
 from ..database.engine import Database
 from ..database.sources import ALL
 from ..errors import StoreReadError
 from ..index.lookups import Limits, Wanted
+from ..tags import rules as tag_rules
 from ..text.search_words import choose_nearest, split_halves
-from ..text.stems import stem, with_prefixes
+from ..text.stems import is_form, stem, with_prefixes
 from ..text.words import Fragment, fragments, is_short_word
-from .query import ENOUGH_WORDS, Minor, Near, Query, with_languages_of
+from .message import choose_words, keep_vocabulary, known_vocabulary, list_words
+from .query import ENOUGH_WORDS, Minor, Near, Query, find_minors, find_nears, fold_words, with_languages_of
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
@@ -89,6 +92,17 @@ class Search:
         return WHOLE if self.settings.snippet_window == "match" else self.settings.snippet_chars + 1
 
 
+def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
+    """Return what is seen, and the query with the known tags of its text."""
+    if not query.is_of_text:
+        return query, load_access(call, query.request).viewer
+    version, _ = known_vocabulary(call.db, call.persona)
+    seen = load_access(call, replace(query.request, vocabulary_version=version))
+    vocabulary = keep_vocabulary(call.db, call.persona, seen)
+    tags = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
+    return replace(query, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer
+
+
 def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:
     """Return what the index holds of the audiences seen, or why it cannot be read."""
     from ..index.state import IndexState  # noqa: PLC0415 - loads numpy, which only a search needs
@@ -119,6 +133,9 @@ def resolve(
         index = None
     elif index is None:
         index, error = read_index(viewer, db)
+    if query.is_of_text:
+        chosen = choose_words(list_words(query.text, settings.languages), settings.languages, index)
+        query = replace(query, keywords=fold_words(chosen))
     words = find_words(query, index, settings.languages)
     here = viewer.scope.conversation or ""
     limits = query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=here)
@@ -158,7 +175,7 @@ def find_words(query: Query, index: IndexState | None, languages: Sequence[str])
         return tuple(plain)
     lexicon, (rows, _) = index.lexicon, index.count_rows(range(len(ALL)))
     asked = [_find_terms(one, lexicon, languages) for one in plain]
-    for near in query.near:
+    for near in find_nears(query.text, query.keywords, languages):
         asked = _respell(near, asked, lexicon, languages)
     return (*asked, *_find_minor(query, asked, lexicon, languages, rows))
 
@@ -238,7 +255,9 @@ def _find_minor(
     query: Query, asked: Sequence[Wanted], lexicon: Lexicon, languages: Sequence[str], rows: int
 ) -> list[Wanted]:
     """Return the minor words that help a short question out: the rarest, none that stands in many of the rows."""
-    counted = [(*_minor_word(one, lexicon, languages), one) for one in query.minor]
+    counted = [
+        (*_minor_word(one, lexicon, languages), one) for one in find_minors(query.text, query.keywords, languages)
+    ]
     made = [w for w, docs, one in counted if one.of and docs]
     if len(made) == len(counted):
         return made
@@ -273,20 +292,3 @@ def rows_with(wanted: Wanted, lexicon: Lexicon) -> int:
     for term, is_whole in wanted.terms.items():
         docs[is_whole] += lexicon.rows(term)
     return docs[True] or docs[False]
-
-
-def count_rows(words: Iterable[str], lexicon: Lexicon, languages: Sequence[str]) -> dict[str, int]:
-    """Return for each word in how many rows the commonest word of its stem stands."""
-    made = {}
-    for word in words:
-        form = stem(word, languages)
-        beginning = word[: len(form)] if word.startswith(form) else word
-        counts = lexicon.beginning(beginning).items()
-        made[word] = max((n for term, n in counts if is_form(term, word, languages, form)), default=0)
-    return made
-
-
-def is_form(term: str, text: str, languages: Sequence[str], form: str = "") -> bool:
-    """Return whether a word is a text looked for, or has its stem."""
-    word = term.strip("_")
-    return word == text or stem(word, languages) in (form or stem(text, languages), text)

@@ -20,10 +20,6 @@ TAGS_LIMIT = 12
 """Most tags of one message: what a message is about, not each of its words."""
 KEYWORD_LIMIT = 24
 """Most words of one message that are searched for; the rarest stay, and more find no more."""
-COMMON_SHARE = 0.5
-"""A word in more than this share of the chat lines tells nothing apart."""
-COMMON_MIN_ROWS = 100
-"""Chat lines there must be before a word can be too common: of a few, half may be about one thing."""
 
 
 # Words worth looking for
@@ -242,19 +238,6 @@ def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int]
 
     kept = sorted(range(len(words_in_order)), key=rarity)[: max(limit, 0)]
     return [words_in_order[at] for at in sorted(kept)]
-
-
-def drop_common(
-    words_in_order: Sequence[str],
-    rows_by_word: Mapping[str, int] | None,
-    visible_rows: int,
-) -> list[str]:
-    """Return the words that are in no more than COMMON_SHARE of the rows; never nothing, where there was a word."""
-    if not words_in_order or rows_by_word is None or visible_rows < COMMON_MIN_ROWS:
-        return list(words_in_order)
-    rows = {word: rows_by_word.get(word, 0) for word in words_in_order}
-    kept = [word for word in words_in_order if rows[word] <= 0 or rows[word] <= COMMON_SHARE * visible_rows]
-    return kept or [min(words_in_order, key=rows.__getitem__)]
 
 
 SHORTEST_STEM = 3

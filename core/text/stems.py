@@ -270,3 +270,9 @@ def forget_kept() -> None:
     """Drop the words that are kept, so that no forgotten one stays in memory."""
     _stems.cache_clear()
     _stem.cache_clear()
+
+
+def is_form(term: str, text: str, languages: Sequence[str], form: str = "") -> bool:
+    """Return whether a word is a text looked for, or has its stem."""
+    word = term.strip("_")
+    return word == text or stem(word, languages) in (form or stem(text, languages), text)

@@ -267,7 +267,7 @@ def test_g8_two_runs_with_one_clock_are_equal_byte_for_byte(stage: Stage) -> Non
     fill(stage)
     live = {HERE: [{"sender_name": "Ann", "text": f"live {n}"} for n in range(3)]}
     first = stage.prompt("tofu and pizza", live)
-    stage.db.caches.pop("prompt.vocabulary", None)  # type: ignore[union-attr]
+    stage.db.caches.pop("search.vocabulary", None)  # type: ignore[union-attr]
     assert same(first, stage.prompt("tofu and pizza", live))
     assert same(first, stage.prompt("tofu and pizza", live))
 

@@ -31,10 +31,10 @@ from core.memories import table as memories
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.search.terms import is_form
 from core.synth_core_memory import explain_search, search_memories
 from core.text.folding import clean, fold
 from core.text.hits import content_digest, diary_snippet_text, stored_tags
+from core.text.stems import is_form
 from core.text.words import index_terms, is_short_word
 from tests.store.world import NOW, open_db
 
@@ -144,7 +144,7 @@ def viewer_of(db: Database, scope: Scope, query: searching.Query, settings: Sett
 def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **arguments: Any) -> list[Any]:
     """Search by the plain predicates alone."""
     query = searching.prepare(**arguments, settings=settings)
-    viewer = viewer_of(db, scope, query, settings)
+    query, viewer = searching.load_viewer(Call(db, settings, scope), query)
     search = searching.resolve(query, viewer, settings, db)
     unread = replace(search, index=None, index_error=ValueError("not read"))
     return [one.hit for one in searching.run(unread, db).chosen]

@@ -14,7 +14,6 @@ from core.text.languages import bare, common_words
 from core.text.search_words import (
     choose_rarest,
     common_words_asked,
-    drop_common,
     other_beginnings,
     salient_words,
     search_form,
@@ -209,23 +208,6 @@ def test_stems_of_every_thread_agree() -> None:
         thread.join()
     assert seen == [alone] * 8
     assert stem("a" * (LONGEST_WORD + 1) + "ing", ["en"]).endswith("ing")
-
-
-@pytest.mark.parametrize(
-    ("rows", "visible", "kept"),
-    [(2700, 3000, False), (1590, 3000, False), (1500, 3000, True), (600, 3000, True), (0, 3000, True), (60, 99, True)],
-)
-def test_t10_words_in_more_than_half_of_the_rows_go(rows: int, visible: int, kept: bool) -> None:
-    """A word everybody uses tells nothing of what is meant."""
-    found = drop_common(["word", "rare"], {"word": rows, "rare": 1}, visible)
-    assert found == (["word", "rare"] if kept else ["rare"])
-
-
-def test_t10_the_rarest_stays_when_all_would_go_and_all_when_the_count_failed() -> None:
-    assert drop_common(["a", "b", "c"], {"a": 2900, "b": 2700, "c": 2700}, 3000) == ["b"]
-    assert drop_common(["a", "b"], None, 3000) == ["a", "b"]
-    assert drop_common([], {}, 3000) == []
-    assert drop_common(["a", "b"], {"a": 60, "b": 1}, 100) == ["b"]
 
 
 def test_t11_the_rarest_are_kept_in_first_seen_order() -> None:
