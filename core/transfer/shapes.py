@@ -44,19 +44,6 @@ class Speaker:
     """The name they log in with, where the format has another one than that which is shown."""
 
 
-class Names:
-    """Tells apart the characters that one bot or webhook speaks for, by the name each message gives."""
-
-    def __init__(self) -> None:
-        self._first: dict[str, str] = {}
-
-    def id_of(self, key: str, name: str, *, is_webhook: bool = False) -> str:
-        """Return the id of a character: that of the bot for its first name, unless it is known to be a webhook."""
-        if not is_webhook and self._first.setdefault(key, name) == name:
-            return key
-        return f"{key}:{name}"
-
-
 @dataclass(frozen=True, slots=True)
 class Version:
     """One of several texts that stand in the same place: what was regenerated, or asked in other words."""

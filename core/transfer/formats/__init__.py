@@ -4,7 +4,9 @@
 |---|---|
 | `declared` | formats that are a row of a table |
 | `branches` | chats that branch: ChatGPT, Claude, Open WebUI |
-| `discord`, `slack`, `telegram`, `whatsapp`, `texts`, `sillytavern`, `records` | one format each |
+| `messengers` | Discord, Slack, Telegram |
+| `texts`, `whatsapp` | chats as plain text: LINE, Signal, WhatsApp |
+| `sillytavern`, `records` | one object a line |
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..fields import each_part
 from ..files import MAX_BYTES, Export, Member
 from ..json_values import BadJson, Part, read_value
 from ..shapes import Fault, Left, Read, Reading
-from . import branches, declared, discord, records, sillytavern, slack, telegram, texts, whatsapp
+from . import branches, declared, messengers, records, sillytavern, texts, whatsapp
 
 Reader = Callable[[Sequence[Member], Reading], Iterator[Read]]
 
@@ -37,10 +39,10 @@ def _read_signal(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
 READERS: dict[str, Reader] = {
     "chatgpt": branches.read_chatgpt,
     "claude": branches.read_claude,
-    "discord": discord.read,
+    "discord": lambda members, reading: messengers.Discord(reading).read(members),
     "openwebui": branches.read_openwebui,
-    "slack": slack.read,
-    "telegram": telegram.read,
+    "slack": lambda members, reading: messengers.Slack(reading).read(members),
+    "telegram": lambda members, reading: messengers.Telegram(reading).read(members),
     "whatsapp": whatsapp.read,
     "line": texts.read_line,
     **declared.readers(),
@@ -136,7 +138,7 @@ def find_export(path: Path, max_bytes: int = MAX_BYTES) -> Found | None:
 
 def _slack_members(export: Export) -> set[Member]:
     """Return the files of a workspace: its lists, and a file for each day beside each other in folders."""
-    lists = [member for member in export.members if member.stem in slack.LISTS and _is_json(member)]
+    lists = [member for member in export.members if member.stem in messengers.SLACK_LISTS and _is_json(member)]
     days = [member for member in export.members if _DAY.fullmatch(member.stem) and _is_json(member) and member.folder]
     if not lists or (not days and not any(member.stem == "users" for member in export.members)):
         return set()
@@ -223,7 +225,7 @@ def _kind_of_object(value: Any) -> str:
         return "discord"
     if "personal_information" in value:
         return "telegram"
-    return "slack" if slack.is_line(value) and str(value.get("type", "message")) == "message" and "ts" in value else ""
+    return "slack" if messengers.is_slack_message(value) else ""
 
 
 def _kind_of_message(value: Any) -> str:

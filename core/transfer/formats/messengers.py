@@ -1,0 +1,413 @@
+"""Exports of messengers as JSON, read message by message: Discord, Slack and Telegram."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...scope import Privacy
+from ...text.folding import clean
+from ..fields import (
+    build_metadata,
+    count_at,
+    dict_at,
+    each_message,
+    each_part,
+    files_of,
+    id_at,
+    list_at,
+    text_at,
+    time_at,
+)
+from ..files import Member
+from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
+
+
+class _Messenger:
+    """Reads the exports of one program."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading: Reading = reading
+        self.names: dict[str, str] = {}
+        """Names of people, by id."""
+        self._first_names: dict[str, str] = {}
+
+    def read(self, members: Sequence[Member]) -> Iterator[Read]:
+        """Yield the lines of every file."""
+        for member in members:
+            head: Mapping[str, Any] | None = None
+            room = Room("")
+            for message in each_message(member):
+                if isinstance(message, Fault):
+                    yield message
+                    continue
+                if message.head is not head:
+                    head = message.head
+                    room = self.make_room(head, member)
+                if isinstance(message.value, Mapping):
+                    yield self.read_message(message.place, message.value, room)
+                else:
+                    yield Fault(message.place, "it is no object")
+
+    def make_room(self, head: Mapping[str, Any], member: Member) -> Room:
+        """Return the conversation that a chat with these fields is."""
+        raise NotImplementedError
+
+    def read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
+        """Return the line that a message is."""
+        raise NotImplementedError
+
+    def id_of_character(self, key: str, name: str, *, is_webhook: bool = False) -> str:
+        """Return the id of a character of a bot: the bot's own for its first name, unless it is a webhook."""
+        if not is_webhook and self._first_names.setdefault(key, name) == name:
+            return key
+        return f"{key}:{name}"
+
+
+# Discord: the JSON of DiscordChatExporter, one file a channel or several partitions of one
+
+_DISCORD_TYPES = frozenset({
+    "Default", "0", "Reply", "19", "ChatInputCommand", "ApplicationCommand", "20", "ContextMenuCommand", "23",
+    "ThreadStarterMessage", "21", "",
+})  # fmt: skip
+"""Types of messages that somebody wrote; the program writes the others."""
+_DIRECT: dict[str, Privacy] = {"DirectTextChat": "direct", "DirectGroupTextChat": "restricted"}
+_MENTION = re.compile(r"<@!?(\d+)>")
+_EMOJI = re.compile(r"<a?:(\w+):\d+>")
+_NO_SERVER = ("", "0")
+_NO_DISCRIMINATOR = "0000"
+"""The discriminator of webhooks; no bot has it."""
+
+
+class Discord(_Messenger):
+    """Partitions of a channel are one conversation."""
+
+    def read(self, members: Sequence[Member]) -> Iterator[Read]:
+        """Yield the lines of every file, and a fault where it holds fewer than it says."""
+        for member in members:
+            self._head: Mapping[str, Any] = {}
+            count = 0
+            for read in super().read([member]):
+                count += not (isinstance(read, Fault) and read.place == member.name)
+                yield read
+            told = self._head.get("messageCount")
+            if isinstance(told, int) and not isinstance(told, bool) and told > count:
+                yield Fault(member.name, f"it says that it has {told} messages, {count} were found")
+
+    def make_room(self, head: Mapping[str, Any], member: Member) -> Room:
+        """Return the channel; a thread stands under its parent."""
+        self._head = head
+        channel, server = dict_at(head, "channel"), id_at(dict_at(head, "guild"), "id")
+        kind, key, title = text_at(channel, "type"), id_at(channel, "id") or member.stem, text_at(channel, "name")
+        if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
+            return Room(key, title, _DIRECT.get(kind, "direct"))
+        parent = id_at(channel, "categoryId", "parentId")
+        privacy: Privacy = "restricted" if kind == "GuildPrivateThread" else "public"
+        return Room(f"{parent}/{key}" if kind.endswith("Thread") and parent else key, title, privacy, server)
+
+    def read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
+        """Return the line of a message, mentions as names."""
+        at = time_at(value, "timestamp", zone=self.reading.zone)
+        if at is None:
+            return Fault(place, "timestamp is missing or cannot be read")
+        author = dict_at(value, "author")
+        speaker = self._speaker(author)
+        for person in (*list_at(value, "mentions"), author):
+            if id_at(person, "id") and text_at(person, "nickname", "name"):
+                self.names[id_at(person, "id")] = text_at(person, "nickname", "name")
+        kind, metadata, text = id_at(value, "type"), self._metadata(value), text_at(value, "content")
+        forwarded = dict_at(value, "forwardedMessage")
+        if not text and forwarded:
+            text, metadata["forwarded"] = text_at(forwarded, "content"), True
+        text = self._named(text or self._embedded(value))
+        if not text.strip():
+            return Left("files, stickers or calls without a word")
+        reference = dict_at(value, "reference")
+        is_reply = bool(reference) and kind in ("Reply", "19", "Default", "0", "") and not forwarded
+        return Line(
+            place=place, room=room, text=text, at=at, id=id_at(value, "id"), speaker=speaker, metadata=metadata,
+            is_service=kind not in _DISCORD_TYPES, edited=time_at(value, "timestampEdited", zone=self.reading.zone),
+            reply_to=id_at(reference, "messageId") if is_reply else "", made_of=text_at(value, "timestamp"),
+        )  # fmt: skip
+
+    def _speaker(self, author: Mapping[str, Any]) -> Speaker:
+        name, is_bot = text_at(author, "name"), author.get("isBot") is True
+        key = id_at(author, "id") or name or "deleted"
+        if is_bot:
+            key = self.id_of_character(key, name, is_webhook=id_at(author, "discriminator") == _NO_DISCRIMINATOR)
+        return Speaker(key, text_at(author, "nickname", "name") or "Deleted User", is_bot, handle=name)
+
+    def _metadata(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        reactions = [
+            (text_at(dict_at(each, "emoji"), "name", "code"), count_at(each, "users"))
+            for each in list_at(value, "reactions")
+        ]
+        command = text_at(dict_at(value, "interaction"), "name")[:100]
+        files = files_of(value, "attachments", "stickers")
+        return build_metadata(files, reactions, pinned=value.get("isPinned") is True, command=command)
+
+    def _embedded(self, value: Mapping[str, Any]) -> str:
+        """Return the words of the boxes that a bot shows."""
+        texts = []
+        for embed in list_at(value, "embeds"):
+            fields = [f"{text_at(field, 'name')}: {text_at(field, 'value')}" for field in list_at(embed, "fields")]
+            texts += [text_at(embed, "title"), text_at(embed, "description"), *fields]
+        return "\n".join(text for text in texts if text.strip(" :"))
+
+    def _named(self, text: str) -> str:
+        named = _MENTION.sub(lambda match: f"@{self.names[match[1]]}" if match[1] in self.names else match[0], text)
+        return clean(_EMOJI.sub(r":\1:", named))
+
+
+# Telegram: `result.json` of Telegram Desktop, one chat or all of them
+
+_TELEGRAM_PRIVACY: dict[str, Privacy] = {
+    "personal_chat": "direct", "bot_chat": "direct", "saved_messages": "direct", "replies": "direct",
+    "verification_codes": "direct", "private_group": "restricted", "private_supergroup": "restricted",
+    "private_channel": "restricted", "public_supergroup": "public", "public_channel": "public",
+}  # fmt: skip
+_SUPER = ("private_supergroup", "public_supergroup", "private_channel", "public_channel")
+
+
+class Telegram(_Messenger):
+    """One file holds one chat or all of them."""
+
+    _head: Mapping[str, Any]
+    _unnamed = 0
+
+    def make_room(self, head: Mapping[str, Any], member: Member) -> Room:
+        """Return the chat, with the id that bots know it by."""
+        self._head = head
+        kind, key, title = text_at(head, "type"), id_at(head, "id"), text_at(head, "name")
+        privacy = _TELEGRAM_PRIVACY.get(kind, "direct")
+        if not key:
+            name = title or (member.stem if member.stem != "result" else member.folder)
+            self._unnamed += not name
+            return Room(name or f"chat {self._unnamed}", title, privacy)
+        prefix = "-100" if kind in _SUPER else "-" if kind == "private_group" else ""
+        key = key if key.startswith("-") else prefix + key
+        return Room(key, title or ("Saved Messages" if kind == "saved_messages" else ""), privacy)
+
+    def read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
+        """Return the line of a message; a poll is its question and answers."""
+        at = time_at(value, "date_unixtime") or time_at(value, "date", zone=self.reading.zone)
+        if at is None:
+            return Fault(place, "date_unixtime and date are missing or cannot be read")
+        is_service = text_at(value, "type") == "service"
+        text = _service_text(value) if is_service else _telegram_text(value.get("text"))
+        text = text or _telegram_text(value.get("text_entities")) or _poll(value)
+        if not text.strip():
+            if text_at(value, "type") == "unsupported":
+                return Fault(place, "Telegram itself could not export it")
+            return Left("pictures, files or stickers without a word")
+        return Line(
+            place=place, room=room, text=text, at=at, id=id_at(value, "id"), speaker=self._speaker(value, is_service),
+            is_service=is_service, reply_to=id_at(value, "reply_to_message_id"), metadata=self._metadata(value),
+            edited=time_at(value, "edited_unixtime") or time_at(value, "edited", zone=self.reading.zone),
+            made_of=id_at(value, "date_unixtime", "date"),
+        )  # fmt: skip
+
+    def _speaker(self, value: Mapping[str, Any], is_service: bool) -> Speaker:
+        name = text_at(value, *(("actor", "from") if is_service else ("from", "actor", "author")))
+        key = id_at(value, *(("actor_id", "from_id") if is_service else ("from_id", "actor_id")))
+        is_bot = text_at(self._head, "type") == "bot_chat" and bool(name) and name == text_at(self._head, "name")
+        number = key.removeprefix("user")
+        return Speaker((number if number.isdecimal() else key) or name or "deleted", name or "Deleted Account", is_bot)
+
+    def _metadata(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        file, kind = text_at(value, "file_name", "file", "photo"), text_at(value, "media_type")
+        named = {"name": (file.rsplit("/", 1)[-1] or kind)[:255], **({"kind": kind} if kind else {})}
+        reactions = [(text_at(each, "emoji"), count_at(each)) for each in list_at(value, "reactions")]
+        forwarded = bool(value.get("forwarded_from") or value.get("saved_from"))
+        return build_metadata([named] if file or kind else [], reactions, forwarded=forwarded)
+
+
+def _telegram_text(value: Any) -> str:
+    """Return a text, which may be one or a list of texts and marked parts."""
+    whole = ""
+    for part in value if isinstance(value, list) else [value]:
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if not isinstance(text, str):
+            continue
+        if isinstance(part, Mapping) and part.get("type") == "link" and text and whole[-1:] in tuple(":;,.!?"):
+            whole += " "
+        whole += text
+    return clean(whole)
+
+
+def _service_text(value: Mapping[str, Any]) -> str:
+    action = text_at(value, "action").replace("_", " ")
+    members = [clean(each) for each in list_at(value, "members") if isinstance(each, str)]
+    title = text_at(value, "title")
+    return " ".join(part for part in (text_at(value, "actor"), action, ", ".join(members), title) if part)
+
+
+def _poll(value: Mapping[str, Any]) -> str:
+    poll = value.get("poll")
+    question = text_at(poll, "question")
+    answers = [text_at(each, "text") for each in list_at(poll, "answers")]
+    return "\n".join([question, *(f"- {answer}" for answer in answers if answer)]) if question else ""
+
+
+# Slack: the export of a workspace, a file a channel and day, beside lists of people and channels
+
+SLACK_LISTS: dict[str, Privacy] = {
+    "channels": "public", "groups": "restricted", "mpims": "restricted", "dms": "direct",
+}  # fmt: skip
+"""Files that list channels, with how private those are."""
+_BESIDE = frozenset({
+    *SLACK_LISTS, "users", "integration_logs", "canvases", "huddle_transcripts", "lists", "file_conversations",
+    "org_users", "orgs", "workflows",
+})  # fmt: skip
+_SLACK_TYPES = frozenset({
+    "", "me_message", "file_share", "bot_message", "thread_broadcast", "reply_broadcast", "file_comment",
+    "file_mention", "slackbot_response", "message_replied", "assistant_app_thread",
+})  # fmt: skip
+"""Subtypes of messages that somebody wrote; the program writes the others."""
+_MARK = re.compile(r"<([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
+
+
+class Slack(_Messenger):
+    """A channel is a folder of days."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__(reading)
+        self._handles: dict[str, str] = {}
+        self._bots: set[str] = set()
+        self._channels: dict[str, tuple[str, str, Privacy]] = {}
+        """Name of the folder to id, name and privacy."""
+        self._titles: dict[str, str] = {}
+        self._team = ""
+
+    def read(self, members: Sequence[Member]) -> Iterator[Read]:
+        """Yield the lines of every channel, day by day."""
+        for member in members:
+            for part in each_part(member) if member.stem in _BESIDE else ():
+                if isinstance(part, Fault):
+                    yield part
+                elif isinstance(part.value, Mapping):
+                    self._add_listed(member.stem, part.value)
+        yield from super().read([member for member in members if member.stem not in _BESIDE])
+
+    def _add_listed(self, name_of_list: str, value: Mapping[str, Any]) -> None:
+        if name_of_list in ("users", "org_users"):
+            key, profile = id_at(value, "id"), dict_at(value, "profile")
+            name = text_at(profile, "display_name", "real_name") or text_at(value, "real_name", "name")
+            if key and name:
+                self.names[key], self._handles[key] = name, text_at(value, "name")
+            if key and value.get("is_bot") is True:
+                self._bots.add(key)
+            self._team = self._team or id_at(value, "team_id") or id_at(profile, "team")
+        elif name_of_list in SLACK_LISTS:
+            key, name = id_at(value, "id", "name"), text_at(value, "name")
+            title = name or ", ".join(self.names.get(str(each), str(each)) for each in list_at(value, "members"))
+            for folder in {name, key} - {""}:
+                self._channels[folder] = (key, title, SLACK_LISTS[name_of_list])
+            self._titles[key] = name
+
+    def make_room(self, head: Mapping[str, Any], member: Member) -> Room:  # noqa: ARG002 - a day says nothing of itself
+        """Return the channel whose folder a file lies in; one that is not listed is closed."""
+        folder = member.folder or member.stem
+        key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
+        return Room(key, title, privacy, self._team if privacy == "public" else "")
+
+    def read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
+        """Return the line of a message; an answer in a thread stands in a conversation below its channel."""
+        kind, inner = text_at(value, "subtype"), dict_at(value, "message")
+        if kind == "message_changed" and inner:
+            value = {**inner, "edited": dict_at(inner, "edited") or {"ts": value.get("ts")}}
+            kind = text_at(value, "subtype")
+        if kind in ("tombstone", "message_deleted"):
+            return Left("deleted there")
+        at = time_at(value, "ts", zone=self.reading.zone)
+        if at is None:
+            return Fault(place, "ts is missing or cannot be read")
+        text = self._words(value)
+        if not text.strip():
+            return Left("files without a word")
+        key, thread = id_at(value, "ts"), id_at(value, "thread_ts")
+        if thread and thread != key:
+            room = Room(f"{room.id}/{thread}", room.title, room.privacy, room.server)
+        files = files_of({"files": [*list_at(value, "files"), dict_at(value, "file")]}, "files")
+        reactions = [(f":{text_at(each, 'name')}:", count_at(each, "users")) for each in list_at(value, "reactions")]
+        return Line(
+            place=place, room=room, text=text, at=at, id=key, speaker=self._speaker(value, kind),
+            metadata=build_metadata(files, reactions),
+            is_service=kind not in _SLACK_TYPES, edited=time_at(dict_at(value, "edited"), "ts"),
+        )  # fmt: skip
+
+    def _speaker(self, value: Mapping[str, Any], kind: str) -> Speaker:
+        profile = dict_at(value, "user_profile")
+        key, bot = id_at(value, "user") or id_at(dict_at(value, "comment"), "user"), id_at(value, "bot_id")
+        is_bot = kind == "bot_message" or key in self._bots or (bool(bot) and not profile)
+        name = text_at(value, "username")
+        if key:
+            name = self.names.get(key) or text_at(profile, "display_name", "real_name", "name") or name
+            return Speaker(key, name or key, is_bot, handle=self._handles.get(key, ""))
+        name = name or text_at(dict_at(value, "bot_profile"), "name") or self.names.get(bot, "")
+        shown = name or bot or "Unknown"
+        return Speaker(self.id_of_character(bot, shown) if bot else name or "unknown", shown, is_bot)
+
+    def _words(self, value: Mapping[str, Any]) -> str:
+        """Return what a message says: its text, else its blocks, else the boxes of a bot."""
+        text = text_at(value, "text") or text_at(dict_at(value, "comment"), "comment")
+        text = text or "\n".join(_block_texts(list_at(value, "blocks"))).strip()
+        if not text:
+            texts = []
+            for each in list_at(value, "attachments"):
+                shown = [text_at(each, name) for name in ("pretext", "title", "text")]
+                fields = [f"{text_at(field, 'title')}: {text_at(field, 'value')}" for field in list_at(each, "fields")]
+                texts += [*shown, *fields] if any(shown) or fields else [text_at(each, "fallback")]
+            text = "\n".join(part for part in texts if part.strip(" :"))
+        return clean(html.unescape(_MARK.sub(lambda match: self._unmarked(match[1], match[2] or ""), text)))
+
+    def _unmarked(self, mark: str, label: str) -> str:
+        """Return a mention, a channel or a link as people read it."""
+        if mark.startswith(("@U", "@W", "@B")):
+            return f"@{self.names.get(mark[1:]) or label or mark[1:]}"
+        if mark.startswith("#"):
+            return f"#{label or self._titles.get(mark[1:]) or mark[1:]}"
+        if mark.startswith("!date"):
+            return label
+        if mark.startswith("!"):
+            return label if label.startswith("@") else f"@{label or mark[1:].partition('^')[0]}"
+        shown = mark.removeprefix("mailto:")
+        return shown if not label or label in (mark, shown) else f"{label} ({mark})"
+
+
+def _block_texts(blocks: Sequence[Any], depth: int = 0) -> Iterator[str]:
+    """Yield the texts of blocks, a line for each."""
+    for block in blocks if depth <= 8 else ():
+        if not isinstance(block, Mapping):
+            continue
+        elements = list_at(block, "elements")
+        kind = text_at(block, "type")
+        if kind in ("rich_text_section", "rich_text_quote", "rich_text_preformatted"):
+            yield "".join(_element_text(each) for each in elements)
+        elif elements:
+            yield from _block_texts(elements, depth + 1)
+        elif text := text_at(block, "text") or text_at(dict_at(block, "text"), "text"):
+            yield text
+
+
+def _element_text(element: Any) -> str:
+    kind = text_at(element, "type")
+    if kind == "user":
+        return f"<@{id_at(element, 'user_id')}>"
+    if kind == "channel":
+        return f"<#{id_at(element, 'channel_id')}>"
+    if kind == "emoji":
+        return f":{text_at(element, 'name')}:"
+    if kind == "broadcast":
+        return f"<!{text_at(element, 'range')}>"
+    if isinstance(element, Mapping) and isinstance(element.get("text"), str):
+        return str(element["text"])
+    return text_at(element, "url")
+
+
+def is_slack_message(value: Mapping[str, Any]) -> bool:
+    """Return whether an object is a message of a Slack channel."""
+    is_message = str(value.get("type", "message")) == "message" and "ts" in value
+    return is_message and bool(value.keys() & {"user", "bot_id", "subtype", "text"})
