@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -159,8 +157,10 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
     if str(file) == _STDOUT:
         output.print_json(facts)
         return
-    with _whole_file(file, force) as stream:
-        stream.write(json.dumps(facts, ensure_ascii=False, indent=2, default=str) + "\n")
+    from ..transfer.exports import write_whole
+
+    with write_whole(file, overwrite=force) as stream:
+        stream.write((json.dumps(facts, ensure_ascii=False, indent=2, default=str) + "\n").encode())
     counts = {name: len(held) for name, held in rows.items()}
     run.answer({"file": str(file), "rows": counts}, lambda: output.table(("table", "rows"), counts.items(), right=(1,)))
 
@@ -170,6 +170,7 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
 
 def _export_values(run: Run, file: Path, scope: Scope, *, force: bool) -> None:
     """Write the values a scope reaches."""
+    from ..transfer.exports import write_whole
     from ..transfer.values import KEY, export_values
 
     with refusals():
@@ -178,8 +179,8 @@ def _export_values(run: Run, file: Path, scope: Scope, *, force: bool) -> None:
     if str(file) == _STDOUT:
         sys.stdout.write(text)
         return
-    with refusals(), _whole_file(file, force) as stream:
-        stream.write(text)
+    with refusals(), write_whole(file, overwrite=force) as stream:
+        stream.write(text.encode())
     run.answer(
         {"file": str(file), "values": len(values)}, lambda: output.facts([("Values", len(values)), ("File", file)])
     )
@@ -216,6 +217,7 @@ def _write_files(
     run: Run, file: Path, kinds: list[str] | None, fmt: str, limit: int | None, force: bool, bar: output.Progress
 ) -> tuple[int, str | None, list[str]]:
     """Write file after file; return how many items they hold, where more would follow, and their names."""
+    from ..transfer.exports import write_whole
     from ..transfer.items import documents
 
     count, after = 0, None
@@ -224,9 +226,9 @@ def _write_files(
         left = documents.MAX_ITEMS if limit is None else min(documents.MAX_ITEMS, limit - count)
         exported = _export_part(run, kinds, fmt, left, after)
         path = file if not names else file.with_name(f"{file.stem}-{len(names) + 1}{file.suffix}")
-        with _whole_file(path, force) as stream:
+        with write_whole(path, overwrite=force) as stream:
             for text in exported:
-                stream.write(text)
+                stream.write(text.encode())
                 bar("writing", count + exported.count, 0)
         names.append(str(path))
         count, after = count + exported.count, exported.next_after
@@ -238,24 +240,6 @@ def _export_part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after:
 
     options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": documents.MAX_BYTES}
     return export_items(**options, db=run.db, scope=run.scope())
-
-
-@contextmanager
-def _whole_file(path: Path, force: bool) -> Iterator[TextIO]:
-    """Yield the stream to write to; a file is there whole or not at all."""
-    if path.exists() and not force:
-        raise TransferError(f"{str(path)!r} is there already. Name another file, or replace it with --force.")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("x", encoding="utf-8", newline="\n") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise TransferError(f"{str(path)!r} cannot be written: {error.strerror or type(error).__name__}.") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def register(app: typer.Typer) -> None:

@@ -116,54 +116,40 @@ def export_chat(
             f"There is no conversation {call.conversation!r} that this scope sees. "
             "Name it by its key interface/chat[/thread], and its persona and server (--persona-id, --server)."
         )
-    target = Path(path) if isinstance(path, (str, PathLike)) else path
-    result = ExportResult(format, call.conversation, str(target) if isinstance(target, Path) else "")
-    if isinstance(target, Path):
-        written_files.note_file(asking.db, asking.persona, target)
-    with _open_file(target, overwrite) as out:
-        return _write_chat(call, out, result, progress)
+    if not isinstance(path, (str, PathLike)):
+        return _write_chat(call, path, ExportResult(format, call.conversation, ""), progress)
+    file = Path(path)
+    written_files.note_file(asking.db, asking.persona, file)
+    with write_whole(file, overwrite=overwrite) as out:
+        return _write_chat(call, out, ExportResult(format, call.conversation, str(file)), progress)
 
 
 @contextmanager
-def _open_file(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
-    """Yield a stream; a file is written beside its place and put there when all of it is written."""
-    if not isinstance(target, Path):
-        yield target
-        return
-    check_path(target)
-    if target.is_dir():
-        raise TransferError(f"{str(target)!r} is a folder. Name a file in it.")
-    if not overwrite and target.exists():
-        raise TransferError(
-            f"{str(target)!r} is there already. Name another file, or have it replaced (--force, overwrite=True)."
-        )
-    part = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.part")
+def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """Yield a stream to a file that appears whole or not at all."""
+    part = None
     try:
+        if path.is_dir():
+            raise TransferError(f"{str(path)!r} is a folder. Name a file in it.")
+        if not overwrite and path.exists():
+            raise TransferError(
+                f"{str(path)!r} is there already. Name another file, or have it replaced (--force, overwrite=True)."
+            )
+        part = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.part")
         with part.open("xb") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        if target.exists():
-            part.chmod(target.stat().st_mode & 0o777)
-        part.replace(target)
-    except OSError as error:
-        raise TransferError(f"{str(target)!r} cannot be written: {error.strerror}.") from None
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o777)
+        part.replace(path)
+    except (OSError, ValueError) as error:  # a path that no file can have is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise TransferError(f"{str(path)[:100]!r} cannot be written: {reason}. Name another file.") from None
     finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-
-
-def check_path(path: Path) -> None:
-    """Refuse a path that no file can have."""
-    try:
-        path.is_dir()
-        path.stat()
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as error:
-        shown = str(path) if len(str(path)) <= 100 else f"{str(path)[:100]}..."
-        said = getattr(error, "strerror", None) or error
-        raise TransferError(f"{shown!r} cannot be written: {said}. Name another file.") from None
+        with suppress(OSError, ValueError):
+            if part is not None:
+                part.unlink(missing_ok=True)
 
 
 def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:
