@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import MessageError, TransferError
 from ..scope import Scope
@@ -153,71 +153,64 @@ def import_values(
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise MessageError.of_type("values", values, "a list of values")
     call = open_call(db, settings, scope)
-    importing = _Importing(call.db, call.settings, call.scope, dry_run)
+    importing = _Importing(call, dry_run)
     for row, each in enumerate(values, 1):
         importing.add(row, each)
     return importing.result()
 
 
-@dataclass
 class _Importing:
     """An import under way."""
 
-    db: Database
-    settings: GivenSettings
-    scope: Scope
-    dry_run: bool
-    waiting: dict[Kind, dict[ValueName, tuple[int, NewValue]]] = field(default_factory=dict)
-    imported: int = 0
-    duplicates: int = 0
-    problems: list[ValueProblem] = field(default_factory=list)
+    def __init__(self, call: Call, dry_run: bool) -> None:
+        self._call, self._dry_run = call, dry_run
+        self._waiting: dict[Kind, dict[ValueName, tuple[int, NewValue]]] = {kind: {} for kind in _KINDS}
+        self._imported = self._duplicates = 0
+        self._problems: list[ValueProblem] = []
 
     def add(self, row: int, value: Any) -> None:
         try:
             kind, new = _read_value(value)
         except (MessageError, ValueError, TypeError, RecursionError) as error:
-            self.problems.append(ValueProblem(row, str(error) or type(error).__name__))
+            self._problems.append(ValueProblem(row, str(error) or type(error).__name__))
             return
         name = ValueName(new.namespace, new.name)
-        waiting = self.waiting.setdefault(kind, {})
-        if name in waiting or len(waiting) >= AT_ONCE:
-            self.store(kind)
-        self.waiting[kind][name] = (row, new)
+        if name in self._waiting[kind] or len(self._waiting[kind]) >= AT_ONCE:
+            self._store(kind)
+        self._waiting[kind][name] = (row, new)
 
-    def store(self, kind: Kind) -> None:
-        """Store what is waiting of a kind, in one transaction."""
-        waiting, self.waiting[kind] = self.waiting[kind], {}
-        if not waiting:
-            return
+    def _store(self, kind: Kind) -> None:
+        """Store the waiting values of a kind, in one transaction."""
+        waiting, self._waiting[kind] = self._waiting[kind], {}
 
         def work(change: Change) -> tuple[int, list[ValueProblem]]:
             there = change.find(waiting)
-            fresh, other = [], []
-            for name, (row, new) in waiting.items():
-                if name not in there:
-                    fresh.append(new)
-                elif not _is_same(there[name].value, new.value, kind):
-                    other.append(ValueProblem(row, "another value has this name here"))
-            if fresh and not self.dry_run:
+            fresh = [new for name, (_, new) in waiting.items() if name not in there]
+            if fresh and not self._dry_run:
                 change.write(fresh)
-            return len(fresh), other
-
-        done = change_values(work, kind, db=self.db, settings=self.settings, scope=self.scope)
-        if isinstance(done, WriteResult):
-            self.problems += [
-                ValueProblem(row, f"nothing may be kept here: {done.reason}") for row, _ in waiting.values()
+            return len(fresh), [
+                ValueProblem(row, "another value has this name here")
+                for name, (row, new) in waiting.items()
+                if name in there and not _is_same(there[name].value, new.value, kind)
             ]
+
+        call = self._call
+        done = change_values(work, kind, db=call.db, settings=call.settings, scope=call.scope)
+        if isinstance(done, WriteResult):
+            reason = f"nothing may be kept here: {done.reason}"
+            self._problems += [ValueProblem(row, reason) for row, _ in waiting.values()]
             return
         count, other = done
-        self.imported += count
-        self.duplicates += len(waiting) - count - len(other)
-        self.problems += other
+        self._imported += count
+        self._duplicates += len(waiting) - count - len(other)
+        self._problems += other
 
     def result(self) -> ValueImport:
-        for kind in list(self.waiting):
-            self.store(kind)
-        shown = tuple(sorted(self.problems, key=lambda each: each.row)[:MOST_SHOWN])
-        return ValueImport(self.imported, self.duplicates, len(self.problems), shown, self.dry_run)
+        for kind in _KINDS:
+            if self._waiting[kind]:
+                self._store(kind)
+        shown = tuple(sorted(self._problems, key=lambda each: each.row)[:MOST_SHOWN])
+        return ValueImport(self._imported, self._duplicates, len(self._problems), shown, self._dry_run)
 
 
 def _read_value(given: Any) -> tuple[Kind, NewValue]:
@@ -227,12 +220,8 @@ def _read_value(given: Any) -> tuple[Kind, NewValue]:
     kind = given.get("kind", "entry")
     if kind not in _KINDS:
         raise MessageError(f"kind is {str(kind)[:40]!r}. It must be 'entry' or 'file'.", fields=("kind",))
-    namespace, name, text, ttl = (
-        given.get("namespace"),
-        given.get("name"),
-        given.get("text", ""),
-        given.get("ttl_seconds"),
-    )
+    namespace, name, ttl = given.get("namespace"), given.get("name"), given.get("ttl_seconds")
+    text = given.get("text", "")
     if not isinstance(namespace, (list, tuple)) or not isinstance(name, str) or not name or "value" not in given:
         raise MessageError("namespace, name or value is missing. A value has all three.", fields=("name",))
     if not isinstance(text, str):
