@@ -314,6 +314,8 @@ def _import_card(run: Run, file: Path, *, dry_run: bool) -> None:
 def _print_card(done: CardImport) -> None:
     where = f"is in {done.file}" if done.file else "was not stored"
     output.say(f"{done.name}: the persona's text of {done.characters:,} characters {where}.")
+    for note in done.notes:
+        output.note(f"{note}.", style="yellow")
     _print_items(done.items)
 
 

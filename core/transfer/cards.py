@@ -10,12 +10,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..calls.call import GivenSettings, open_call
+from ..access.table_overview import list_personas
+from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import TransferError
 from ..personas import fill_names, get_persona_text, set_persona_text
@@ -26,6 +27,7 @@ from .items.formats import find_book
 
 MOST_BYTES = 20 * 1024**2
 """Most bytes of the JSON of a card, and of a file that is no picture."""
+MAX_PERSONAS = 1000
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_BYTES = 200 * 1024**2
 _KEYWORDS = (b"ccv3", b"chara")
@@ -65,11 +67,13 @@ class CardImport:
     """Where the text is; blank in a dry run."""
     items: ItemImport = field(default_factory=ItemImport)
     """What became of the entries of the book."""
+    notes: tuple[str, ...] = ()
+    """What somebody importing may not have meant."""
     dry_run: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values, fields in their order."""
-        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "items": self.items.as_dict()}
+        return {**asdict(self), "items": self.items.as_dict(), "notes": list(self.notes)}
 
 
 def import_card(
@@ -88,8 +92,8 @@ def import_card(
         db, settings, scope: those of the process by default; the scope gives the persona.
 
     Returns:
-        The name of the character, the file of the persona's text and what became of the book. Importing the same card
-        again changes nothing.
+        The name of the character, the file of the persona's text, what became of the book, and notes, such as that
+        another persona has the same id but for letter case. Importing the same card again changes nothing.
 
     Raises:
         TransferError: the file holds no card, or the persona has another text already.
@@ -110,6 +114,7 @@ def import_card(
         raise TransferError(f"{str(path)!r} holds no character card. Name a card as PNG, CHARX or JSON.")
     call = open_call(db, settings, scope)
     own = {"db": call.db, "settings": call.settings, "scope": call.scope}
+    notes = tuple(_note_namesakes(call))
     text = get_persona_text(settings=call.settings, scope=call.scope)
     if text not in ("", card.text):
         raise TransferError(
@@ -121,7 +126,17 @@ def import_card(
         book = json.dumps({"data": {"name": card.name, "character_book": card.book}}).encode()
         items = import_items(book, dry_run=dry_run, max_bytes=2 * MOST_BYTES, **own)  # type: ignore[arg-type]
     file = "" if dry_run else str(set_persona_text(card.text, settings=call.settings, scope=call.scope))
-    return CardImport(card.name, len(card.text), file, items, dry_run)
+    return CardImport(card.name, len(card.text), file, items, notes, dry_run)
+
+
+def _note_namesakes(call: Call) -> Iterator[str]:
+    """Yield a note for each persona whose id differs from the call's in letter case alone."""
+    for persona in list_personas(call.db, MAX_PERSONAS):
+        if persona != call.persona and persona.casefold() == call.persona.casefold():
+            yield (
+                f"{persona!r} is another persona: its id differs from {call.persona!r} in letter case alone. "
+                f"Import the card with --persona-id {persona} if you mean that one"
+            )
 
 
 def read_card(path: Path) -> Card | None:

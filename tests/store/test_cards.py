@@ -7,6 +7,7 @@ import json
 import struct
 import zipfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from core.cli import main
 from core.config import Settings
 from core.database.engine import Database
+from core.db import insert_memory
 from core.errors import TransferError
 from core.personas import get_persona_text
 from core.prompt_engine import build_messages
@@ -120,6 +122,18 @@ def test_b6_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) -> 
         import_card(path, db=db, settings=settings, scope=scope)
     assert (tmp_path / f"{scope.persona}.md").read_text() == "Mine."
     assert search_memories(query="hive", db=db, settings=settings, scope=scope) == []
+
+
+def test_b6_a_persona_that_differs_by_letter_case_alone_is_named(db: Database, tmp_path: Path) -> None:
+    """`mira` and `Mira` are two personas, which hardly anybody means."""
+    scope, settings = own_scope(), Settings(persona_folder=str(tmp_path / "personas"))
+    insert_memory("Mira keeps bees", "mira", "chat", ["bees"], scope, db=db, settings=settings)
+    other = replace(scope, persona=scope.persona.swapcase())
+    path = write(tmp_path / "card.png", "v2")
+    (note,) = import_card(path, db=db, settings=settings, scope=other).notes
+    assert repr(scope.persona) in note and "--persona-id" in note
+    assert import_card(path, db=db, settings=settings, scope=scope).notes != ()  # the other one is there now, too
+    assert import_card(path, db=db, settings=settings, scope=own_scope()).notes == ()
 
 
 @pytest.mark.parametrize(
