@@ -214,19 +214,10 @@ def _is_litter(name: str) -> bool:
     return "__MACOSX" in parts or parts[-1].startswith("._")
 
 
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Return what names are sorted by: numbers in them by their size."""
-    key: list[tuple[int, int, str]] = []
-    digits = ""
-    for char in f"{name.lower()}\0":
-        if char.isdecimal() and len(digits) < 18:
-            digits += char
-            continue
-        if digits:
-            key.append((0, int(digits), ""))
-            digits = ""
-        key.append((1, 0, char))
-    return key
+def _natural(name: str) -> list[str | int]:
+    """Return a sort key in which the numbers of a name count by their size."""
+    parts = re.split(r"(\d{1,18})", name.lower())
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 class _Bounded(io.RawIOBase):
