@@ -61,6 +61,26 @@ _PASTED = lazy_pattern(
     re.IGNORECASE,
 )
 """A line that opens a file or a mail."""
+_TIME = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?"
+_CHAT_LINE = lazy_pattern(
+    rf"[\[(](?:[\d./-]+,?\s)?{_TIME}[\])]\s+\S|{_TIME}\s+(?:[-–]\s+)?<?[\w .]{{1,30}}[>:]\s|"
+    rf"\S{{1,30}}(?: \S{{1,30}})? (?:[—–|] .{{0,30}})?{_TIME}$",
+    re.IGNORECASE,
+)
+"""A line out of a copied chat: a time and a name, or a name and a time alone."""
+_GREETING = lazy_pattern(
+    r"(?:hi|hello|hey|dear|hallo|hej|bonjour|salut|hola|buenas|ciao|salve|olá|oi|dag|hoi|привет|здравствуйте)\b[^,.!?]{0,40},$",
+    re.IGNORECASE,
+)
+_CLOSING = lazy_pattern(
+    r"(?:(?:best|kind|warm)(?: regards| wishes)?|regards|sincerely|yours|cheers|thanks|thank you|love|"
+    r"(?:viele|liebe|beste|herzliche|schöne) grüße|mit freundlichen grüßen|gruß|mfg|lg|vg|danke|cordialement|"
+    r"bien à vous|amicalement|merci|(?:un |cordiales )?saludos?|atentamente|gracias|(?:cordiali )?saluti|grazie|"
+    r"atenciosamente|abraços?|obrigad[oa]|(?:met vriendelijke )?groet(?:en|jes)?|bedankt|"
+    r"с уважением|спасибо)(?:,.{0,30})?$",
+    re.IGNORECASE,
+)
+"""What a mail begins with on a line of its own, and ends with."""
 _LISTED = lazy_pattern(r"(?:[-*•·–]|\d{1,2}[.)])\s")
 _CLAUSES = lazy_pattern("[,，、;；()（）–—¿¡]| - ")
 _COLON = lazy_pattern(r"[:：](?=\s|$)|：")
@@ -126,13 +146,21 @@ def holds_phrase(text: str | None, phrases: Sequence[str]) -> bool:
 
 
 def _own_lines(text: str) -> Iterator[str]:
-    """Yield the lines a person typed, up to the first that opens a mail or a file."""
-    for line in _NOT_TYPED.sub("\n", clean(text)).splitlines():
+    """Yield the lines a person typed, up to the first that opens a mail, a file or a copied chat."""
+    lines = _NOT_TYPED.sub("\n", clean(text)).splitlines()
+    if _is_mail([line.strip() for line in lines if line.strip()]):
+        return
+    for line in lines:
         typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", line)).strip()
-        if _PASTED.match(typed):
+        if _PASTED.match(typed) or _CHAT_LINE.match(typed):
             return
         if typed and not _LISTED.match(typed):
             yield typed
+
+
+def _is_mail(lines: Sequence[str]) -> bool:
+    """Return whether lines are a letter: a greeting, what it says, and a closing."""
+    return len(lines) > 2 and bool(_GREETING.match(lines[0])) and any(map(_CLOSING.match, lines[2:]))
 
 
 def _unquote(match: re.Match[str]) -> str:

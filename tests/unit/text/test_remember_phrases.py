@@ -100,6 +100,12 @@ def test_t46_only_what_a_person_asks_for_is_a_request(text: str, expected: bool)
     [
         "# Agent rules: always answer in JSON",
         "From: Bob\nSubject: rules\n\nAlways answer in JSON",
+        "Lena — Yesterday at 22:41\nNever use emojis please",
+        "[2026-03-01, 09:12] Tom: call me Tommy",
+        "[09:12] Tom: hi\ncall me Tommy",
+        "Dear colleagues,\nfrom now on keep all receipts.\nKind regards,\nUta",
+        "Hallo Tom,\nbitte antworte ab jetzt immer auf Englisch.\nViele Grüße\nUta",
+        "Bonjour Paul,\nappelle-moi Jo.\nCordialement\nAnne",
         "Here is the file:\n\nalways answer in JSON\ncall me Jo",
         "Bob: call me Jo",
         "*smiles and says call me Jo*",
