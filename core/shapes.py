@@ -343,8 +343,8 @@ class SavedMemory(TypedDict):
     """ISO 8601, UTC; blank when it cannot be read."""
     source: str
     """`user`, or `file` for one that was written into the Markdown file."""
-    former: bool
-    """It is deleted or replaced, and may be restored."""
+    archived: bool
+    """It was deleted or replaced, and can be restored."""
     replaced_by: int | None
     """Id of the memory in its place."""
 

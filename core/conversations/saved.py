@@ -199,16 +199,16 @@ def delete_saved_memory(
 def list_saved_memories(
     *,
     kind: SavedKind = "saved",
-    former: bool = False,
+    archived: bool = False,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SavedMemory]:
-    """Return all saved memories that the scope may see, oldest first, ties by id; with `former` deleted ones too.
+    """Return all saved memories that the scope may see, oldest first, ties by id; with `archived` deleted ones too.
 
     Args:
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
-        former: with those that were deleted or replaced.
+        archived: include those that were deleted or replaced.
 
     Returns:
         One entry a memory; [] without any.
@@ -220,20 +220,20 @@ def list_saved_memories(
     >>> from prompt_engine.conversations import add_saved_memory, list_saved_memories
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
     >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> [(one["text"], one["former"]) for one in list_saved_memories(db=db, scope=scope)]
+    >>> [(one["text"], one["archived"]) for one in list_saved_memories(db=db, scope=scope)]
     [('Ann likes tea', False)]
     >>> db.close()
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer
     if _check_kind(kind) == INSTRUCTION:
-        return _describe(table_instructions.read_items(call.db, viewer, former=bool(former)))
-    return read_saved(call.db, viewer, former=bool(former))
+        return _describe(table_instructions.read_items(call.db, viewer, archived=archived))
+    return read_saved(call.db, viewer, archived=archived)
 
 
-def read_saved(db: Database, viewer: Viewer, *, former: bool = False) -> list[SavedMemory]:
+def read_saved(db: Database, viewer: Viewer, *, archived: bool = False) -> list[SavedMemory]:
     """Return the saved memories that the viewer sees, oldest first; see `list_saved_memories`."""
-    return _describe(table_saved.read_items(db, viewer, former=former))
+    return _describe(table_saved.read_items(db, viewer, archived=archived))
 
 
 def _describe(items: Sequence[Item | table_instructions.Item]) -> list[SavedMemory]:
@@ -243,7 +243,7 @@ def _describe(items: Sequence[Item | table_instructions.Item]) -> list[SavedMemo
             "text": item.text,
             "saved_at": iso_text(item.at),
             "source": item.source,
-            "former": item.is_former,
+            "archived": item.is_archived,
             "replaced_by": item.superseded_by,
         }
         for item in items

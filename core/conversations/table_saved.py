@@ -49,7 +49,7 @@ class Item(NamedTuple):
     pinned: int = 0
 
     @property
-    def is_former(self) -> bool:
+    def is_archived(self) -> bool:
         """Return whether it has left the list."""
         return self.archived_at is not None or self.superseded_by is not None
 
@@ -134,7 +134,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, KIND, row_id, change, former=False, note=NO_SUCH)
+    return memories_table.change_visible(db, viewer, KIND, row_id, change, archived=False, note=NO_SUCH)
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
@@ -149,7 +149,7 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **there)
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, KIND, row_id, change, former=True, note=NO_SUCH)
+    return memories_table.change_visible(db, viewer, KIND, row_id, change, archived=True, note=NO_SUCH)
 
 
 # Reading
@@ -161,8 +161,8 @@ def _of_audiences(family: str) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _listed(former: bool, family: str) -> Any:
-    on_list = (_C.kind == KIND, _C.quarantined == 0) if former else _on_list()
+def _listed(archived: bool, family: str) -> Any:
+    on_list = (_C.kind == KIND, _C.quarantined == 0) if archived else _on_list()
     chosen = select(*_COLUMNS).where(
         _C.persona_id == bindparam("persona"),
         _of_audiences(family),
@@ -172,13 +172,13 @@ def _listed(former: bool, family: str) -> Any:
     return chosen.order_by(_C.timestamp, _C.id)
 
 
-def read_items(db: Database, viewer: Viewer, *, former: bool = False) -> list[Item]:
-    """Return the saved memories a viewer sees, oldest first, ties by id; with `former` those off the list too."""
+def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[Item]:
+    """Return the saved memories a viewer sees, oldest first, ties by id; with `archived` those off the list too."""
     items: list[Item] = []
     parts = list(chunks(viewer.audiences, _AUDIENCES_AT_ONCE))
     for part in parts:
         values = {"persona": viewer.scope.persona, "audiences": part, "local_only": int(viewer.sees_local_only)}
-        items += [_read_item(row) for row in db.read(_listed(former, db.family), values, source="memories")]
+        items += [_read_item(row) for row in db.read(_listed(archived, db.family), values, source="memories")]
     if len(parts) > 1:
         items.sort(key=lambda item: (item.at is not None, item.at, item.id))
     return items

@@ -209,19 +209,19 @@ def change_visible(
     row_id: int,
     change: Callable[[Connection, Any], WriteResult],
     *,
-    former: bool,
+    archived: bool,
     note: str,
 ) -> WriteResult:
     """Change an item that the viewer sees, in a transaction that holds it; `unchanged` where there is none."""
     values = {"persona": viewer.scope.persona, "id": row_id, "kind": kind}
 
     def work(connection: Connection) -> WriteResult:
-        place = connection.execute(_PLACE, values).first() if former else None
+        place = connection.execute(_PLACE, values).first() if archived else None
         if place is not None:
             audiences.lock(connection, viewer.scope.persona, place.audience_id)
         row: Any = connection.execute(_ONE, values).first()
         is_there = is_seen(row, viewer.audiences, viewer.sees_local_only)
-        if not is_there or former is (row.archived_at is None and row.superseded_by is None):
+        if not is_there or archived is (row.archived_at is None and row.superseded_by is None):
             return WriteResult(False, None, "unchanged", notes=(note,))
         return change(connection, row)
 

@@ -50,7 +50,7 @@ class Item(NamedTuple):
     superseded_by: int | None = None
 
     @property
-    def is_former(self) -> bool:
+    def is_archived(self) -> bool:
         """Return whether it holds no more."""
         return self.archived_at is not None or self.superseded_by is not None
 
@@ -195,11 +195,11 @@ def archive_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResul
         _archive(connection, db, viewer.scope.persona, [row_id])
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, former=False, note=NO_SUCH)
+    return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, archived=False, note=NO_SUCH)
 
 
 def restore_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Bring a former instruction back; what it replaces is superseded by it."""
+    """Bring an archived instruction back; what it replaces is superseded by it."""
 
     def change(connection: Connection, row: Any) -> WriteResult:
         persona, topics = viewer.scope.persona, _read_topics(row.metadata)
@@ -213,7 +213,7 @@ def restore_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResul
         memories_table.renew(connection, db, persona, row_id, now)
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, former=True, note=NO_SUCH)
+    return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, archived=True, note=NO_SUCH)
 
 
 _ITEM = (
@@ -271,12 +271,12 @@ def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
 
 
-def read_items(db: Database, viewer: Viewer, *, former: bool = False) -> list[Item]:
+def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[Item]:
     """Return the visible instructions of who is asking, oldest first, ties by id."""
     if not viewer.audiences:
         return []
     known, values = describe_person(viewer)
-    wanted = (_C.kind == INSTRUCTION, _C.quarantined == 0) if former else match_holding()
+    wanted = (_C.kind == INSTRUCTION, _C.quarantined == 0) if archived else match_holding()
     chosen = select(*_ITEM).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),

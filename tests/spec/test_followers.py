@@ -131,10 +131,10 @@ def test_p69_an_edited_wish_is_no_wish_any_more(stage: Stage) -> None:
     said = stage.say("I'm vegetarian.")
     assert instructions(stage) == ["I'm vegetarian."]
     chat_history_cache.edit_chat_message(said, "I was vegetarian once, as a joke.", **by(stage))
-    assert instructions(stage, former=True) == []
+    assert instructions(stage, archived=True) == []
     chat_history_cache.edit_chat_message(said, "I'm vegetarian.", **by(stage))
     chat_history_cache.edit_chat_message(said, "I'm not vegetarian, typo", **by(stage))
-    assert instructions(stage, former=True) == []
+    assert instructions(stage, archived=True) == []
     chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
     assert instructions(stage) == ["Call me Jo"]
     assert stage.context("hello", path="tg/77")["standing_wishes"] == ["Call me Jo"]
@@ -156,7 +156,7 @@ def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None
     assert len(instructions(stage)) == 1
     assert search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
     chat_history_cache.delete_chat_message(second, **by(stage))
-    assert instructions(stage, former=True) == []
+    assert instructions(stage, archived=True) == []
     assert not search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
 
 

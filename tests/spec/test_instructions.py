@@ -40,7 +40,7 @@ def test_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage: St
     assert shown(stage) == ["Please always answer in metric units.", "call me Jo"]
     assert listed(stage) == shown(stage)
     item = conversations.list_saved_memories(kind="instruction", **call(stage))[0]
-    assert (item["source"], item["former"]) == ("chat", False)
+    assert (item["source"], item["archived"]) == ("chat", False)
     assert item["saved_at"] == (NOW - timedelta(days=200)).isoformat()
 
 
@@ -55,9 +55,9 @@ def test_a_newer_wish_takes_the_place_of_an_older_one_about_the_same(stage: Stag
     stage.say("Call me Jo", minutes=80)
     stage.say("I'm vegan now", minutes=70)
     assert shown(stage) == ["Call me Jo", "I'm vegan now"]
-    former = conversations.list_saved_memories(kind="instruction", former=True, **call(stage))
-    assert (former[0]["text"], former[0]["former"]) == ("I am vegetarian", True)
-    assert len(former) == 3
+    archived = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
+    assert (archived[0]["text"], archived[0]["archived"]) == ("I am vegetarian", True)
+    assert len(archived) == 3
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_c12_a_wish_that_is_taken_back_ends(stage: Stage, wish: str, ending: str
     assert shown(stage) == [wish, "I have an allergy to latex"]
     stage.say(ending, minutes=70)
     assert shown(stage) == ["I have an allergy to latex"]
-    former = conversations.list_saved_memories(kind="instruction", former=True, **call(stage))
-    assert [each["text"] for each in former if each["former"]] == [wish]
+    archived = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
+    assert [each["text"] for each in archived if each["archived"]] == [wish]
 
 
 def test_c12_another_name_is_not_taken_back(stage: Stage) -> None:
@@ -109,7 +109,7 @@ def test_an_older_message_stored_late_changes_nothing(stage: Stage) -> None:
 def test_a_wish_said_again_is_one_item_with_the_new_time(stage: Stage) -> None:
     stage.say("I am vegan", minutes=90)
     stage.say("i am  vegan", minutes=20)
-    items = conversations.list_saved_memories(kind="instruction", former=True, **call(stage))
+    items = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
     assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=20)).isoformat()]
 
 
@@ -206,7 +206,7 @@ def test_instructions_are_listed_added_deleted_and_restored(stage: Stage) -> Non
     assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).stored
     assert listed(stage) == ["Call me Jo"], "what is restored takes the place of what held"
     assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).reason == "unchanged"
-    assert len(listed(stage, former=True)) == 2
+    assert len(listed(stage, archived=True)) == 2
 
 
 def test_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:

@@ -41,8 +41,8 @@ def save(stage: Stage, text: Any, path: str | None = HERE, who: str | None = "an
 
 
 def items(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[Any]:
-    former = more.pop("former", False)
-    return list_saved_memories(former=former, db=stage.db, settings=PLAIN, scope=where(stage, path, who, **more))
+    archived = more.pop("archived", False)
+    return list_saved_memories(archived=archived, db=stage.db, settings=PLAIN, scope=where(stage, path, who, **more))
 
 
 def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[str]:
