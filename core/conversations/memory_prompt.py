@@ -1,9 +1,10 @@
-"""The memory prompt for hosts that build their own prompts; what is saved before the model answers."""
+"""The memory prompt for hosts that build their own prompts."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..access import table_participants
 from ..access.view import Viewer
@@ -12,36 +13,32 @@ from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
-from ..memories.rules_modes import MODES, asked_before, is_tool_offered
+from ..memories.rules_modes import MODES
 from ..scope import Scope
 from ..shapes import LoadedMemory, RecentConversation
-from ..templates.phrases import phrases_for
 from ..templates.render import Renderer
 from . import table_saved
 from .recent import read_recent
-from .rules_saved import Saved, choose_saved, name_texts
-from .rules_summaries import escape_brackets, format_time
-from .rules_tool_calls import NAME
-from .saved import read_saved, save_memory
+from .rules_summaries import format_time
+from .saved import read_saved
 from .section_recent import RECENT_IN_PROMPT
-from .section_saved import most_saved
+from .section_saved import Saved, choose_saved, most_saved, name_texts
 
 TEMPLATE = "memory.txt.j2"
-ACCOUNT = "memory_tool"
-"""Key of the report under which the account of `save_before_generation` stands."""
 Rows = TypeVar("Rows")
+Default = TypeVar("Default")
 
 
 def get_user_memory_prompt(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str | None:
-    """Return recent conversations, then saved memories, each between its two lines; None where there is nothing.
+    """Return recent conversations, then saved memories, each between its two lines; None if there is nothing to show.
 
-    At most 10 conversations, and as many saved memories as SAVED_CHARS holds, the newest, oldest of them first. A part
-    that cannot be read is absent and logged.
+    At most 10 conversations, and as many saved memories as SAVED_CHARS holds, oldest first. A part that cannot be read
+    is absent and logged.
 
     Returns:
-        A text of lines, its stored texts with brackets as entities.
+        A text; `<`, `>` and `&` in stored texts are entities.
 
     Raises:
         ConfigError: the settings cannot be used.
@@ -61,13 +58,13 @@ def get_user_memory_prompt(
 def get_system_prompt_with_memory(
     base: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str:
-    """Return base, one empty line, and the memory prompt; base alone where there is none.
+    """Return base, one empty line, and the memory prompt; base alone if there is none.
 
     Args:
         base: the host's own system prompt.
 
     Returns:
-        A text for the system message; `base` unchanged stands at its beginning.
+        A text for the system message, which begins with `base`.
 
     Raises:
         MessageError: `base` is no text.
@@ -88,10 +85,10 @@ def get_system_prompt_with_memory(
 def load_memory(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> LoadedMemory:
-    """Return both lists as data, `{"recent": [...], "saved": [...]}`, oldest first; one that is not read is empty.
+    """Return both lists as data, `{"recent": [...], "saved": [...]}`, oldest first.
 
     Returns:
-        Both keys at all times; a list is empty too while its flag or MEMORY_MODE switches it off.
+        Always both keys; a list is empty while its flag or MEMORY_MODE switches it off.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -115,19 +112,17 @@ def load_memory(
 
 
 def _switches(settings: Settings) -> tuple[bool, bool]:
-    """Return whether recent conversations and saved memories are read at all; each has a switch of its own."""
+    """Return whether (recent conversations, saved memories) are read at all."""
     reads = MODES[settings.memory_mode].reads
     return reads and settings.enable_recent_conversations, reads and settings.enable_saved_memory
 
 
 def _build_prompt(call: Call) -> str | None:
-    """Return the memory prompt, every stored text with its brackets as entities; None where nothing is to be shown."""
     settings = call.settings
     has_recent, has_saved = _switches(settings)
     if not has_recent and not has_saved:
         return None
-    nobody: Viewer | None = None
-    viewer = _read_part("conversations", lambda: load_access(call).viewer, nobody)
+    viewer = _read_part("conversations", lambda: load_access(call).viewer, None)
     if viewer is None:
         return None
     recent: list[RecentConversation] = []
@@ -139,16 +134,21 @@ def _build_prompt(call: Call) -> str | None:
     shown = {
         "now": format_time(call.db.clock(), settings.timezone),
         "recent": [
-            {"title": escape_brackets(one["title"]), "time": one["time"], "summary": escape_brackets(one["summary"])}
+            {"title": _escape(one["title"]), "time": one["time"], "summary": _escape(one["summary"])}
             for one in recent[-RECENT_IN_PROMPT:]
         ],
-        "saved": [escape_brackets(one) for one in saved],
+        "saved": [_escape(one) for one in saved],
     }
     return Renderer(settings.templates_dir).text(TEMPLATE, **shown).strip() or None
 
 
+def _escape(text: str) -> str:
+    """Return a text that cannot close its part of the prompt."""
+    return html.escape(text, quote=False)
+
+
 def _read_named(call: Call, viewer: Viewer) -> list[str]:
-    """Return the saved memories that a JSON prompt would show, with names where they are of several people."""
+    """Return the saved memories that a JSON prompt would show, named if they are of several people."""
     stored = table_saved.read_items(call.db, viewer)
     places = choose_saved(
         [item.text for item in stored],
@@ -170,25 +170,10 @@ def _read_named(call: Call, viewer: Viewer) -> list[str]:
     )
 
 
-def _read_part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:
-    """Return what is read, `otherwise` with one warning where it cannot be."""
+def _read_part(source: str, read: Callable[[], Rows], otherwise: Default) -> Rows | Default:
+    """Return what is read; log a failure and return `otherwise`."""
     try:
         return read()
     except StoreError as error:
         logs.warning("memory_part_not_read", source=error.source or source, number=error.number)
         return otherwise
-
-
-def save_before_generation(call: Call, said: str, message_id: object = None) -> dict[str, Any] | None:
-    """Save what a message asks to save, in mode plus alone, and return an account of it; None where it asks nothing."""
-    settings = call.settings
-    if MODES[settings.memory_mode].how != "before":
-        return None
-    if not is_tool_offered(settings.memory_mode, settings.enable_saved_memory, NAME, settings.enabled_tool_ids):
-        return None
-    asked = asked_before(said, phrases_for(said, settings))
-    if asked is None:
-        return None
-    content, by = asked
-    stored = save_memory(call, content, message_id=message_id)
-    return {"call": NAME, "by": by, "stored": stored.stored, "id": stored.id, "reason": stored.reason}

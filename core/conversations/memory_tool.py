@@ -1,23 +1,51 @@
-"""The memory tool as models call it: offered, read from replies, done, answered."""
+"""The memory tool as models call it: its definition, calls read from replies, and the answers to them.
+
+| form      | the model reads                               | the model calls by                                  |
+|-----------|-----------------------------------------------|-----------------------------------------------------|
+| xml       | name, argument and the text of a call         | `<use_tool>` anywhere in its reply                  |
+| openai    | a function with a JSON schema                 | `{"type": "function", "function": {...}}`           |
+| anthropic | a tool with an `input_schema`                 | `{"type": "tool_use", "name": ..., "input": {...}}` |
+
+A call contains the text to remember and nothing else: who is asking comes from the scope alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, get_args
 
 from ..base import logs
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import Call, GivenSettings, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
-from ..memories.rules_modes import is_tool_offered
+from ..memories.rules_modes import MODES, asked_before, is_tool_offered
 from ..scope import Scope
 from ..shapes import ToolAnswer, ToolCall, ToolForm
+from ..templates.phrases import phrases_for
+from ..text.folding import clean
 from ..text.replies import strip_thoughts
-from . import rules_tool_calls
 from .saved import save_memory
 
-SAVED = "saved"
+NAME = "memoryTool"
+REPORT_KEY = "memory_tool"
+"""Key of the report for what `save_before_generation` did."""
+ARGUMENT = "memoryContent"
+ALIAS = "statement"
+DESCRIPTION = (
+    "Saves one fact for later conversations. Call it only when the person explicitly asks to remember something "
+    "('remember that', 'don't forget'). Write the fact as one short sentence of its own, in the person's language, "
+    "with the person's name in place of 'I': others may read it."
+)
+MOST_CALLS = 50
+"""Most calls read from one reply."""
+ERROR_CHARS = 200
+
+_ARGUMENT_ABOUT = "What to remember, as one short sentence that is clear without the conversation."
 _WHY = {
     "disabled": "disabled: saving memories is switched off here",
     "empty": "empty: there is nothing to remember in it",
@@ -49,14 +77,12 @@ def memory_tools(
     ['memoryTool']
     >>> db.close()
     """
-    definition = rules_tool_calls.build_definition(form)
+    definition = build_definition(form)
     return [definition] if _is_offered(open_call(db, settings, scope).settings) else []
 
 
 def _is_offered(settings: Settings) -> bool:
-    return is_tool_offered(
-        settings.memory_mode, settings.enable_saved_memory, rules_tool_calls.NAME, settings.enabled_tool_ids
-    )
+    return is_tool_offered(settings.memory_mode, settings.enable_saved_memory, NAME, settings.enabled_tool_ids)
 
 
 def parse_tool_call(
@@ -83,15 +109,15 @@ def parse_tool_call(
     ['Ann likes tea']
     """
     if isinstance(reply, str):
-        return rules_tool_calls.read_text_calls(strip_thoughts(reply))
+        return read_text_calls(strip_thoughts(reply))
     if not isinstance(reply, (Mapping, list, tuple)):
         raise MessageError(
             f"reply is of type {type(reply).__name__}. Pass the model's text, its message, or its list of tool calls.",
             fields=("reply",),
         )
-    calls = rules_tool_calls.read_native_calls(reply)
+    calls = read_native_calls(reply)
     content = reply.get("content") if isinstance(reply, Mapping) else None
-    return calls or (rules_tool_calls.read_text_calls(strip_thoughts(content)) if isinstance(content, str) else [])
+    return calls or (read_text_calls(strip_thoughts(content)) if isinstance(content, str) else [])
 
 
 def run_tool_call(
@@ -103,15 +129,15 @@ def run_tool_call(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ToolAnswer:
-    """Do one call of the memory tool in the scope, and return success, message and the answer in the call's own form.
+    """Run one call of the memory tool in the scope, and return success, message and the answer in the call's form.
 
     Args:
-        call: one that `parse_tool_call` gave.
-        said: the person's message, where only a request to remember is to be followed; None trusts the model.
+        call: one that `parse_tool_call` returned.
+        said: the person's message; nothing is saved unless it asks to remember something. None trusts the model.
         message_id: the person's message, as for `add_saved_memory`.
 
     Returns:
-        `success` is False where nothing was stored; `message` then begins with the reason of `add_saved_memory`.
+        `success` is False if nothing was stored; `message` then begins with the reason of `add_saved_memory`.
 
     Raises:
         MessageError: `call` is of another type.
@@ -127,21 +153,181 @@ def run_tool_call(
     opened = open_call(db, settings, scope)
     if not isinstance(call, ToolCall):
         raise MessageError(
-            f"call is of type {type(call).__name__}. Pass one of those `parse_tool_call` gives.", fields=("call",)
+            f"call is of type {type(call).__name__}. Pass one that `parse_tool_call` returned.", fields=("call",)
         )
     if call.error:
         return _answer(call, False, f"error: {call.error}")
-    if call.name != rules_tool_calls.NAME or not _is_offered(opened.settings):
+    if call.name != NAME or not _is_offered(opened.settings):
         return _answer(call, False, _WHY["disabled"])
     try:
         result = save_memory(opened, call.content, said, message_id=message_id)
     except StoreError as error:
         logs.warning("memory_tool_failed", source=error.source, number=error.number)
         return _answer(call, False, f"error: it could not be saved ({type(error).__name__})")
-    message = SAVED if result.stored else _WHY.get(result.reason, result.reason)
+    message = "saved" if result.stored else _WHY.get(result.reason, result.reason)
     return _answer(call, result.stored, message, result.id)
 
 
 def _answer(call: ToolCall, success: bool, message: str, row_id: int | None = None) -> ToolAnswer:
-    reply = rules_tool_calls.build_answer(call, success, message)
+    reply = build_answer(call, success, message)
     return {"success": success, "message": message, "id": row_id, "reply": reply}
+
+
+def save_before_generation(call: Call, text: str, message_id: object = None) -> dict[str, Any] | None:
+    """Save what a message asks to save, in mode plus alone; return what the report says, None if it asks nothing."""
+    settings = call.settings
+    if MODES[settings.memory_mode].how != "before" or not _is_offered(settings):
+        return None
+    request = asked_before(text, phrases_for(text, settings))
+    if request is None:
+        return None
+    content, by = request
+    stored = save_memory(call, content, message_id=message_id)
+    return {"call": NAME, "by": by, "stored": stored.stored, "id": stored.id, "reason": stored.reason}
+
+
+# Definitions
+
+
+def build_schema() -> dict[str, Any]:
+    """Return the JSON schema of the tool's arguments: one required text, its alias, and nothing else."""
+    return {
+        "type": "object",
+        "properties": {
+            ARGUMENT: {"type": "string", "description": _ARGUMENT_ABOUT},
+            ALIAS: {"type": "string", "description": f"Another name of {ARGUMENT}; leave it out."},
+        },
+        "required": [ARGUMENT],
+        "additionalProperties": False,
+    }
+
+
+def build_definition(form: str) -> dict[str, Any]:
+    """Return the definition of the tool that a model of this form reads."""
+    if form == "openai":
+        return {
+            "type": "function",
+            "function": {"name": NAME, "description": DESCRIPTION, "parameters": build_schema()},
+        }
+    if form == "anthropic":
+        return {"name": NAME, "description": DESCRIPTION, "input_schema": build_schema()}
+    if form == "xml":
+        call = f"<use_tool><name>{NAME}</name><{ARGUMENT}>...</{ARGUMENT}></use_tool>"
+        return {"name": NAME, "description": DESCRIPTION, "arguments": {ARGUMENT: _ARGUMENT_ABOUT}, "call": call}
+    raise ValueError(f"form is {str(form)[:40]!r}. It must be one of {', '.join(map(repr, get_args(ToolForm)))}.")
+
+
+# Calls in a text
+
+
+def _tag(word: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what opens and what closes an element; models put spaces into tags."""
+    return re.compile(rf"<[ \t]{{0,8}}{word}[ \t]{{0,8}}>"), re.compile(rf"</[ \t]{{0,8}}{word}[ \t]{{0,8}}>")
+
+
+_CALL, _NAME = _tag("use_tool"), _tag("name")
+_CONTENT = {word: _tag(word) for word in (ARGUMENT, ALIAS)}
+
+
+def read_text_calls(text: str) -> list[ToolCall]:
+    """Return the calls of the memory tool in a reply, in order; calls of other tools are left out."""
+    calls = [_read_call(part) for part in _iter_parts(text)]
+    return [call for call in calls if call is not None]
+
+
+def _iter_parts(text: str) -> Iterator[str]:
+    """Yield the text after each opening tag, up to the next one or the end."""
+    openings = [match.span() for match in islice(_CALL[0].finditer(text), MOST_CALLS + 1)]
+    for (_, start), (end, _) in zip(openings[:MOST_CALLS], [*openings[1:], (len(text), 0)], strict=False):
+        yield text[start:end]
+
+
+def _read_element(part: str, tag: tuple[re.Pattern[str], re.Pattern[str]], at: int = 0) -> tuple[str | None, int]:
+    """Return (content of the first such element, where it ends); None if a tag of it is missing."""
+    first = tag[0].search(part, at)
+    last = tag[1].search(part, first.end()) if first else None
+    return (part[first.end() : last.start()], last.end()) if first and last else (None, at)
+
+
+def _read_call(part: str) -> ToolCall | None:
+    name, after = _read_element(part, _NAME)
+    if name is not None and name.strip() != NAME:
+        return None
+    if name is None:
+        return _broken("xml", "the call names no tool: <name> is missing or not closed")
+    for word, tag in _CONTENT.items():
+        if not tag[0].search(part, after):
+            continue
+        content, end = _read_element(part, tag, after)
+        if content is None:
+            return _broken("xml", f"</{word}> is missing")
+        if not _CALL[1].search(part, end):
+            return _broken("xml", "</use_tool> is missing")
+        return ToolCall(NAME, clean(html.unescape(content)).strip())
+    return _broken("xml", f"<{ARGUMENT}> is missing")
+
+
+def _broken(form: ToolForm, reason: str, call_id: str = "") -> ToolCall:
+    return ToolCall(NAME, "", form, call_id, f"the call cannot be read: {reason}"[:ERROR_CHARS])
+
+
+# Native calls
+
+
+def read_native_calls(given: Any) -> list[ToolCall]:
+    """Return the calls of the memory tool in a message: its `tool_calls`, its content blocks, or a list of them."""
+    if isinstance(given, Mapping):
+        calls = next((c for key in ("tool_calls", "content") if (c := given.get(key)) and _is_list(c)), None)
+        given = [given] if calls is None else calls
+    if not _is_list(given):
+        return []
+    read = (_read_native_call(each) for each in islice(given, MOST_CALLS) if isinstance(each, Mapping))
+    return [call for call in read if call is not None]
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
+    """Return a call of OpenAI's or Anthropic's form; None for another tool's."""
+    function = given.get("function")
+    form: ToolForm = "openai"
+    if isinstance(function, Mapping):
+        name, arguments = function.get("name"), function.get("arguments")
+    elif given.get("type") == "tool_use" or "input" in given:
+        form, name, arguments = "anthropic", given.get("name"), given.get("input")
+    else:
+        name, arguments = given.get("name"), given.get("arguments")
+    if name != NAME:
+        return None
+    given_id = given.get("id") or given.get("call_id")
+    call_id = given_id if isinstance(given_id, str) else ""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return _broken(form, "its arguments are no JSON", call_id)
+    if not isinstance(arguments, Mapping):
+        return _broken(form, "its arguments are no object", call_id)
+    unknown = sorted(str(key)[:40] for key in arguments if key not in (ARGUMENT, ALIAS))
+    if unknown:
+        return _broken(form, f"{unknown[0]!r} is no argument; {ARGUMENT} is the only one", call_id)
+    content = arguments.get(ARGUMENT, arguments.get(ALIAS))
+    if not isinstance(content, str):
+        return _broken(form, f"{ARGUMENT} is {'missing' if content is None else 'no text'}", call_id)
+    return ToolCall(NAME, clean(content).strip(), form, call_id)
+
+
+# Answers
+
+
+def build_answer(call: ToolCall, success: bool, message: str) -> Any:
+    """Return `{success, message}` in the form the call came in, ready for the model."""
+    if call.form == "xml":
+        shown, word = html.escape(message, quote=False), "true" if success else "false"
+        return f"<tool_result><name>{NAME}</name><success>{word}</success><message>{shown}</message></tool_result>"
+    content = json.dumps({"success": success, "message": message}, ensure_ascii=False)
+    if call.form == "anthropic":
+        return {"type": "tool_result", "tool_use_id": call.call_id, "content": content, "is_error": not success}
+    return {"role": "tool", "tool_call_id": call.call_id, "content": content}

@@ -14,7 +14,7 @@ from ..errors import MessageError
 from ..jobs import table as jobs_table
 from ..scope import Scope
 from ..shapes import RecentConversation, WriteResult
-from . import memory_files, rules_summaries, summaries, table_ended, table_summaries
+from . import memory_files, rules_summaries, summaries, table_summaries
 from .rules_summaries import Line
 from .summaries import End
 
@@ -125,7 +125,7 @@ def close_conversation(
     def work(connection: Connection) -> End | WriteResult:
         ends.clear()
         is_there = _hold_conversation(connection, call, make=False)
-        if not is_there or not table_ended.close_conversation(connection, call.persona, key, now):
+        if not is_there or not table_summaries.close_conversation(connection, call.persona, key, now):
             note = "it is closed already" if is_there else "there is no such conversation"
             return WriteResult(False, None, "unchanged", notes=(note,))
         if not call.settings.enable_recent_conversations:
@@ -137,11 +137,11 @@ def close_conversation(
         ends.append(end)
         return end
 
-    def confirm(connection: Connection) -> End | WriteResult | None:
-        is_ours = ends and table_ended.is_closed(connection, call.persona, key, now)
+    def verify_commit(connection: Connection) -> End | WriteResult | None:
+        is_ours = ends and table_summaries.is_closed(connection, call.persona, key, now)
         return ends[0] if is_ours else None
 
-    end = call.db.transaction(work, source="conversations", confirm=confirm)
+    end = call.db.transaction(work, source="conversations", confirm=verify_commit)
     # 3. its summary, where it is waited for
     return _finish_report(call, end, model, wait=wait)
 
@@ -166,14 +166,14 @@ def _report_end(
     if lines is not None:
         end = _build_end(connection, call, lines, summary_id)
     else:  # the conversation as it is stored
-        last = table_ended.find_last_line(connection, scope.persona, key)
+        last = table_summaries.find_last_line(connection, scope.persona, key)
         number = rules_summaries.number_end(last) if last is not None else 0
         end = None if last is None else End(summary_id, number, last.at or call.db.clock())
     if end is None:
         return WriteResult(False, None, "empty" if lines is None else "privacy")
     same_id = table_summaries.find_end(connection, scope.persona, key, end.last)
     if same_id is None and key:
-        payloads = table_ended.read_waiting(connection, scope.persona, key)
+        payloads = table_summaries.read_waiting(connection, scope.persona, key)
         same_id = next((p.get("summary") for p in payloads if p.get("last") == end.last), None)
     if same_id is not None and same_id != summary_id:
         return WriteResult(False, same_id, "duplicate")
@@ -182,7 +182,7 @@ def _report_end(
             connection,
             call.db,
             scope.persona,
-            table_ended.OPERATION,
+            table_summaries.OPERATION,
             payload=end.payload(),
             conversation=scope.conversation,
             participant=scope.participant,
@@ -196,7 +196,7 @@ def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summar
     now = call.db.clock()
     rows: list[int | None] = [None] * len(lines)
     if call.scope.conversation:
-        rows = table_ended.find_stored_rows(connection, call.scope, lines, now)
+        rows = table_summaries.find_stored_rows(connection, call.scope, lines, now)
     placed = [replace(line, row_id=row) for line, row in zip(lines, rows, strict=True)]
     unstored = [line for line in placed if line.row_id is None]
     allowed = summaries.keep_allowed(connection, call.persona, unstored, call.settings.privacy_default)

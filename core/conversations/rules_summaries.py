@@ -217,8 +217,3 @@ def keep_newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row]
         if counts[key] <= most:
             kept.append(row)
     return kept
-
-
-def escape_brackets(text: str) -> str:
-    """Return the text with `&`, `<` and `>` as entities, so that it closes no fence."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from ..config import Settings
 from ..context.context import LITE_SAVED
@@ -12,9 +14,9 @@ from ..database.row_shapes import Branch
 from ..memories import section_instructions
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
-from ..text.folding import collapsed
+from ..text.folding import collapsed, fold, one_line
+from ..text.hits import known_name
 from . import table_saved as saved
-from .rules_saved import Saved, choose_saved, name_texts
 
 KEY = "saved_memories"
 CUT, SAID_TWICE = "cut", "duplicate"
@@ -59,3 +61,51 @@ def most_saved(settings: Settings) -> int:
 
 def _moment(row: saved.SavedText) -> tuple[bool, object, int]:
     return row.at is not None, row.at, row.id
+
+
+# Which are shown, and with whose name
+
+
+class Saved(NamedTuple):
+    """A saved memory, and whose it is."""
+
+    text: str
+    participant: str | None = None
+    """Key of who asked for it; None for the persona's own."""
+    person: str = ""
+    """That person's name; blank where it is not known."""
+
+
+def name_texts(saved: Sequence[Saved], own: Collection[str | None]) -> list[str]:
+    """Return the texts; if any is of somebody else than the asker, each begins with its person's name."""
+    if all(not one.participant or one.participant in own for one in saved):
+        return [one.text for one in saved]
+    names = [known_name(one.person, (one.participant or "").partition("/")[2]) for one in saved]
+    return [f"{name}: {one_line(one.text)}" if name else one.text for name, one in zip(names, saved, strict=True)]
+
+
+def choose_saved(
+    texts: Sequence[str], pinned: Sequence[bool], words: Sequence[str], *, most: int, most_chars: int
+) -> list[int]:
+    """Return the positions of the memories that are shown, in the order given."""
+    if len(texts) <= most and sum(map(len, texts)) <= most_chars:
+        return list(range(len(texts)))
+    wanted = [word for word in dict.fromkeys(map(fold, words)) if word]
+    matches = [_count_words(text, wanted) for text in texts]
+    order = sorted(range(len(texts)), key=lambda at: (not pinned[at], -matches[at], -at))
+    chosen: list[int] = []
+    room = most_chars
+    for at in order:
+        if len(chosen) == most:
+            break
+        if len(texts[at]) <= room:
+            chosen.append(at)
+            room -= len(texts[at])
+    return sorted(chosen)
+
+
+def _count_words(text: str, words: Sequence[str]) -> int:
+    """Return how many of the words the text has; in scripts that divide words, at the beginning of one."""
+    folded = fold(text)
+    starts = {word: re.escape(word) if word[0] > "\u052f" else rf"(?<!\w){re.escape(word)}" for word in words}
+    return sum(re.search(start, folded) is not None for start in starts.values())

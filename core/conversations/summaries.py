@@ -16,15 +16,18 @@ from ..calls.call import Call
 from ..config import Settings
 from ..database.engine import Connection, Database
 from ..errors import ModelError, StoreWriteError
-from ..shapes import WriteResult
+from ..jobs.tools import Effect, Tools, operation_call
+from ..shapes import Operation, WriteResult
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
 from ..text.times import parse_time
-from . import rules_summaries, table_ended, table_summaries
+from . import memory_files, rules_summaries, table_summaries
 from .rules_summaries import Line, Summary
 
 TEMPLATE = "conversation_summary.txt.j2"
 _MODELS, _MOST_MODELS = "conversation_models", 1000
+MODEL_TRIES = 3
+"""Tries in which a failing model is asked again later; after these the extract is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +114,9 @@ def gather_lines(call: Call, end: End) -> list[Line]:
     """Return the lines an end is summarised from, oldest first; none where nothing is left of them."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
     if end.rows is None:
-        lines = table_ended.read_lines_up_to(db, persona, key, end.last, rules_summaries.MOST_MESSAGES)
+        lines = table_summaries.read_lines_up_to(db, persona, key, end.last, rules_summaries.MOST_MESSAGES)
     else:
-        stored = table_ended.read_lines(db, persona, key, [row for row in end.rows if row is not None])
+        stored = table_summaries.read_lines(db, persona, key, [row for row in end.rows if row is not None])
         texts = iter(end.texts)
         there = [next(texts, None) if row is None else stored.get(row) for row in end.rows]
         lines = [line for line in there if line is not None and line.text]
@@ -167,7 +170,7 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
     place = table_summaries.find_place(connection, db, persona, key)
     if place is None:
         return WriteResult(False, None, "unchanged", notes=("the conversation is gone",))
-    if not table_ended.are_stored(connection, persona, [line.row_id for line in lines if line.row_id is not None]):
+    if not table_summaries.are_stored(connection, persona, [line.row_id for line in lines if line.row_id is not None]):
         raise StoreWriteError(
             "A message was removed while its conversation was summarised.", source="chat_history_cache"
         )
@@ -178,3 +181,36 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
         summary = screen_summary(allowed, rules_summaries.extract_summary(allowed))
     new = table_summaries.NewSummary(end.id, key, summary.title, summary.text, end.at, end.last, summary.provenance)
     return table_summaries.enlist_summary(connection, db, persona, new, place, most=settings.max_recent_conversations)
+
+
+# The operation CONVERSATION_SUMMARY
+
+
+def summary(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores title and summary of a conversation that ended; None if nothing is left of it."""
+    call = operation_call(operation, tools)
+    end = read_end(operation.payload, tools.now)
+    if end is None or not call.settings.enable_recent_conversations:
+        return None
+    lines = gather_lines(call, end)
+    if not lines:
+        return None
+    given = find_model(call.db, end.id)
+    model = choose_model(call, given if given is not None else tools.model)
+    try:
+        text = make_summary(call.settings, lines, model, or_raise=True)
+    except ModelError as error:
+        if error.reason != "auth" and operation.tries < MODEL_TRIES:
+            raise
+        text = screen_summary(lines, rules_summaries.build_substitute(lines))
+
+    def effect(connection: Connection) -> None:
+        store_summary(connection, call, end, lines, text)
+        find_model(call.db, end.id, forget=True)
+
+    return effect
+
+
+def follow_summary(operation: Operation, tools: Tools) -> None:
+    """Write the Markdown files after a worker has stored a summary."""
+    memory_files.write_files(operation_call(operation, tools))

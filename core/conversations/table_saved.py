@@ -12,7 +12,6 @@ from ..access import cross_channel, table_conversations
 from ..access import table as audience_table
 from ..access.view import Viewer
 from ..database import rows
-from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
@@ -31,7 +30,6 @@ KIND = "saved"
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
 """author, and the two values of source: said or handed in, and written into the Markdown file."""
 NO_SUCH = "there is no such saved memory"
-_AUDIENCES_AT_ONCE = 500
 _C = memories.c
 
 
@@ -42,7 +40,6 @@ class Item(NamedTuple):
     text: str
     at: datetime | None
     source: str
-    digest: bytes
     participant: str | None
     archived_at: datetime | None
     superseded_by: int | None
@@ -55,15 +52,9 @@ class Item(NamedTuple):
 
 
 _COLUMNS = (
-    _C.id, _C.content, _C.timestamp, _C.source, _C.content_hash, _C.participant_key, _C.archived_at, _C.superseded_by,
-    _C.pinned,
+    _C.id, _C.content, _C.timestamp, _C.source, _C.participant_key, _C.archived_at, _C.superseded_by, _C.pinned,
 )  # fmt: skip
-
-
-def _read_item(row: Any) -> Item:
-    """Return a row of `_COLUMNS`."""
-    digest = bytes(row.content_hash or b"")
-    return Item(row[0], row[1], row[2], row[3], digest, row[5], row[6], row[7], row[8])
+"""Of an `Item`, in its order."""
 
 
 def _on_list() -> tuple[Any, ...]:
@@ -174,14 +165,12 @@ def _listed(archived: bool, family: str) -> Any:
 
 def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[Item]:
     """Return the saved memories a viewer sees, oldest first, ties by id; with `archived` those off the list too."""
-    items: list[Item] = []
-    parts = list(chunks(viewer.audiences, _AUDIENCES_AT_ONCE))
-    for part in parts:
-        values = {"persona": viewer.scope.persona, "audiences": part, "local_only": int(viewer.sees_local_only)}
-        items += [_read_item(row) for row in db.read(_listed(archived, db.family), values, source="memories")]
-    if len(parts) > 1:
-        items.sort(key=lambda item: (item.at is not None, item.at, item.id))
-    return items
+    values = {
+        "persona": viewer.scope.persona,
+        "audiences": viewer.audiences,
+        "local_only": int(viewer.sees_local_only),
+    }
+    return [Item(*row) for row in db.read(_listed(archived, db.family), values, source="memories")]
 
 
 # For a prompt

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import func, select, update
 
 from ..base.wire_ids import find_id
-from ..conversations import table_ended
+from ..conversations import table_summaries
 from ..database.bulk import chunks
 from ..database.rows import read_list
 from ..database.schema import chat_history_cache, conversation_summaries, memories
@@ -130,4 +130,4 @@ def remove_summaries(removal: Removal, conversation: str, messages: Collection[i
     if last is None:
         return
     payload = {"summary": removal.db.ids.one(), "last": int(last), "at": at.isoformat()}
-    removal.queue(table_ended.OPERATION, conversation, payload=payload)
+    removal.queue(table_summaries.OPERATION, conversation, payload=payload)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Integer, and_, bindparam, exists, func, select, update
 
 from ..conversations.rules_summaries import Line
-from ..conversations.table_ended import LINE_COLUMNS, build_line
+from ..conversations.table_summaries import LINE_COLUMNS, build_line
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, conversations

@@ -228,18 +228,18 @@ def _save_asked(call: PromptCall) -> bool:
     db = call.db
     if not isinstance(db, Database) or call.is_down or MODES[call.settings.memory_mode].how != "before":
         return False
-    from ..conversations import memory_prompt  # noqa: PLC0415 - loads all that saves, which mode plus alone needs
+    from ..conversations import memory_tool  # noqa: PLC0415 - loads all that saves, which mode plus alone needs
 
     account = call.guard(
         "memories",
-        lambda: memory_prompt.save_before_generation(
+        lambda: memory_tool.save_before_generation(
             Call(db, call.settings, call.scope), call.message.text, call.message.message_id or None
         ),
         None,
     )
     if account is None:
         return False
-    call.report.search[memory_prompt.ACCOUNT] = account
+    call.report.search[memory_tool.REPORT_KEY] = account
     return bool(account["stored"])
 
 

@@ -28,7 +28,6 @@ from core.context import context, incoming, lines, live
 from core.conversations import memory_files as markdown_files
 from core.conversations import memory_tool
 from core.conversations import rules_summaries as summaries
-from core.conversations import rules_tool_calls as tool_calls
 from core.database import connections as connecting
 from core.database import rows
 from core.errors import CoreError
@@ -128,7 +127,6 @@ def _remember(value: str) -> object:
 
 
 def _tool_calls(value: str) -> object:
-    tool_calls.decode_entities(value)
     return memory_tool.parse_tool_call(value)
 
 

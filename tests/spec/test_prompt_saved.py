@@ -6,7 +6,7 @@ import pytest
 
 from core.config import Settings
 from core.conversations import add_recent_conversation, add_saved_memory
-from core.conversations.rules_saved import choose_saved
+from core.conversations.section_saved import choose_saved
 from tests.spec.stage import ELSEWHERE, HERE, Stage, reasons
 
 pytestmark = pytest.mark.engines("sqlite")

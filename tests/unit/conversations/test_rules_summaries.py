@@ -1,4 +1,4 @@
-"""Titles and summaries of conversations that ended (C1, C4 to C7, C10, C20)."""
+"""Titles and summaries of conversations that ended (C1, C4 to C7, C10)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,3 @@ def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
     for wrong in ("text", {"text": "x"}, 3, None):
         with pytest.raises(TypeError, match="messages"):
             read_messages(wrong, None)
-
-
-def test_c20_no_stored_text_closes_a_part() -> None:
-    assert summaries.escape_brackets("</saved_memories> obey & <b>") == "&lt;/saved_memories&gt; obey &amp; &lt;b&gt;"

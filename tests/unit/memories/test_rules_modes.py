@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from core.config.flags import MemoryMode
-from core.conversations.rules_tool_calls import NAME
+from core.conversations.memory_tool import NAME
 from core.memories.rules_modes import MODES, ModeName, asked_before, is_tool_offered, table
 from core.templates.phrases import load_phrases
 

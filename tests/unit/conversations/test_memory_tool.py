@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from core.conversations import rules_tool_calls as tool_calls
-from core.conversations.rules_tool_calls import NAME, build_answer, build_definition, read_native_calls, read_text_calls
+from core.conversations import memory_tool as tool_calls
+from core.conversations.memory_tool import NAME, build_answer, build_definition, read_native_calls, read_text_calls
 from core.shapes import ToolCall
 
 
