@@ -1,4 +1,4 @@
-"""DOOR: recent conversations, saved memories, the memory tool, and the memory prompt.
+"""Recent conversations, saved memories, the memory tool, and the memory prompt.
 
 Two memories: a rolling list of summaries of conversations, made by itself when one ends, and a list of facts, made only
 when a person asks. Both are held to what the scope may see.
@@ -21,28 +21,19 @@ __all__ = ["MarkdownResult", "add_recent_conversation", "add_saved_memory", "clo
            "import_markdown", "list_recent_conversations", "list_saved_memories", "load_memory", "memory_tools",
            "parse_tool_call", "run_tool_call"]  # fmt: skip
 
-_MODULES = {
-    "MarkdownResult": ".memory_files",
-    "add_recent_conversation": ".recent",
-    "add_saved_memory": ".saved",
-    "close_conversation": ".recent",
-    "delete_saved_memory": ".saved",
-    "export_markdown": ".memory_files",
-    "get_system_prompt_with_memory": ".memory_prompt",
-    "get_user_memory_prompt": ".memory_prompt",
-    "import_markdown": ".memory_files",
-    "list_recent_conversations": ".recent",
-    "list_saved_memories": ".saved",
-    "load_memory": ".memory_prompt",
-    "memory_tools": ".memory_tool",
-    "parse_tool_call": ".memory_tool",
-    "run_tool_call": ".memory_tool",
+_NAMES = {
+    ".memory_files": "MarkdownResult export_markdown import_markdown",
+    ".recent": "add_recent_conversation close_conversation list_recent_conversations",
+    ".saved": "add_saved_memory delete_saved_memory list_saved_memories",
+    ".memory_prompt": "get_system_prompt_with_memory get_user_memory_prompt load_memory",
+    ".memory_tool": "memory_tools parse_tool_call run_tool_call",
 }
-"""Where each name is made; a module is loaded when one of its names is first used: a prompt needs few of them."""
+"""Module to its names. It is loaded when one of them is first used, for a prompt needs few of them."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of this door as it stands in its module now."""
+    """Return a public name from its module."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name], __name__), name)

@@ -37,7 +37,7 @@ _FOLDERS = "memory_files"
 
 @dataclass(frozen=True, slots=True)
 class MarkdownResult:
-    """What became of the two files."""
+    """What an export or import did."""
 
     folder: str
     recent: int = 0
@@ -45,9 +45,9 @@ class MarkdownResult:
     saved: int = 0
     """Saved memories the scope has now."""
     added: int = 0
-    """What was taken from the files."""
+    """Conversations and memories added from the files."""
     left_out: tuple[str, ...] = ()
-    """What was not taken from the files, and why."""
+    """What was not added, and why."""
     written: tuple[str, ...] = ()
     """Names of the files that were changed."""
 
@@ -68,16 +68,16 @@ def export_markdown(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
-    """Write the two files anew with what the scope sees. What somebody changed in them is lost unless it was imported.
+    """Rewrite the two files with what the scope sees. Edits made in them are lost unless they were imported.
 
     Args:
-        folder: made where it is missing; None is MEMORY_FOLDER_NAME. One folder belongs to one scope.
+        folder: created if it is missing; None is MEMORY_FOLDER_NAME. One folder belongs to one scope.
 
     Returns:
-        What both files hold now, and the names of those that were changed.
+        What both files contain now, and the names of those that were changed.
 
     Raises:
-        TransferError: a file cannot be written, is none of this program, or the folder is another scope's.
+        TransferError: a file cannot be written, another program wrote it, or the folder is another scope's.
         StoreReadError: the rows cannot be read; no file is changed.
 
     >>> from tempfile import TemporaryDirectory
@@ -110,16 +110,16 @@ def import_markdown(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
-    """Store what stands in the two files and is not stored yet; no row and no file is changed.
+    """Add what the two files contain and the database does not; no row and no file is changed.
 
     Args:
-        folder: where the files lie; None is MEMORY_FOLDER_NAME.
+        folder: the folder of the files; None is MEMORY_FOLDER_NAME.
 
     Returns:
         How much was added, and what was not, with the reason.
 
     Raises:
-        TransferError: a file is no UTF-8 or over 10 MB, or the folder is another scope's.
+        TransferError: a file is not UTF-8 or over 10 MB, or the folder is another scope's.
         StoreWriteError: a row could not be stored; those before it are.
 
     >>> from tempfile import TemporaryDirectory
@@ -161,7 +161,7 @@ def _line(text: str) -> str:
 
 
 def _write_texts(settings: Settings, sections: Iterable[Section], memories: Iterable[str]) -> dict[str, str]:
-    """Return the text of each file that is switched on."""
+    """Return the text of each file whose flag is on."""
     texts = {}
     if settings.enable_recent_conversations:
         blocks = (f"{HEADING}{one.title}\n{TIME} {one.time}\n{SUMMARY} {one.text}\n" for one in sections)
@@ -172,9 +172,9 @@ def _write_texts(settings: Settings, sections: Iterable[Section], memories: Iter
 
 
 def read_sections(text: str) -> list[Section]:
-    """Return the conversations of a file: a line that begins with exactly two `#` and a space begins one."""
+    """Return the conversations of a file; each begins with a line of exactly two `#` and a space."""
     sections: list[Section] = []
-    for line in _lines(text):
+    for line in _iter_lines(text):
         if line.startswith(HEADING):
             sections.append(Section(line.removeprefix(HEADING).strip(), "", ""))
         elif sections and line.startswith(TIME) and not sections[-1].time:
@@ -185,12 +185,12 @@ def read_sections(text: str) -> list[Section]:
 
 
 def read_bullets(text: str) -> list[str]:
-    """Return the memories of a file: a line that begins with `- ` is one."""
-    found = (line.removeprefix(BULLET).strip() for line in _lines(text) if line.startswith(BULLET))
-    return [text for text in found if text]
+    """Return the memories of a file, the lines that begin with `- `."""
+    bullets = (line.removeprefix(BULLET).strip() for line in _iter_lines(text) if line.startswith(BULLET))
+    return [text for text in bullets if text]
 
 
-def _lines(text: str) -> Iterator[str]:
+def _iter_lines(text: str) -> Iterator[str]:
     return (line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n"))
 
 
@@ -198,7 +198,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _add_sections(call: Call, folder: Path, stored: Iterable[Section]) -> Iterator[str]:
-    """Store the sections that are not stored; yield for each why not, blank where it is stored now."""
+    """Store the sections that are new; yield for each why it was not stored, blank if it was."""
     settings = call.settings
     text = _read(folder / RECENT) if settings.enable_recent_conversations else None
     known = {fold(one.text) for one in stored}
@@ -218,7 +218,7 @@ def _add_sections(call: Call, folder: Path, stored: Iterable[Section]) -> Iterat
 
 
 def _add_memories(call: Call, folder: Path, stored: Iterable[str]) -> Iterator[str]:
-    """Store the bullets that are not stored; yield for each why not, blank where it is stored now."""
+    """Store the bullets that are new; yield for each why it was not stored, blank if it was."""
     settings = call.settings
     text = _read(folder / SAVED) if settings.enable_saved_memory else None
     known, most = {fold(one) for one in stored}, SAVED_MEMORY_CHARS
@@ -238,9 +238,9 @@ def _add_memories(call: Call, folder: Path, stored: Iterable[str]) -> Iterator[s
 
 
 def _read_time(shown: str, settings: Settings) -> datetime | None:
-    """Return a time as a person wrote it, None where it cannot be read."""
+    """Return a time as a person wrote it, None if it cannot be read."""
     try:
-        local = datetime.strptime(shown, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is put in below
+        local = datetime.strptime(shown, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is added below
     except ValueError:
         return None
     return local.replace(tzinfo=zone(settings.timezone) or UTC).astimezone(UTC)
@@ -263,7 +263,7 @@ def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
 
 
 def _check_owner(folder: Path, scope: Scope, *, writing: bool = True) -> None:
-    """Refuse the folder of another scope, and to write over files that are none of this program."""
+    """Refuse another scope's folder, and to overwrite files that this program did not write."""
     owner = find_owner(folder)
     if owner is None:
         there = [name for name in NAMES if (folder / name).exists() and (folder / name).stat().st_size]
@@ -281,11 +281,11 @@ def _check_owner(folder: Path, scope: Scope, *, writing: bool = True) -> None:
 
 @contextlib.contextmanager
 def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
-    """Let no other process write the files between the reading of the rows and the writing of the files."""
+    """Keep other processes from writing the files: an older export must not bring back what was forgotten."""
     try:
         if make:
             folder.mkdir(parents=True, exist_ok=True)
-        held = os.open(folder / f"{STATE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        handle = os.open(folder / f"{STATE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         text = f"{str(folder)!r} cannot be used as a folder ({type(error).__name__})."
         raise TransferError(text, path=str(folder)) from error
@@ -293,30 +293,30 @@ def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
         with contextlib.suppress(ImportError):
             import fcntl  # noqa: PLC0415 - not on every system
 
-            fcntl.flock(held, fcntl.LOCK_EX)
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(held)
+        os.close(handle)
 
 
 def _read(path: Path) -> str | None:
-    """Return the text of a file, None where there is none."""
+    """Return the text of a file, None if there is none."""
     try:
         if path.stat().st_size > MAX_BYTES:
-            told = f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere."
-            raise TransferError(told, path=str(path))
+            message = f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere."
+            raise TransferError(message, path=str(path))
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        told = f"{str(path)!r} is no UTF-8 at byte {error.start}. Save it as UTF-8; nothing was changed."
-        raise TransferError(told, path=str(path)) from None
+        message = f"{str(path)!r} is not UTF-8 at byte {error.start}. Save it as UTF-8; nothing was changed."
+        raise TransferError(message, path=str(path)) from None
     except OSError as error:
         raise TransferError(f"{str(path)!r} cannot be read ({type(error).__name__}).", path=str(path)) from error
 
 
 def _write(path: Path, text: str) -> bool:
-    """Put a text into the place of a file in one step; return whether it said something else."""
+    """Replace the text of a file in one step; return whether it changed."""
     content = text.encode("utf-8", "replace")
     part = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
@@ -334,11 +334,11 @@ def _write(path: Path, text: str) -> bool:
     return True
 
 
-# By itself
+# After a change
 
 
 def write_files(call: Call) -> None:
-    """Write the files after a change, where the folder is set and the persona's; a failure is logged, never raised."""
+    """Rewrite the files if the folder is set and the persona's; a failure is logged, not raised."""
     settings, name = call.settings, call.settings.memory_folder_name
     if settings.sources["MEMORY_FOLDER_NAME"] == "default" or not name.strip() or "\0" in name:
         return
@@ -356,16 +356,16 @@ def write_files(call: Call) -> None:
 
 
 class Rewritten(NamedTuple):
-    """What became of the files of a folder when something was forgotten."""
+    """What forgetting did to the files of a folder."""
 
     written: tuple[str, ...] = ()
     """Paths."""
     left: tuple[str, ...] = ()
-    """Paths of files that may still hold it, each with why."""
+    """Paths of files that may still contain it, each with the reason."""
 
 
 def find_owner(folder: Path) -> Scope | None:
-    """Return whose rows the files of a folder hold, None where that is not known."""
+    """Return the scope whose rows the files of a folder contain, None if it is unknown."""
     try:
         return Scope(*json.loads(_read(folder / STATE) or "null")["scope"])
     except (CoreError, ValueError, TypeError, KeyError):
@@ -373,7 +373,7 @@ def find_owner(folder: Path) -> Scope | None:
 
 
 def find_folders(db: Database, settings: Settings) -> list[Path]:
-    """Return the folders with files that this process knows of: those it has written, and that of the settings."""
+    """Return the folders that this process knows: those it has written, and that of the settings."""
     known = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
     return [Path(each) for each in known if Path(each).is_dir()]
 
@@ -386,22 +386,22 @@ def rewrite_folder(
     people: Collection[str],
     conversations: Collection[str],
 ) -> Rewritten:
-    """Write the files of a folder anew after something was forgotten; nothing is raised, what stays is told."""
-    there = [folder / name for name in NAMES if (folder / name).exists()]
-    if not there:
+    """Rewrite the files of a folder after something was forgotten; a failure is returned, not raised."""
+    paths = [folder / name for name in NAMES if (folder / name).exists()]
+    if not paths:
         return Rewritten()
     owner = find_owner(folder)
     if owner is None:
-        return Rewritten(left=tuple(f"{path}: it is not known whose rows it holds" for path in there))
+        return Rewritten(left=tuple(f"{path}: it is unknown whose rows it contains" for path in paths))
     if owner.persona != persona:
         return Rewritten()
     try:
         if owner.participant in people or owner.conversation in conversations:
             with _lock(folder):
-                names = [path.name for path in there if _write(path, "")]
+                names = [path.name for path in paths if _write(path, "")]
                 (folder / STATE).unlink(missing_ok=True)
         else:
             names = list(export_markdown(folder, db=db, settings=settings, scope=owner).written)
     except (CoreError, OSError) as error:
-        return Rewritten(left=tuple(f"{path}: {type(error).__name__}" for path in there))
+        return Rewritten(left=tuple(f"{path}: {type(error).__name__}" for path in paths))
     return Rewritten(tuple(str(folder / name) for name in names))

@@ -1,4 +1,4 @@
-"""Saved memories: added when a person asks for it, listed, deleted, restored."""
+"""Saved memories: added when a person asks for them, listed, deleted, restored."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def add_saved_memory(
         text: trimmed, line breaks become spaces; at most 4,000 characters, never cut.
         kind: `saved`, or `instruction` for what holds in every prompt that answers the scope's person, such as "Call
             me Jo"; at most 300 characters. A newer one replaces an older one about the same.
-        said: the person's message; it must hold a phrase that asks to remember and none that asks not to. None: the
-            host vouches that it was asked for.
-        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
-            saving it returned; changed or deleted, it takes this along.
+        said: the person's message; it must contain a phrase that asks to remember and none that asks not to. None:
+            the host vouches that the person asked.
+        message_id: the message it is based on, by the platform's id in the scope's conversation or by the row id that
+            saving it returned. Editing or deleting that message deletes this memory.
         screen: screening hook for this call.
 
     Returns:
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
-        the one that says the same.
+        the equal one.
 
     Raises:
         MessageError: a value that is no text.
@@ -156,15 +156,15 @@ def delete_saved_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Take a saved memory off the list; it is kept, and `restore=True` brings it back.
+    """Archive a saved memory; `restore=True` brings it back.
 
     Args:
-        id: as `list_saved_memories` gives it.
+        id: as `list_saved_memories` returns it.
         restore: bring it back instead.
 
     Returns:
-        `(True, id, "")`; `unchanged` where the scope sees no such memory, whether there is one or not; restoring what
-        another on the list says gives `duplicate` with the id of that.
+        `(True, id, "")`; `unchanged` if the scope sees no such memory; `duplicate` with the id of the equal one if that
+        is on the list.
 
     Raises:
         MessageError: `id` is no whole number.
@@ -204,14 +204,14 @@ def list_saved_memories(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SavedMemory]:
-    """Return all saved memories that the scope may see, oldest first, ties by id; with `archived` deleted ones too.
+    """Return all saved memories that the scope may see, oldest first, ties by id.
 
     Args:
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
         archived: include those that were deleted or replaced.
 
     Returns:
-        One entry a memory; [] without any.
+        One entry per memory; [] without any.
 
     Raises:
         StoreReadError: nothing could be read.

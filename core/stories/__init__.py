@@ -1,4 +1,4 @@
-"""DOOR: long stories in a small context: recaps of messages, scenes, the running recap, what is hidden.
+"""Long stories in a small context: recaps of messages, scenes, the running recap, what is hidden.
 
 Each name is explained where it is made; a message is named by the row id that saving returned, or by the platform's id
 together with `interface_path`.
@@ -57,57 +57,30 @@ __all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
            "role_to_number", "set_current_running_recap", "set_data", "set_scene_recap", "switch_stories",
            "to_number", "to_numbers", "update_message_inclusion_flags"]  # fmt: skip
 
-_MODULES = {
-    "HidePlan": ".recaps.refresh",
-    "Injection": "..context.injection",
-    "Refreshed": ".running.injection",
-    "RunningRecapStorage": ".running.service",
-    "RunningRecapVersion": ".running.service",
-    "SceneInfo": ".scenes.service",
-    "SceneRecap": ".scenes.service",
-    "add_alternative": ".recaps.alternatives",
-    "add_running_recap_version": ".running.service",
-    "add_scene_break": ".scenes.service",
-    "auto_hide_plan": ".recaps.refresh",
-    "check_message_exclusion": ".recaps.inclusion",
-    "choose_alternative": ".recaps.alternatives",
-    "choose_scene_recap": ".scenes.service",
-    "clear_all": ".recaps.values",
-    "concatenate_recap": ".recaps.inclusion",
-    "delete_running_recap_version": ".running.service",
-    "edit_memory": ".recaps.values",
-    "edit_scene_break": ".scenes.service",
-    "from_number": "..context.injection",
-    "get_data": ".recaps.values",
-    "get_memory": ".recaps.values",
-    "get_recap_text": ".recaps.inclusion",
-    "get_running_recap": ".running.service",
-    "get_running_recap_injection": ".running.injection",
-    "get_running_recap_storage": ".running.service",
-    "get_running_recap_versions": ".running.service",
-    "get_scene_range": ".scenes.service",
-    "get_scene_recaps": ".scenes.service",
-    "get_short_token_limit": ".recaps.inclusion",
-    "list_alternatives": ".recaps.alternatives",
-    "list_scenes": ".scenes.service",
-    "queue_recaps": ".recaps.values",
-    "refresh_memory": ".running.injection",
-    "remove_scene_break": ".scenes.service",
-    "role_from_number": "..context.injection",
-    "role_to_number": "..context.injection",
-    "set_current_running_recap": ".running.service",
-    "set_data": ".recaps.values",
-    "set_scene_recap": ".scenes.service",
-    "switch_stories": ".running.injection",
-    "to_number": "..context.injection",
-    "to_numbers": "..context.injection",
-    "update_message_inclusion_flags": ".recaps.inclusion",
+_NAMES = {
+    ".recaps.refresh": "HidePlan auto_hide_plan",
+    "..context.injection": "Injection from_number role_from_number role_to_number to_number to_numbers",
+    ".running.injection": "Refreshed get_running_recap_injection refresh_memory switch_stories",
+    ".running.service": (
+        "RunningRecapStorage RunningRecapVersion add_running_recap_version delete_running_recap_version "
+        "get_running_recap get_running_recap_storage get_running_recap_versions set_current_running_recap"
+    ),
+    ".scenes.service": (
+        "SceneInfo SceneRecap add_scene_break choose_scene_recap edit_scene_break get_scene_range "
+        "get_scene_recaps list_scenes remove_scene_break set_scene_recap"
+    ),
+    ".recaps.alternatives": "add_alternative choose_alternative list_alternatives",
+    ".recaps.inclusion": (
+        "check_message_exclusion concatenate_recap get_recap_text get_short_token_limit update_message_inclusion_flags"
+    ),
+    ".recaps.values": "clear_all edit_memory get_data get_memory queue_recaps set_data",
 }
-"""Where each name is made; a module is loaded when one of its names is first used: a prompt needs few of them."""
+"""Module to its names. It is loaded when one of them is first used, for a prompt needs few of them."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of this door as it stands in its module now."""
+    """Return a public name from its module."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name], __name__), name)
