@@ -28,7 +28,9 @@ import sys, threading
 from core.database.engine import Database
 from tests.store.test_conversation_ends import end_many
 from tests.store.world import Clock
-db = Database(sys.argv[1], clock=Clock())
+clock = Clock()
+clock.forward(seconds=int(sys.argv[3]))  # clocks of processes that stand still on one moment would give equal ids
+db = Database(sys.argv[1], clock=clock)
 failed = []
 def run(n):
     try:
