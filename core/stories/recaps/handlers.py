@@ -1,4 +1,4 @@
-"""What does an operation RECAP, the recap of one message by a model or as an extract."""
+"""The operation RECAP: the recap of one message by a model or as an extract."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..model_calls import FLAGGED, reason_against
 from . import inclusion, refresh
 
 KEYS = ("recap", "memory", "summary")
-"""Keys of a reply under which the text may stand."""
+"""Keys of a reply that may hold the text."""
 
 
 class _Source(NamedTuple):
@@ -34,7 +34,7 @@ class _Source(NamedTuple):
     """The recap there is."""
     place: table_lines.StoryPlace
     several: bool = False
-    """Several people speak in the conversation."""
+    """Whether several people speak in the conversation."""
 
 
 def recap(operation: Operation, tools: Tools) -> Effect | None:
@@ -73,44 +73,29 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def _read_source(operation: Operation, tools: Tools) -> _Source | None:
-    """Return what the recap is made of, None where there is nothing to do."""
+    """Return what the recap is made of, None if there is nothing to do."""
     persona, conversation, row_id = operation.persona, operation.conversation, _find_row(operation, tools)
     if conversation is None or row_id is None:
         return None
     read = reader_for(tools.db, "message_recaps")
-    facts, place = table_lines.find_facts(read, persona, row_id), table_lines.find_place(read, persona, conversation)
-    text = table_lines.read_texts(read, persona, [row_id]).get(row_id, "")
-    if facts is None or facts.conversation != conversation or place is None or place.stories_off or not text.strip():
-        return None
+    place = table_lines.find_place(read, persona, conversation)
+    lines = [line for line in table_lines.read_lines(read, persona, [row_id]) if line.conversation == conversation]
+    count = inclusion.choose_counter(None, tools.settings)
+    lines = inclusion.choose_lines(model_calls.read_open_lines(tools, persona, lines), tools.settings, count)
     stored = table_recaps.find_recap(read, persona, row_id) or Recap(row_id)
-    tokens = None
-    if tools.settings.message_length_threshold > 0:
-        tokens = inclusion.choose_counter(None, tools.settings)(text)
-    if inclusion.left_out(facts, tools.settings, (), tokens) or _is_done(operation, stored):
+    if place is None or place.stories_off or not lines or _is_done(operation, stored):
         return None
-    if _is_private(tools, persona, row_id):
-        return None
-    several = table_lines.has_several_people(read, persona, facts)
-    return _Source(conversation, text, facts.sender_name, stored, place, several)
+    several = table_lines.has_several_people(read, persona, lines[0])
+    return _Source(conversation, lines[0].text, lines[0].sender_name, stored, place, several)
 
 
 def _find_row(operation: Operation, tools: Tools) -> int | None:
-    """Return the row of the operation's message: a host may name it by the platform's id."""
+    """Return the row of the operation's message, which a host may name by the platform's id."""
     message = operation.payload.get("message_id")
     if isinstance(message, str) and operation.conversation is not None:
         row = table_reading.find_message(tools.db, operation.persona, operation.conversation, message)
         return None if row is None else row[0]
     return message if isinstance(message, int) and not isinstance(message, bool) else None
-
-
-def _is_private(tools: Tools, persona: str, row_id: int) -> bool:
-    """Return whether nothing of the message may be kept, or sent to a model, any more."""
-
-    def work(connection: Connection) -> bool:
-        row = table_changes.hold_message(connection, persona, row_id)
-        return row is None or table_changes.is_private(connection, persona, row, tools.settings.privacy_default)
-
-    return tools.db.transaction(work, source="participants")
 
 
 def _is_done(operation: Operation, stored: Recap) -> bool:
@@ -122,7 +107,7 @@ def _is_done(operation: Operation, stored: Recap) -> bool:
 
 
 def _extract(operation: Operation, tools: Tools, source: _Source) -> str | None:
-    """Return the sentence that says most, None where there is none that may be kept."""
+    """Return the sentence that says most, None if none may be kept."""
     named = [source.speaker] if source.several else ()
     text = build_extract([source.text], speakers=named, most_sentences=1, most_chars=300)
     if not text.strip():
@@ -134,7 +119,7 @@ def _extract(operation: Operation, tools: Tools, source: _Source) -> str | None:
 
 
 def _ask(operation: Operation, tools: Tools, source: _Source) -> str:
-    """Return the model's recap; raise ModelError where its answer is of no use, and note the reason."""
+    """Return the model's recap; raise ModelError if its answer is refused, and note the reason."""
     try:
         reply = model_calls.ask_model(
             tools, "message_recap.txt.j2", speaker=to_json(source.speaker), message=to_json(source.text)
@@ -154,7 +139,7 @@ def _ask(operation: Operation, tools: Tools, source: _Source) -> str:
 
 
 def _note_refusal(operation: Operation, tools: Tools, row_id: int, reason: str) -> None:
-    """Note beside the message why a reply was refused; its recap stays."""
+    """Store why a reply was refused; the recap stays."""
 
     def work(connection: Connection) -> None:
         row = table_changes.hold_message(connection, operation.persona, row_id)

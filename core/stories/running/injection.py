@@ -11,6 +11,7 @@ from ...calls.call import GivenSettings, open_call
 from ...config import Settings
 from ...context import injection as context_injection
 from ...context.injection import Injection
+from ...context.lines import mark_lines
 from ...database import rows
 from ...database.engine import Connection, Database
 from ...scope import Scope
@@ -126,7 +127,7 @@ def _read_text(call: StoryCall, counter: Counter | None) -> str:
     fitted = fit_version(current.content, current.provenance, call.settings, counter)
     if fitted.dropped:
         logs.event(logging.INFO, "running_recap_cut", version=current.number, dropped=fitted.dropped)
-    return fitted.text
+    return mark_lines(fitted.text)
 
 
 def switch_stories(
