@@ -118,13 +118,6 @@ def test_c30_a_scope_s_export_holds_that_scope_s_rows_alone(mirror: Mirror, tmp_
     assert other.text(SAVED) == "- a secret of another persona\n"
 
 
-def test_c30_the_folder_of_the_flag(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    mirror.save("I like tea")
-    export_markdown(**{**mirror.known, "settings": Settings(memory_folder_name="mine")})
-    assert (tmp_path / "mine" / SAVED).read_text() == "- I like tea\n"
-
-
 def test_c31_stored_line_breaks_open_no_section(mirror: Mirror) -> None:
     mirror.summary("a\n## b", "c\r\n## d\u2028## e")
     mirror.write()

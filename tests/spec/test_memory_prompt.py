@@ -159,17 +159,6 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     assert "saved_memories" not in small.get("context", {}) and report["sections"]["saved_memories"]["kept"] == 0
 
 
-def test_d35_a_prompt_with_its_sections_takes_at_most_14_statements(stage: Stage) -> None:
-    db: Any = stage.db
-    stage.say("tofu here")
-    save(stage, "tofu")
-    talk(stage, "tofu")
-    stage.context("tofu")
-    with db.traced() as statements:
-        stage.context("tofu")
-    assert len(statements) <= 14
-
-
 def test_p34_a_saved_memory_is_not_recalled_beside_its_own_section(stage: Stage) -> None:
     saved = add_saved_memory("I like quagga tea", db=stage.db, settings=Settings(), scope=stage.scope())
     stage.remember("quagga at the zoo", ["zoo"], 30)

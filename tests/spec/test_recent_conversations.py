@@ -277,9 +277,6 @@ def test_c8_numbers_out_of_range_are_30_and_no_switch_is_on(caplog: pytest.LogCa
     assert resolve({"ENABLE_SAVED_MEMORY": 7}).enable_saved_memory is True
 
 
-# C9
-
-
 # C10
 
 
@@ -383,15 +380,6 @@ def test_f18_a_conversation_that_stays_local_is_summarised_without_a_remote_mode
     at_home = stage.scope(HERE, destination="local")
     (one,) = list_recent_conversations(db=db, settings=PLAIN, scope=at_home)
     assert one["provenance"] == "extract"
-
-
-def test_f3_f4_hostile_keys_and_texts_are_texts(stage: Stage) -> None:
-    for n, text in enumerate(("'; DROP TABLE memories; --", "{{7*7}} {% raw %}", "a\x00b\ud800c", "%s :x", "\u202e")):
-        path = f"tg/{text.replace(chr(0), '').replace(chr(0xD800), '')[:30]}"
-        given = [{"text": text, "sender_id": "ann", "metadata": {"persona_id": "other"}}]
-        assert add(stage, given, path=path, model=Model(json.dumps({"title": text, "summary": text}))).stored, n
-    assert len(listed(stage)) == 5 and count(stage.db, SUMMARIES, "other") == 0  # type: ignore[arg-type]
-    assert {row.persona_id for row in rows_of(stage.db, SUMMARIES, stage.persona)} == {stage.persona}  # type: ignore[arg-type]
 
 
 def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,15 +312,6 @@ def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(stage
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_s33_a_refused_reply_is_tried_again_with_its_reason(stage: StoryStage) -> None:
-    told(stage, 10)
-    model = Model("Error 429: too many requests")
-    assert combine(stage, model) == [("retrying", "ModelError: error_like")]
-    assert stage.storage()["versions"] == []
-    assert [state for _, state in stage.states()] == ["retrying"]
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s33_a_recap_made_anew_that_is_far_shorter_is_refused(stage: StoryStage) -> None:
     told(stage, 10)
     stage.add("x" * 1000, 1, 0, 0, 10)

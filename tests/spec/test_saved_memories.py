@@ -120,14 +120,6 @@ def test_c14_there_is_no_limit_and_the_first_is_first(stage: Stage) -> None:
     assert texts(stage) == [f"fact {n}" for n in range(60)]
 
 
-@pytest.mark.slow
-@pytest.mark.engines("sqlite")
-def test_c14_hundreds_are_listed(stage: Stage) -> None:
-    for n in range(300):
-        save(stage, f"fact {n}")
-    assert texts(stage) == [f"fact {n}" for n in range(300)]
-
-
 # C18
 
 
@@ -156,9 +148,6 @@ def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
     for wrong in ("7", None, True):
         with pytest.raises(MessageError, match="id is of type"):
             delete(wrong)
-
-
-# Who sees it, whose it is
 
 
 # C24 to C29

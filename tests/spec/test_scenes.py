@@ -235,15 +235,6 @@ def test_s25_deleted_messages_leave_a_smaller_scene(stage: StoryStage) -> None:
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_g23_a_scene_recap_without_a_model_is_an_extract(stage: StoryStage) -> None:
-    rows = stage.tell(2, texts=["ada moved to rome.", "the cat is called tofu."])
-    stories.add_scene_break(rows[1], **stage.given)
-    stage.run()
-    (scene,) = stories.list_scenes(HERE, **stage.given)
-    assert (scene["recap"], scene["provenance"]) == ("ada moved to rome. the cat is called tofu.", "extract")
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s33_a_refused_scene_recap_leaves_the_former(stage: StoryStage) -> None:
     rows = stage.tell(12)
     stories.add_scene_break(rows[10], recap=False, **stage.given)

@@ -1,8 +1,7 @@
-"""What is included, hidden and shown, and what a refresh costs (S6, S10 to S16, S34 to S37)."""
+"""What is included, hidden and shown, and what a refresh costs (S10 to S16, S34 to S37)."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -50,18 +49,6 @@ def statements(story: Story, verbs: tuple[str, ...]) -> Iterator[list[str]]:
 WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
-class Counter:
-    """A counter that knows what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.__name__ = "by_words"
-
-    def __call__(self, text: str) -> int:
-        self.asked.append(text)
-        return len(text.split())
-
-
 # S10 to S15
 
 
@@ -102,13 +89,6 @@ def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
     assert story.call(stories.get_recap_text) == ""
 
 
-def test_s10_the_persona_itself_can_be_disabled_by_its_sender_id(story: Story) -> None:
-    story.say("by Ann")
-    story.say("by the persona", who="self")
-    check = stories.check_message_exclusion
-    assert [story.call(check, row, disabled=["self"]) for row in story.messages] == ["", "disabled"]
-
-
 def test_s11_left_out_messages_are_walked_over(story: Story) -> None:
     story.recap("one", "two", "three")
     story.set(story.messages[1], "exclude", True)
@@ -145,37 +125,6 @@ def fill(story: Story, size: int) -> None:
         for n, row in enumerate(story.messages)
     ]  # fmt: skip
     story.db.transaction(lambda connection: connection.execute(recaps_table.insert(), rows), source="message_recaps")
-
-
-def cost_of_one_more(story: Story, **flags: Any) -> tuple[int, int, list[str]]:
-    """Return statements read and written and texts counted by a refresh after one new message with a recap."""
-    counter = Counter()
-    story.refresh(counter=counter, **flags)
-    (row,) = story.say("and then one more")
-    counter.asked.clear()
-    story.set(row, "memory", "and the end", counter=counter)
-    with story.db.traced() as read, statements(story, WRITES) as written:
-        refreshed = story.refresh(counter=counter, **flags)
-    assert refreshed["included"][-1] == row
-    return len(read), len(written), counter.asked
-
-
-def test_s13_a_refresh_after_one_message_costs_the_same_in_a_long_chat(stage: Stage) -> None:
-    """What is counted, read and written does not grow: one text, a handful of statements."""
-    short, long = Story(stage, "tg/short"), Story(stage, "tg/long")
-    fill(short, 100)
-    fill(long, 1500)
-    flags = {"MESSAGE_RECAP_CONTEXT_LIMIT": 200}
-    costs = [cost_of_one_more(each, **flags) for each in (short, long)]
-    assert costs[0] == costs[1]
-    read, written, asked = costs[0]
-    assert asked == ["and the end", "\n"]
-    assert read <= 8
-    assert written <= 3
-    flags = {**flags, "MESSAGE_LENGTH_THRESHOLD": 1}
-    costs = [cost_of_one_more(each, **flags) for each in (short, long)]
-    assert costs[0][:2] == costs[1][:2]
-    assert len(costs[0][2]) == len(costs[1][2]) <= 100, "the texts of two pages"
 
 
 def test_s13_no_more_recaps_are_read_than_the_limit_may_hold(story: Story) -> None:
@@ -284,54 +233,6 @@ def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
     with statements(story, WRITES) as written:
         assert len(story.refresh(MESSAGE_RECAP_CONTEXT_LIMIT=10)["included"]) == 5
     assert len(written) == 1
-
-
-# S6
-
-
-def test_s6_what_is_worked_out_is_written_at_once(stage: Stage) -> None:
-    """Another process builds the next prompt: it must see what this one has hidden."""
-    story = Story(stage)
-    story.recap("one", "two")
-    story.set(story.messages[0], "scene_break", True)
-    done = story.refresh()
-    assert (done["hidden"], done["changed"]) == ([(0, 0)], 2)
-    again = story.refresh()
-    assert (again["hidden"], again["changed"]) == ([], 0)
-    assert story.call(stories.auto_hide_plan) == {"hide": [], "show": []}
-    assert hidden_of(story) == [0]
-    context = stage.context("what", ENABLE_MESSAGE_RECAPS=1)
-    assert said(context["history_current_chat"]) == ["message 1"]
-    assert context["message_recaps"] == "one"
-    story.set(story.messages[0], "include", None)
-    assert [r.include for r in rows_of(story.db, recaps_table, stage.persona)] == [None, "Recap of message(s)"]
-
-
-@pytest.mark.parametrize("threads", [4])
-def test_s6_changes_of_several_threads_are_all_written(stage: Stage, threads: int) -> None:
-    story = Story(stage)
-    rows = story.recap(*(f"recap {n}" for n in range(40)))
-
-    def mark(number: int) -> None:
-        for row in rows[number::threads]:
-            story.set(row, "include", f"by {number}")
-
-    running = [threading.Thread(target=mark, args=(n,)) for n in range(threads)]
-    for one in running:
-        one.start()
-    for one in running:
-        one.join()
-    stored = sorted(rows_of(story.db, recaps_table, stage.persona), key=lambda r: rows.index(r.message_row))
-    assert [r.include for r in stored] == [f"by {n % threads}" for n in range(40)]
-
-
-def test_p44_clearing_a_conversation_leaves_nothing_of_its_story(story: Story) -> None:
-    story.recap("one", "two")
-    story.refresh()
-    asked: dict[str, Any] = {"db": story.db, "settings": story.settings(), "scope": story.scope}
-    assert chat_history_cache.clear_chat_history(story.path, **asked) == 2
-    assert rows_of(story.db, recaps_table, story.stage.persona) == []
-    assert story.refresh()["included"] == []
 
 
 def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: Story) -> None:

@@ -88,21 +88,6 @@ def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_f20_who_looks_for_scenes_is_not_shown_the_lines_of_people_at_full(
-    stage: StoryStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scene_handlers, "OFFSET", 0)
-    conversation(stage)
-    level(stage)
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
-    model = Model('{"sceneBreakAt": false}')
-    stage.run(model, scene_min_length=1)
-    assert len(model.asked) == 1
-    assert CANARY not in model.asked[0]
-    assert "lamp 3" in model.asked[0]
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_f20_answers_to_people_at_full_are_left_out_and_a_scene_of_nothing_else_is_skipped(stage: StoryStage) -> None:
     stage.say(f"The {CANARY} walked home.")
     asking = {**stage.given, "scope": stage.scope(HERE, participant="tg/ann")}
@@ -254,9 +239,6 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(stage: S
     assert {row.channel_id for row in left} == {"tg/43"}
 
 
-# From one audience to another
-
-
 # Messages handed in
 
 
@@ -298,12 +280,10 @@ def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize(
     "reply",
-    ['{"sceneBreakAt": 4}', "```json\n[1, 2]\n```x```", '[{"a": 1}]', '{"recap": {"deep": 1}}', "y" * 1_000_001],
+    ['{"sceneBreakAt": 4}', "```json\n[1, 2]\n```x```", '[{"a": 1}]', "y" * 1_000_001],
 )
 @pytest.mark.parametrize("kind", ["RECAP", "SCENE_RECAP", "RUNNING_SCENE_RECAP"])
 def test_g22_an_answer_that_is_no_text_is_no_recap(stage: StoryStage, kind: str, reply: str) -> None:
-    if kind == "RUNNING_SCENE_RECAP" and reply.startswith('{"recap"'):
-        pytest.skip("such an object is what is asked for")
     rows = stage.tell(4)
     if kind == "RECAP":
         jobs.enqueue_operation(kind, metadata={"message_id": rows[0]}, conversation=HERE, **stage.given)

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, stories
-from core.database.readers import reader_for
 from core.database.schema import message_alternatives, message_recaps
 from core.errors import MessageError
-from core.messages import table_recaps
 from core.privacy import set_privacy
 from core.scope import Scope
 from core.shapes import WriteResult
@@ -363,23 +361,3 @@ def test_f20_nothing_new_is_kept_of_somebody_who_wants_nothing_kept(stage: Stage
     assert [each.state for each in story.run(asked.append) if each.type == "RECAP"] == ["completed"]
     assert asked == []
     assert story.set(message, "memory", None).stored
-
-
-def test_s23_messages_that_were_looked_at_are_marked_together(story: Story) -> None:
-    first, second, third = story.say("one", "two", "three")
-    story.set(first, "memory", "kept")
-    story.set(second, "error", "empty")
-    persona = story.stage.persona
-
-    def work(connection: Any) -> None:
-        table_recaps.mark_checked(
-            connection, story.db.family, persona, story.path, [first, second, third], now=story.db.clock()
-        )
-
-    for _ in range(2):
-        story.db.transaction(work, source="message_recaps")
-        assert story.get(first) == {"memory": "kept", "auto_scene_break_checked": True, "provenance": "manual"}
-        assert story.get(second) == {"error": "empty", "auto_scene_break_checked": True}
-        assert story.get(third) == {"auto_scene_break_checked": True}
-    read = reader_for(story.db, "message_recaps")
-    assert table_recaps.read_checked(read, persona, story.path) == {first, second, third}

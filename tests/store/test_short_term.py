@@ -135,14 +135,6 @@ def test_m5_m6_entries_of_each_persona(world: World, direct: Any) -> None:
     assert [said(each) for each in kept] == [["hello", "yes", "yes", "yes"]]
 
 
-def test_m6_a_direct_message_has_no_entry_of_a_server(world: World) -> None:
-    assert world.turn(is_dm_channel=True) == (1, "")
-    assert world.turn(channel="tg/9", within={"conversation": "tg/9", "privacy": "direct"}) == (1, "")
-    # Known to be one from before, though the host names a server.
-    save_chat_message("tg/u1", "hi", "Ann", "u1", **world.given())
-    assert world.turn("tg/u1", "tg/u1", server="s1") == (1, "")
-
-
 @pytest.mark.parametrize("public", [{"is_private": False}, {"is_dm_channel": False}, {"within": {"privacy": "public"}}])
 def test_m6_the_word_for_no_server_makes_no_public_channel_private(world: World, public: dict[str, Any]) -> None:
     """DM is never a server, and where the message is said to be public it is none of one person's either."""
@@ -295,26 +287,6 @@ def test_m12_what_has_expired_does_not_come_back_with_a_new_summary(world: World
     world.summary("new")
     (entry,) = world.of_user()
     assert (entry["summary"], entry["messages"]) == ("new", [])
-
-
-def test_m14_other_processes_are_seen_and_a_restart_forgets_nothing(world: World, migrated_url: str) -> None:
-    other = open_db(migrated_url)
-    theirs = {**world.given(server="s1"), "db": other}
-    world.turn(text="one")
-    assert said(short_term.get_for_user("u1", **theirs)[0])[0] == "one"
-    world.turn(text="two")
-    assert said(short_term.get_for_user("u1", **theirs)[0])[0] == "two"
-    short_term.clear_by_user("u1", **world.given())
-    assert short_term.get_for_user("u1", **theirs) == []
-    world.turn(text="three")
-    short_term.get_for_user("u1", **theirs)
-    set_conversation_privacy("c1", "restricted", **world.given())
-    assert short_term.get_for_user("u1", **theirs) == []
-    other.close()
-    again = open_db(migrated_url)
-    inside = {**world.given(conversation="c1", server="s1"), "db": again}
-    assert said(short_term.get_for_user("u1", **inside)[0])[0] == "three"
-    again.close()
 
 
 def test_m26_counts(tmp_path: Any) -> None:

@@ -99,8 +99,6 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
     "mark",
     [
         {"type": "system"},
-        {"role": "tool"},
-        {"kind": "memory"},
         {"role": "user", "source": "tool_result"},
         {"role": "user", "type": "memory"},
         {"type": "whatever"},
@@ -201,19 +199,15 @@ def test_m12_a_time_that_cannot_be_read_is_too_old() -> None:
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0, "just now"),
         (59.9, "just now"),
-        (60, "1 minute ago"),
         (90, "1 minute ago"),
         (120, "2 minutes ago"),
         (3599, "59 minutes ago"),
         (3600, "1 hour ago"),
-        (7200, "2 hours ago"),
         (23 * 3600, "23 hours ago"),
         (86400, "1 day ago"),
         (6 * 86400 + 23 * 3600, "6 days ago"),
         (7 * 86400, "over a week ago"),
-        (8 * 86400, "over a week ago"),
         (-60, "just now"),
     ],
 )

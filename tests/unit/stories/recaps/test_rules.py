@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,28 +35,9 @@ def test_s10_the_first_rule_that_holds_is_named() -> None:
     assert reasons == ["program", "excluded", "user", "thought", "system", "narrator", "disabled", "short", ""]
 
 
-def test_s10_switches_and_the_threshold() -> None:
-    for role in ("user", "system", "narrator", "persona"):
-        assert left_out(line(role), Settings()) == ""
-    assert left_out(line("thought"), Settings()) == "thought"
-    ten = Settings(message_length_threshold=10)
-    assert [left_out(line(), ten, (), n) for n in (9, 10, 11)] == ["short", "", ""]
-    for character in ({"sender_id": "bob"}, {"sender_name": "bob"}, {"disabled": True}):
-        assert left_out(line("persona", **character), Settings(), {"bob"}) == "disabled"
-    assert left_out(line("persona"), Settings(), {""}) == ""
-
-
 def recaps(*tokens: int) -> list[tuple[int, int]]:
     """Return recaps newest first; the first has the highest row id."""
     return [(len(tokens) - at, n) for at, n in enumerate(tokens)]
-
-
-@pytest.mark.parametrize(
-    ("limit", "kept"), [(10, (4, 3)), (8, (4, 3)), (0, ()), (12, (4, 3, 2)), (13, (4, 3, 2, 1)), (3, ())]
-)
-def test_s11_the_walk_stops_at_the_limit(limit: int, kept: tuple[int, ...]) -> None:
-    """A shorter one behind the first that does not fit stays out: no gaps in what is told."""
-    assert choose(recaps(4, 4, 4, 1), limit) == kept
 
 
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, 300), st.integers(0, 3))
@@ -78,8 +58,3 @@ def test_s12_recaps_are_told_oldest_first_one_a_line() -> None:
 
 def test_g18_more_than_a_hundred_percent_is_the_default() -> None:
     assert limit_tokens(500, "percent", 8192) == 819
-
-
-def test_s14_the_limit_is_a_share_rounded_down_or_a_number() -> None:
-    assert [limit_tokens(n, "percent", 8192) for n in (10, 0, 100, 15)] == [819, 0, 8192, 1228]
-    assert limit_tokens(500, "absolute", 8192) == 500

@@ -11,16 +11,6 @@ from core.stories.recaps.rules import HideRanges, plan_hiding, ranges
 BREAKS = (10, 30, 50, 70, 90)
 
 
-@pytest.mark.parametrize(("count", "first_shown"), [(2, 71), (1, 91), (0, 91), (5, 11), (6, 0), (-1, None), (1000, 0)])
-def test_s34_the_newest_scenes_stay(count: int, first_shown: int | None) -> None:
-    made = plan_hiding(BREAKS, count, [False] * 100)
-    assert made.hide == (((0, first_shown - 1),) if first_shown else ())
-    everything = plan_hiding(BREAKS, count, [True] * 100)
-    assert everything.show == (() if first_shown is None else ((first_shown, 99),))
-    assert made.show == ()
-    assert everything.hide == ()
-
-
 @pytest.mark.parametrize("count", [-1, 0, 1, 3])
 def test_s34_without_breaks_nothing_is_hidden(count: int) -> None:
     assert plan_hiding((), count, [False] * 100) == HideRanges()
