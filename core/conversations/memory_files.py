@@ -201,11 +201,11 @@ def _add_sections(call: Call, folder: Path, stored: Iterable[Section]) -> Iterat
     """Store the sections that are new; yield for each why it was not stored, blank if it was."""
     settings = call.settings
     text = _read(folder / RECENT) if settings.enable_recent_conversations else None
-    known = {fold(one.text) for one in stored}
+    stored_texts = {fold(one.text) for one in stored}
     for number, section in enumerate(read_sections(text or ""), 1):
-        if fold(section.text) in known:
+        if fold(section.text) in stored_texts:
             continue
-        known.add(fold(section.text))
+        stored_texts.add(fold(section.text))
         result = table_summaries.insert_summary(
             call.db,
             call.scope,
@@ -221,11 +221,11 @@ def _add_memories(call: Call, folder: Path, stored: Iterable[str]) -> Iterator[s
     """Store the bullets that are new; yield for each why it was not stored, blank if it was."""
     settings = call.settings
     text = _read(folder / SAVED) if settings.enable_saved_memory else None
-    known, most = {fold(one) for one in stored}, SAVED_MEMORY_CHARS
+    stored_texts, most = {fold(one) for one in stored}, SAVED_MEMORY_CHARS
     for number, bullet in enumerate(read_bullets(text or ""), 1):
-        if fold(bullet) in known:
+        if fold(bullet) in stored_texts:
             continue
-        known.add(fold(bullet))
+        stored_texts.add(fold(bullet))
         if len(bullet) > most:
             yield f"{SAVED}, item {number}: too_long, it has {len(bullet)} of at most {most} characters"
             continue
@@ -266,10 +266,10 @@ def _check_owner(folder: Path, scope: Scope, *, writing: bool = True) -> None:
     """Refuse another scope's folder, and to overwrite files that this program did not write."""
     owner = find_owner(folder)
     if owner is None:
-        there = [name for name in NAMES if (folder / name).exists() and (folder / name).stat().st_size]
-        if writing and there:
+        foreign = [name for name in NAMES if (folder / name).exists() and (folder / name).stat().st_size]
+        if writing and foreign:
             raise TransferError(
-                f"{str(folder / there[0])!r} was not written by this program. Import it, then move it away.",
+                f"{str(folder / foreign[0])!r} was not written by this program. Import it, then move it away.",
                 path=str(folder),
             )
     elif owner != Scope(scope.persona, scope.conversation, scope.participant, scope.server):
@@ -374,8 +374,8 @@ def find_owner(folder: Path) -> Scope | None:
 
 def find_folders(db: Database, settings: Settings) -> list[Path]:
     """Return the folders that this process knows: those it has written, and that of the settings."""
-    known = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
-    return [Path(each) for each in known if Path(each).is_dir()]
+    folders = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
+    return [Path(each) for each in folders if Path(each).is_dir()]
 
 
 def rewrite_folder(

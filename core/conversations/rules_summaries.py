@@ -71,7 +71,7 @@ def read_messages(messages: object, conversation: str | None, participant: str |
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise TypeError(f"messages is of type {type(messages).__name__}. Pass a list of messages.")
     interface = split_key(conversation)[0] if conversation else ""
-    made = []
+    lines = []
     last = participant
     for order, given in enumerate(newest_items(messages, "messages")):
         line = _line(given, conversation or "", interface, order)
@@ -82,8 +82,8 @@ def read_messages(messages: object, conversation: str | None, participant: str |
         else:
             line = replace(line, participant=line.participant or participant)
             last = line.participant
-        made.append(line)
-    return made
+        lines.append(line)
+    return lines
 
 
 def _line(given: Any, conversation: str, interface: str, order: int) -> Line | None:
@@ -95,13 +95,13 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
     entry = read_message(given, conversation, order)
     if entry is None:
         return None
-    own = entry.role == "persona" or role in _SAID_BY_THE_PERSONA
-    known = f"{interface}/{entry.sender_id}" if interface and entry.sender_id and not own else None
+    is_own = entry.role == "persona" or role in _SAID_BY_THE_PERSONA
+    participant = f"{interface}/{entry.sender_id}" if interface and entry.sender_id and not is_own else None
     return Line(
         entry.text,
         entry.sender_name or entry.username,
-        known,
-        is_persona=own,
+        participant,
+        is_persona=is_own,
         at=entry.time,
         message_id=entry.message_id,
         sender_id=entry.sender_id,
@@ -127,11 +127,11 @@ def number_end(line: Line) -> int:
     stored, made of who said what and when."""
     if line.row_id is not None:
         return line.row_id
-    said = "\x1f".join(
+    identity = "\x1f".join(
         (line.message_id or "", line.sender_id or line.who, line.text, line.at.isoformat() if line.at else "")
     )
-    found = int.from_bytes(hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8], "big")
-    return -((found & ((1 << _LAST_BITS) - 1)) + 1)
+    digest = int.from_bytes(hashlib.sha256(identity.encode("utf-8", "replace")).digest()[:8], "big")
+    return -((digest & ((1 << _LAST_BITS) - 1)) + 1)
 
 
 # Title and summary
@@ -143,10 +143,10 @@ def read_title(value: object) -> str:
     """
     if not isinstance(value, str):
         return ""
-    made = " ".join(clean(value).split())
-    while made.startswith("#"):
-        made = made.lstrip("#").lstrip()
-    return made[:TITLE_CHARS].rstrip()
+    title = " ".join(clean(value).split())
+    while title.startswith("#"):
+        title = title.lstrip("#").lstrip()
+    return title[:TITLE_CHARS].rstrip()
 
 
 def read_summary(value: object) -> str:
@@ -165,9 +165,9 @@ def name_speakers(lines: Sequence[Line]) -> list[str]:
 def extract_summary(lines: Sequence[Line]) -> Summary:
     """Return title and summary without a model: rarest words of the first useful message of a person, and sentences."""
     texts = [line.text for line in lines]
-    said = (line.text for line in lines if not line.is_persona)
+    by_people = (line.text for line in lines if not line.is_persona)
     words = next(
-        (found for text in said if build_extract([text]) and (found := rarest_words([text], texts, TITLE_WORDS))), []
+        (rare for text in by_people if build_extract([text]) and (rare := rarest_words([text], texts, TITLE_WORDS))), []
     )
     summary = read_summary(build_extract(texts, speakers=name_speakers(lines), most_sentences=SUMMARY_SENTENCES))
     return Summary(read_title(" ".join(words)) or UNTITLED, summary or NO_SUMMARY, "extract")
@@ -184,13 +184,13 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
     def usable(text: str) -> str:
         return "" if judge_refusal(text, "", patterns=patterns) else text
 
-    found = read_object(reply, ("title", "summary"))
-    if found is None:
+    answer = read_object(reply, ("title", "summary"))
+    if answer is None:
         words = usable(read_summary(strip_thoughts(reply)))
         if not words or words.startswith(("{", "[", "```")):  # an object without the keys is no summary
             return build_substitute(lines)
         return Summary(UNTITLED, words, "model")
-    title, summary = usable(read_title(found.get("title"))), usable(read_summary(found.get("summary")))
+    title, summary = usable(read_title(answer.get("title"))), usable(read_summary(answer.get("summary")))
     if not title and not summary:
         return build_substitute(lines)
     return Summary(title or UNTITLED, summary or extract_summary(lines).text, "model")
@@ -203,17 +203,17 @@ def format_time(moment: datetime | None, zone_name: str) -> str:
     """Return a time as the list shows it, `YYYY-MM-DD HH:MM` in the zone; blank for None."""
     if moment is None:
         return ""
-    found = zone(zone_name)
-    return f"{moment.astimezone(found) if found is not None else moment:%Y-%m-%d %H:%M}"
+    tz = zone(zone_name)
+    return f"{moment.astimezone(tz) if tz is not None else moment:%Y-%m-%d %H:%M}"
 
 
 def keep_newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int]) -> list[Row]:
     """Return the first `most` rows of each audience, in the order given."""
     counts: dict[int, int] = {}
-    kept = []
+    newest = []
     for row in rows:
         key = audience(row)
         counts[key] = counts.get(key, 0) + 1
         if counts[key] <= most:
-            kept.append(row)
-    return kept
+            newest.append(row)
+    return newest

@@ -184,13 +184,13 @@ def delete_saved_memory(
     if not row_id:
         return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
     change = table_saved.restore_memory if restore else table_saved.archive_memory
-    done = change(call.db, viewer, row_id)
-    if done.reason == "unchanged":
+    result = change(call.db, viewer, row_id)
+    if result.reason == "unchanged":
         change = table_instructions.restore_instruction if restore else table_instructions.archive_instruction
         instruction = change(call.db, viewer, row_id)
-        return instruction if instruction.stored else done
+        return instruction if instruction.stored else result
     memory_files.write_files(call)
-    return done
+    return result
 
 
 # Reading

@@ -39,9 +39,9 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     both: list[summaries.RecentSummary | summaries.SummaryBeyond] = [*newest, *rest]
     on_list = keep_newest_of_each(both, settings.max_recent_conversations, lambda row: row.audience)
     left = {row.id for row in on_list}
-    there = {entry.row_id for entry in lists.visible}
-    said = {row.id for row in newest if row.conversation in lists.whole and row.last in there}
-    shown = [row for row in reversed(newest) if row.id in left and row.id not in said]
+    visible_rows = {entry.row_id for entry in lists.visible}
+    whole = {row.id for row in newest if row.conversation in lists.whole and row.last in visible_rows}
+    shown = [row for row in reversed(newest) if row.id in left and row.id not in whole]
     value = [
         {
             "title": row.title or "",
@@ -50,7 +50,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         }
         for row in shown
     ]
-    left_out = [LeftOut(KEY, VISIBLE, str(row.id)) for row in newest if row.id in left and row.id in said]
+    left_out = [LeftOut(KEY, VISIBLE, str(row.id)) for row in newest if row.id in left and row.id in whole]
     left_out += [LeftOut(KEY, CUT, str(row.id)) for row in rest if row.id in left]
     return Built(value, tuple(left_out), tuple(str(row.id) for row in shown))
 

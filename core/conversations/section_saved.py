@@ -32,9 +32,9 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return as many memories as SAVED_CHARS characters hold, oldest first; others are cut."""
-    known = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
+    instructions = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
     stored = sorted(saved.SHOWN.rows_in(rows), key=_moment)
-    new = [row for row in stored if collapsed(row.content or "") not in known]
+    new = [row for row in stored if collapsed(row.content or "") not in instructions]
     places = choose_saved(
         [row.content or "" for row in new],
         [bool(row.pinned) for row in new],
@@ -49,8 +49,8 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
         *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
-    said = [Saved(row.content or "", row.participant, row.person or "") for row in shown]
-    texts = name_texts(said, (asked.viewer.scope.participant, asked.viewer.person))
+    named = [Saved(row.content or "", row.participant, row.person or "") for row in shown]
+    texts = name_texts(named, (asked.viewer.scope.participant, asked.viewer.person))
     return Built(texts, left_out, tuple(str(row.id) for row in shown))
 
 

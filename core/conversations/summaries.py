@@ -118,8 +118,8 @@ def gather_lines(call: Call, end: End) -> list[Line]:
     else:
         stored = table_summaries.read_lines(db, persona, key, [row for row in end.rows if row is not None])
         texts = iter(end.texts)
-        there = [next(texts, None) if row is None else stored.get(row) for row in end.rows]
-        lines = [line for line in there if line is not None and line.text]
+        handed_in = [next(texts, None) if row is None else stored.get(row) for row in end.rows]
+        lines = [line for line in handed_in if line is not None and line.text]
     with db.connection(source="participants") as connection:
         return rules_summaries.keep_newest(keep_allowed(connection, persona, lines, call.settings.privacy_default))
 

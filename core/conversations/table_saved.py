@@ -136,8 +136,8 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         double = _find_equal(connection, persona, row.audience_id, row.participant_key, bytes(row.content_hash or b""))
         if double is not None:
             return WriteResult(False, double, "duplicate")
-        there = {"archived_at": None, "superseded_by": None, "updated_at": db.clock()}
-        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **there)
+        restored = {"archived_at": None, "superseded_by": None, "updated_at": db.clock()}
+        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **restored)
         return WriteResult(True, row_id)
 
     return memories_table.change_visible(db, viewer, KIND, row_id, change, archived=True, note=NO_SUCH)
@@ -154,13 +154,13 @@ def _of_audiences(family: str) -> Any:
 @lru_cache(maxsize=4)
 def _listed(archived: bool, family: str) -> Any:
     on_list = (_C.kind == KIND, _C.quarantined == 0) if archived else _on_list()
-    chosen = select(*_COLUMNS).where(
+    statement = select(*_COLUMNS).where(
         _C.persona_id == bindparam("persona"),
         _of_audiences(family),
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *on_list,
     )
-    return chosen.order_by(_C.timestamp, _C.id)
+    return statement.order_by(_C.timestamp, _C.id)
 
 
 def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[Item]:
@@ -207,8 +207,14 @@ def _part(shape: Shape[Any], of_servers: bool, family: str) -> Part:
     name = select(p.display_name).where(
         p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
     )
-    told = {"person": name.scalar_subquery(), "participant": _C.participant_key}
-    shown = {"content": _C.content, "pinned": _C.pinned, **told, "at": _C.timestamp} if shape is SHOWN else {}
+    columns = {
+        "content": _C.content,
+        "pinned": _C.pinned,
+        "person": name.scalar_subquery(),
+        "participant": _C.participant_key,
+        "at": _C.timestamp,
+    }
+    shown = columns if shape is SHOWN else {}
     rows = select(*shape.columns(id=_C.id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,

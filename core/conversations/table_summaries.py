@@ -320,19 +320,19 @@ def are_stored(connection: Connection, persona: str, ids: Collection[int]) -> bo
     wanted = sorted(set(ids))
     count = 0
     for part in chunks(wanted, 500):
-        there = select(func.count()).where(_M.persona_id == persona, _M.id.in_(part))
-        count += int(connection.execute(there).scalar_one())
+        statement = select(func.count()).where(_M.persona_id == persona, _M.id.in_(part))
+        count += int(connection.execute(statement).scalar_one())
     return count == len(wanted)
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
     """Return for each message handed in the row it is stored in, None for one that is not."""
     read = [(at, _message(scope, line, now)) for at, line in enumerate(lines)]
-    known = [(at, message) for at, message in read if message is not None]
+    readable = [(at, message) for at, message in read if message is not None]
     rows: list[int | None] = [None] * len(lines)
-    if known:
-        seen = Seen.read(connection, scope.persona, scope.conversation or "", [message for _, message in known])
-        for at, message in known:
+    if readable:
+        seen = Seen.read(connection, scope.persona, scope.conversation or "", [message for _, message in readable])
+        for at, message in readable:
             rows[at] = seen.double_of(message)
     return rows
 

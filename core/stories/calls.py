@@ -80,10 +80,10 @@ def no_such_message() -> MessageError:
 
 def _see(call: Call, key: str) -> StoryCall:
     """Return the call with what the scope sees of the conversation."""
-    there = replace(call, scope=replace(call.scope, conversation=key))
-    viewer = load_access(there if call.scope.conversation is None else call).viewer
+    named = replace(call, scope=replace(call.scope, conversation=key))
+    viewer = load_access(named if call.scope.conversation is None else call).viewer
     place = table_lines.find_place(reader_for(call.db, "conversations"), call.persona, key)
-    story = StoryCall(call.db, call.settings, there.scope, viewer)
+    story = StoryCall(call.db, call.settings, named.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:
         return story
     return replace(story, place=place, is_local_only=place.local_only and not viewer.sees_local_only)

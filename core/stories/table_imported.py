@@ -99,8 +99,8 @@ def insert_beside(connection: Connection, db: Database, persona: str, made: Sequ
             recaps.append({**key, "alternative": OWN, **own, **_recap_row(what.recap)})
         for each in what.alternatives:
             number = {**key, "alternative": each.number}
-            flag, held = int(each.is_current), dict(each.metadata) if each.metadata else None
-            texts.append({**number, "text": each.text, "is_current": flag, "metadata": held})
+            flag, metadata = int(each.is_current), dict(each.metadata) if each.metadata else None
+            texts.append({**number, "text": each.text, "is_current": flag, "metadata": metadata})
             if each.recap is not None and not each.is_current:
                 recaps.append({**number, **own, **_recap_row(each.recap), "include": None})
         if what.scene is not None:
@@ -230,21 +230,21 @@ def read_beside(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[in
         recaps |= {(r.message_row, r.alternative): _recap(r) for r in reader(_RECAPS, here)}
         for r in reader(_TEXTS, here):
             recap = recaps.get((r.message_row, r.alternative))
-            held = rows.read_object(r.metadata)
-            made = Alternative(r.alternative, r.text, bool(r.is_current), held, recap)
-            texts.setdefault(r.message_row, []).append(made)
+            metadata = rows.read_object(r.metadata)
+            alternative = Alternative(r.alternative, r.text, bool(r.is_current), metadata, recap)
+            texts.setdefault(r.message_row, []).append(alternative)
         ends |= _scenes(reader, persona, here)
-    found = {row for row, number in recaps if number == OWN} | texts.keys() | ends.keys()
-    return {row: Beside(recaps.get((row, OWN)), tuple(texts.get(row, ())), ends.get(row)) for row in found}
+    row_ids_beside = {row for row, number in recaps if number == OWN} | texts.keys() | ends.keys()
+    return {row: Beside(recaps.get((row, OWN)), tuple(texts.get(row, ())), ends.get(row)) for row in row_ids_beside}
 
 
 def read_times(reader: Reader, persona: str, conversation: str, message_ids: Iterable[str]) -> dict[str, datetime]:
     """Return when those of the messages were said that are stored already, by message id."""
-    found: dict[str, datetime] = {}
+    times: dict[str, datetime] = {}
     for part in chunks(sorted(set(message_ids)), AT_ONCE):
         values = {"persona": persona, "conversation": conversation, "ids": part}
-        found |= {r.message_id: r.timestamp for r in reader(_TIMES, values) if r.timestamp is not None}
-    return found
+        times |= {r.message_id: r.timestamp for r in reader(_TIMES, values) if r.timestamp is not None}
+    return times
 
 
 def _recap(r: Any) -> Recap:
@@ -252,22 +252,22 @@ def _recap(r: Any) -> Recap:
 
 
 def _scenes(reader: Reader, persona: str, here: Mapping[str, Any]) -> dict[int, Scene]:
-    found = reader(_SCENES, here)
-    if not found:
+    scene_rows = reader(_SCENES, here)
+    if not scene_rows:
         return {}
     versions: dict[int, list[Any]] = {}
-    for r in reader(_VERSIONS, {"persona": persona, "scenes": sorted(r.id for r in found)}):
+    for r in reader(_VERSIONS, {"persona": persona, "scenes": sorted(r.id for r in scene_rows)}):
         versions.setdefault(r.scene_id, []).append(r)
-    made = {}
-    for r in found:
+    by_row = {}
+    for r in scene_rows:
         mine = versions.get(r.id, [])
         place = next((at for at, v in enumerate(mine) if v.version_index == r.current_recap_index), None)
         metadata = None if place is None else rows.read_object(mine[place].metadata)
-        made[r.break_row] = Scene(r.name or "", bool(r.visible), tuple(v.content for v in mine), place, metadata)
-    return made
+        by_row[r.break_row] = Scene(r.name or "", bool(r.visible), tuple(v.content for v in mine), place, metadata)
+    return by_row
 
 
 def read_metadata(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:
     """Return the metadata of a conversation, None without any."""
-    found = reader(_METADATA, {"persona": persona, "conversation": conversation})
-    return rows.read_object(found[0].metadata) if found else None
+    stored = reader(_METADATA, {"persona": persona, "conversation": conversation})
+    return rows.read_object(stored[0].metadata) if stored else None

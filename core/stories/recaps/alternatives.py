@@ -98,8 +98,8 @@ def add_alternative(
     >>> [each["text"] for each in list_alternatives(message, db=db)]
     ['Ann left the house.', 'Ann stayed.']
     """
-    made = rows.text(text, "text")
-    if not made.strip():
+    content = rows.text(text, "text")
+    if not content.strip():
         raise MessageError("text is blank. An alternative needs a text.", fields=("text",))
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
@@ -116,10 +116,10 @@ def add_alternative(
                 "Nothing was stored.",
                 fields=("message",),
             )
-        there = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
-        new = [] if there else [Alternative(0, row.message_text, is_current=True)]
-        number = there[-1].number + 1 if there else 1
-        table_alternatives.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, made)])
+        stored = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
+        new = [] if stored else [Alternative(0, row.message_text, is_current=True)]
+        number = stored[-1].number + 1 if stored else 1
+        table_alternatives.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, content)])
         return number
 
     return call.db.transaction(work, source="message_alternatives")
@@ -174,11 +174,11 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     if row is None:
         return NO_MESSAGE
     stored = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
-    there = {each.number: each for each in stored}
-    wanted = there.get(number)
+    by_number = {each.number: each for each in stored}
+    wanted = by_number.get(number)
     if wanted is None:
-        known = f"0 to {max(there)}" if there else "none but the message itself"
-        raise ValueError(f"There is no alternative {shown(number)}. The message has {known}.")
+        numbers = f"0 to {max(by_number)}" if by_number else "none but the message itself"
+        raise ValueError(f"There is no alternative {shown(number)}. The message has {numbers}.")
     if wanted.is_current:
         return WriteResult(False, row_id, "unchanged")
     table_alternatives.set_current(connection, call.persona, row_id, number)

@@ -86,8 +86,8 @@ def _read_stored(key: str, value: Any, notes: list[str]) -> Any:
     if key == "scene_break_name" and value is not None:
         return rows.name(value, key, 200, notes)
     if isinstance(value, str):
-        made = rows.text(value, key)
-        return None if key == "memory" and not made.strip() else made
+        text = rows.text(value, key)
+        return None if key == "memory" and not text.strip() else text
     if isinstance(value, list):
         return [rows.text(item, key) for item in value]
     return rows.json_value(value, key, notes) if isinstance(value, dict) else value
@@ -112,11 +112,11 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
             connection, call.db.family, persona, conversation, row_id, new, data, now=call.db.clock()
         )
 
-    done = _change_message(call, row_id, work, keeps_text=value is not None and key not in _SWITCHES)
-    if done.id is None:
-        return done
-    is_scene = done.reason == "unchanged" and key in rules_keys.SCENE and key != "scene_break"
-    return WriteResult(*done, notes=(*notes, *((_NO_SCENE,) if is_scene else ())))
+    result = _change_message(call, row_id, work, keeps_text=value is not None and key not in _SWITCHES)
+    if result.id is None:
+        return result
+    is_scene = result.reason == "unchanged" and key in rules_keys.SCENE and key != "scene_break"
+    return WriteResult(*result, notes=(*notes, *((_NO_SCENE,) if is_scene else ())))
 
 
 def _change_message(
@@ -178,14 +178,14 @@ def edit_memory(
     columns = inclusion.build_columns(text, "manual", inclusion.choose_counter(counter, call.settings)) | {
         "edited": text is not None
     }
-    gone = dict.fromkeys(("error", "reasoning", "prefill"))
+    cleared = dict.fromkeys(("error", "reasoning", "prefill"))
 
     def work(connection: Connection) -> bool:
         recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
         if recap is not None and recap.memory == text and not recap.stale:
             return False
         return table_recaps.update_recap(
-            connection, call.db.family, call.persona, call.conversation, row_id, columns, gone, now=call.db.clock()
+            connection, call.db.family, call.persona, call.conversation, row_id, columns, cleared, now=call.db.clock()
         )
 
     return _change_message(call, row_id, work, keeps_text=text is not None)
@@ -328,17 +328,17 @@ def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
         return {}
     versions = table_scenes.read_versions(reader, persona, scene.id)
     current = next((v for v in versions if v.version == scene.recap_index), None)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "scene_break": True,
         "scene_break_visible": scene.visible or None,
         "scene_break_name": scene.name or None,
         "scene_recap_versions": [v.content for v in versions] or None,
     }
     if current is not None:
-        found["scene_recap_memory"] = current.content
-        found["scene_recap_current_index"] = current.version
-        found["scene_recap_metadata"] = dict(current.metadata) or None
-    return {key: value for key, value in found.items() if value is not None}
+        values["scene_recap_memory"] = current.content
+        values["scene_recap_current_index"] = current.version
+        values["scene_recap_metadata"] = dict(current.metadata) or None
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _write_scene(
@@ -362,10 +362,10 @@ def _write_scene(
 
 def _write_scene_recap(connection: Connection, db: Database, persona: str, scene: Scene, key: str, value: Any) -> bool:
     if key == "scene_recap_versions" or (key == "scene_recap_memory" and value is None):
-        gone = table_scenes.delete_versions(connection, persona, scene.id)
+        deleted = table_scenes.delete_versions(connection, persona, scene.id)
         for content in value or ():
             table_scenes.insert_version(connection, db, persona, scene.id, content, provenance="manual")
-        return bool(gone or value)
+        return bool(deleted or value)
     if key == "scene_recap_memory":
         if value == scene.recap and scene.recap_index is not None:
             return False

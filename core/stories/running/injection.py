@@ -225,13 +225,13 @@ def refresh_memory(
     (True, True)
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
-    done = refresh.refresh(call, disabled, counter)
+    refreshed = refresh.refresh(call, disabled, counter)
     placed = _build_injection(call.redacted(), counter)
     return {
-        "hidden": list(done.ranges.hide),
-        "shown": list(done.ranges.show),
-        "included": list(done.included[::-1]),
-        "changed": done.changed,
+        "hidden": list(refreshed.ranges.hide),
+        "shown": list(refreshed.ranges.show),
+        "included": list(refreshed.included[::-1]),
+        "changed": refreshed.changed,
         "running_recap": placed["value"],
         "injection": placed,
     }

@@ -141,8 +141,8 @@ def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | No
 
 def add_lines(text: str, lines: Sequence[str]) -> str:
     """Return a text with lines put after it, each only where the text does not have it yet."""
-    kept = dict.fromkeys(line for line in (*text.splitlines(), *lines) if line.strip())
-    return "\n".join(kept)
+    merged = dict.fromkeys(line for line in (*text.splitlines(), *lines) if line.strip())
+    return "\n".join(merged)
 
 
 def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:

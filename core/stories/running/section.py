@@ -26,7 +26,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     for row in running_table.CURRENT.rows_in(rows):
         from .injection import fit_version  # noqa: PLC0415 - loads all of the stories, and few prompts have a running recap
 
-        made = fit_version(row.content or "", row.provenance or "", asked.settings)
-        left_out = tuple(LeftOut(KEY, "limit", f"{row.id}/{at}") for at in range(made.dropped))
-        return Built(made.text or None, left_out, notes=made.notes)
+        fitted = fit_version(row.content or "", row.provenance or "", asked.settings)
+        left_out = tuple(LeftOut(KEY, "limit", f"{row.id}/{at}") for at in range(fitted.dropped))
+        return Built(fitted.text or None, left_out, notes=fitted.notes)
     return Built()

@@ -248,10 +248,10 @@ def get_running_recap(
         return None
     read = call.reader("running_recaps")
     if number is None:
-        chosen = running_table.find_current(read, call.persona, call.conversation)
+        stored = running_table.find_current(read, call.persona, call.conversation)
     else:
-        chosen = running_table.find_version(read, call.persona, call.conversation, number)
-    return None if chosen is None else _build_version(chosen)
+        stored = running_table.find_version(read, call.persona, call.conversation, number)
+    return None if stored is None else _build_version(stored)
 
 
 def set_current_running_recap(
@@ -289,15 +289,15 @@ def set_current_running_recap(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
-    chosen = call.db.repeat(
+    is_set = call.db.repeat(
         lambda connection: running_table.set_current(connection, call.persona, call.conversation, number),
         source="running_recaps",
     )
-    if chosen:
+    if is_set:
         return WriteResult(True, number)
-    there = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
-    known = ", ".join(str(each.number) for each in there) or "none"
-    return WriteResult(False, None, "refused", notes=(f"there is no version {number}; there are: {known}",))
+    versions = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
+    numbers = ", ".join(str(each.number) for each in versions) or "none"
+    return WriteResult(False, None, "refused", notes=(f"there is no version {number}; there are: {numbers}",))
 
 
 def delete_running_recap_version(
@@ -338,11 +338,11 @@ def delete_running_recap_version(
     if call.place is None:
         return NO_CONVERSATION
     now = call.db.clock()
-    gone = call.db.repeat(
+    is_deleted = call.db.repeat(
         lambda connection: running_table.delete_version(connection, call.persona, call.conversation, number, now),
         source="running_recaps",
     )
-    return WriteResult(True, number) if gone else WriteResult(False, None, "unchanged")
+    return WriteResult(True, number) if is_deleted else WriteResult(False, None, "unchanged")
 
 
 def _read_number(version: object) -> int:

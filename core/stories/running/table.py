@@ -105,7 +105,7 @@ CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, provenance=KEY)
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
     """Return what brings the current version of `conversation`, unless stories are off for it."""
-    made = (
+    statement = (
         select(*CURRENT.columns(id=_V.version, content=_V.content, provenance=_V.provenance))
         .select_from(
             conversations.join(
@@ -126,7 +126,7 @@ def section(family: str) -> Part:
             _V.deleted_at.is_(None),
         )
     )
-    return Part(made, family, in_order=True)
+    return Part(statement, family, in_order=True)
 
 
 def section_part(conversation: str) -> Branch:
@@ -198,14 +198,14 @@ def _point(connection: Connection, persona: str, conversation: str, number: int 
 
 def delete_version(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
     """Delete a version and return whether there was one; of the current one the highest left takes the place."""
-    held = hold_conversation(connection, persona, conversation)
-    if held is None:
+    state = hold_conversation(connection, persona, conversation)
+    if state is None:
         return False
     here = (_V.persona_id == persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
-    gone = update(running_recaps).where(*here, _V.version == number).values(deleted_at=now, content="", data=None)
-    if not connection.execute(gone).rowcount:
+    statement = update(running_recaps).where(*here, _V.version == number).values(deleted_at=now, content="", data=None)
+    if not connection.execute(statement).rowcount:
         return False
-    if held.current == number:
+    if state.current == number:
         highest = connection.execute(select(func.max(_V.version)).where(*here)).scalar()
         _point(connection, persona, conversation, None if highest is None else int(highest))
     return True

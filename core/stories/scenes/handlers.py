@@ -268,8 +268,8 @@ def _store_recap(
         table_conversations.find(connection, persona, conversation, lock=True)
         if not table_scenes.hold_scene(connection, persona, scene.id):
             return
-        kept = table_lines.are_as_read(connection, persona, lines, tools.settings.privacy_default)
-        if not kept or begins_elsewhere(connection):  # nothing may be left of what is gone
+        is_unchanged = table_lines.are_as_read(connection, persona, lines, tools.settings.privacy_default)
+        if not is_unchanged or begins_elsewhere(connection):  # nothing may be left of what is gone
             queue_recap(connection, tools.db, persona, conversation, scene.break_row)
             return
         provenance = "extract" if tools.model is None else "model"

@@ -77,10 +77,10 @@ def _whole(value: object) -> int | None:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
-    said = value.strip() if isinstance(value, str) else ""
-    digits = said.removeprefix("-")
+    text = value.strip() if isinstance(value, str) else ""
+    digits = text.removeprefix("-")
     is_plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
-    return int(said) if is_plain else None
+    return int(text) if is_plain else None
 
 
 def find_gap(

@@ -225,12 +225,12 @@ def remove_scene_break(
     call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
         return NO_BREAK
-    gone = call.db.repeat(
+    is_removed = call.db.repeat(
         lambda connection: table_scenes.delete_scene(connection, call.persona, scene.break_row), source="scenes"
     )
-    if gone:
+    if is_removed:
         refresh.refresh(call)
-    return WriteResult(True, scene.id) if gone else NO_BREAK
+    return WriteResult(True, scene.id) if is_removed else NO_BREAK
 
 
 def list_scenes(
@@ -425,9 +425,9 @@ def set_scene_recap(
         return WriteResult(False, scene.recap_index, "unchanged")
 
     def work(connection: Connection) -> int | None:
-        made = table_scenes.insert_version(connection, call.db, call.persona, scene.id, text, provenance="manual")
+        number = table_scenes.insert_version(connection, call.db, call.persona, scene.id, text, provenance="manual")
         queue_running_if_kept(connection, call)
-        return made
+        return number
 
     version = call.db.repeat(work, source="scene_recaps")
     return NO_BREAK if version is None else WriteResult(True, version)
@@ -476,13 +476,13 @@ def choose_scene_recap(
         return WriteResult(False, number, "unchanged")
 
     def work(connection: Connection) -> bool:
-        chosen = table_scenes.set_current(connection, call.persona, scene.id, number)
-        if chosen:
+        is_set = table_scenes.set_current(connection, call.persona, scene.id, number)
+        if is_set:
             queue_running_if_kept(connection, call)
-        return chosen
+        return is_set
 
-    chosen = call.db.repeat(work, source="scenes")
-    return WriteResult(True, number) if chosen else NO_VERSION
+    is_set = call.db.repeat(work, source="scenes")
+    return WriteResult(True, number) if is_set else NO_VERSION
 
 
 def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
