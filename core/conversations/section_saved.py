@@ -27,7 +27,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
         return ()
-    return saved.section_parts(asked.viewer, server_in_direct=settings.server_in_direct)
+    return (saved.section_part(asked.viewer, server_in_direct=settings.server_in_direct),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
@@ -47,7 +47,6 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     left_out = (
         *(LeftOut(KEY, SAID_TWICE, str(row.id)) for row in stored if row.id in doubled),
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
-        *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
     named = [Saved(row.content or "", row.participant, row.person or "") for row in shown]
     texts = name_texts(named, (asked.viewer.scope.participant, asked.viewer.person))

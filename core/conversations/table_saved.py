@@ -188,49 +188,37 @@ class SavedText(NamedTuple):
     at: datetime | None
 
 
-class SavedBeyond(NamedTuple):
-    """A saved memory beyond those a prompt chooses from."""
-
-    id: int
-
-
 SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, person=TEXT, participant=KEY, at=TIME)
-REST = Shape(FIRST + 23, SavedBeyond)
-MOST_READ = MOST_COUNTED = 1000
-"""Saved memories a prompt chooses from, the newest; and those beyond that it counts."""
+MOST_READ = 1000
+"""Saved memories a prompt chooses from, the newest."""
 
 
 @lru_cache(maxsize=4)
-def _part(shape: Shape[Any], of_servers: bool, family: str) -> Part:
+def _part(of_servers: bool, family: str) -> Part:
     seen = _of_audiences(family)
     p = participants.c
     name = select(p.display_name).where(
         p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
     )
-    columns = {
-        "content": _C.content,
-        "pinned": _C.pinned,
-        "person": name.scalar_subquery(),
-        "participant": _C.participant_key,
-        "at": _C.timestamp,
-    }
-    shown = columns if shape is SHOWN else {}
-    rows = select(*shape.columns(id=_C.id, **shown)).where(
+    columns = SHOWN.columns(
+        id=_C.id,
+        content=_C.content,
+        pinned=_C.pinned,
+        person=name.scalar_subquery(),
+        participant=_C.participant_key,
+        at=_C.timestamp,
+    )
+    newest = select(*columns).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *_on_list(),
     )
-    newest = rows.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
-    return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
+    return Part(newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
-def section_parts(viewer: Viewer, most: int = MOST_READ, *, server_in_direct: bool = False) -> tuple[Branch, ...]:
-    """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others."""
+def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
+    """Return the part of a prompt's last statement that brings the newest saved memories."""
     own = cross_channel.values_of(viewer, server_in_direct)
-    known, shown = own is not None, {"most": most, "skipped": 0}
-    counted = {"most": MOST_COUNTED, "skipped": most}
-    return (
-        Branch(SHOWN, lambda family: _part(SHOWN, known, family), shown | (own or {}), memories.name, known),
-        Branch(REST, lambda family: _part(REST, known, family), counted | (own or {}), memories.name, known),
-    )
+    of_servers = own is not None
+    return Branch(SHOWN, lambda family: _part(of_servers, family), own or {}, memories.name, of_servers)

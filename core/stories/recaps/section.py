@@ -24,28 +24,15 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return the recaps as one text, without those of messages that stand in the history or are answered."""
-    recaps = sorted(table_recaps.INCLUDED.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id))
-    shown = _shown(asked, lists)
-    memories = [row.memory for row in recaps if not shown.holds(row)]
-    left_out = tuple(LeftOut(KEY, "visible", str(row.id)) for row in recaps if shown.holds(row))
-    return Built(concatenate(memories), left_out)
-
-
-class _Shown:
-    """The messages whose full text stands in the prompt: stored ones by their row, live ones by their text."""
-
-    def __init__(self, rows: Sequence[int], digests: Sequence[bytes]) -> None:
-        self._rows, self._digests = frozenset(rows), frozenset(digests)
-
-    def holds(self, row: table_recaps.IncludedRecap) -> bool:
-        return row.id in self._rows or (row.digest is not None and bytes(row.digest) in self._digests)
-
-
-def _shown(asked: Asked, lists: HistoryLists) -> _Shown:
+    """Return the recaps as one text, without those of messages that the prompt shows in full."""
     own = asked.viewer.scope.conversation
-    there = [entry for entry in (*lists.visible, *lists.echoes) if entry.conversation in ("", own)]
-    return _Shown(
-        [entry.row_id for entry in there if entry.row_id is not None],
-        [entry_digest(entry) for entry in there if entry.row_id is None],
-    )
+    entries = [entry for entry in (*lists.visible, *lists.echoes) if entry.conversation in ("", own)]
+    stored = {entry.row_id for entry in entries if entry.row_id is not None}
+    live = {entry_digest(entry) for entry in entries if entry.row_id is None}
+    memories, left_out = [], []
+    for row in sorted(table_recaps.INCLUDED.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id)):
+        if row.id in stored or (row.digest is not None and bytes(row.digest) in live):
+            left_out.append(LeftOut(KEY, "visible", str(row.id)))
+        else:
+            memories.append(row.memory)
+    return Built(concatenate(memories), tuple(left_out))

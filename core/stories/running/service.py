@@ -205,11 +205,7 @@ def get_running_recap_versions(
     >>> [each["content"] for each in get_running_recap_versions("web/42", db=db)]
     ['Ann left.']
     """
-    call = _open(conversation, storage, db, settings, scope).redacted()
-    if not _is_own(call, storage) or call.place is None:
-        return []
-    versions = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
-    return [_build_version(version) for version in versions]
+    return get_running_recap_storage(conversation, storage, db=db, settings=settings, scope=scope)["versions"]
 
 
 def get_running_recap(
