@@ -57,7 +57,7 @@ class Section(NamedTuple):
 
     title: str
     time: str
-    """`YYYY-MM-DD HH:MM`, blank where it says none."""
+    """`YYYY-MM-DD HH:MM`, blank if it says none."""
     text: str
 
 

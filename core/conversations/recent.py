@@ -96,7 +96,7 @@ def close_conversation(
         model, wait: as for `add_recent_conversation`.
 
     Returns:
-        `(True, id of the summary, "")`, the id None where there is nothing to summarise, with a note why; `unchanged`
+        `(True, id of the summary, "")`, the id None if there is nothing to summarise, with a note why; `unchanged`
         where it is not known or closed already.
 
     Raises:
@@ -192,7 +192,7 @@ def _report_end(
 
 
 def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summary_id: int) -> End | None:
-    """Return the end of messages handed in, None where nothing of them may be kept."""
+    """Return the end of messages handed in, None if nothing of them may be kept."""
     now = call.db.clock()
     rows: list[int | None] = [None] * len(lines)
     if call.scope.conversation:

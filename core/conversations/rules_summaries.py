@@ -138,7 +138,7 @@ def number_end(line: Line) -> int:
 
 
 def read_title(value: object) -> str:
-    """Return a title: one line without leading `#`, at most 200 characters; blank where nothing is left or
+    """Return a title: one line without leading `#`, at most 200 characters; blank if nothing is left or
     none given.
     """
     if not isinstance(value, str):

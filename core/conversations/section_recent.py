@@ -20,7 +20,7 @@ CUT, VISIBLE = "cut", "visible"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the parts to read; none where the switch is off or the mode reads nothing."""
+    """Return the parts to read; none if the switch is off or the mode reads nothing."""
     settings = asked.settings
     if not settings.enable_recent_conversations or not MODES[settings.memory_mode].reads:
         return ()

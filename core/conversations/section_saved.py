@@ -23,7 +23,7 @@ CUT, SAID_TWICE = "cut", "duplicate"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the parts to read; none where the switch is off or the mode reads nothing."""
+    """Return the parts to read; none if the switch is off or the mode reads nothing."""
     settings = asked.settings
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
         return ()
@@ -72,7 +72,7 @@ class Saved(NamedTuple):
     participant: str | None = None
     """Key of who asked for it; None for the persona's own."""
     person: str = ""
-    """That person's name; blank where it is not known."""
+    """That person's name; blank if it is not known."""
 
 
 def name_texts(saved: Sequence[Saved], own: Collection[str | None]) -> list[str]:

@@ -62,7 +62,7 @@ class End:
 
 
 def read_end(payload: Mapping[str, Any], now: datetime) -> End | None:
-    """Return the end an operation holds, None where its payload is not one of ours."""
+    """Return the end an operation holds, None if its payload is not one of ours."""
     summary_id, last, rows, texts = (payload.get(name) for name in ("summary", "last", "rows", "texts"))
     if not isinstance(summary_id, int) or not isinstance(last, int):
         return None
@@ -90,7 +90,7 @@ def keep_model(db: Database, end: int, model: Any) -> None:
 
 
 def find_model(db: Database, end: int, *, forget: bool = False) -> Any:
-    """Return the model that was passed with an end in this process, None where none was."""
+    """Return the model that was passed with an end in this process, None if none was."""
     models: dict[int, Any] = db.caches.get(_MODELS, {})
     return models.pop(end, None) if forget else models.get(end)
 
@@ -111,7 +111,7 @@ def keep_allowed(connection: Connection, persona: str, lines: Sequence[Line], de
 
 
 def gather_lines(call: Call, end: End) -> list[Line]:
-    """Return the lines an end is summarised from, oldest first; none where nothing is left of them."""
+    """Return the lines an end is summarised from, oldest first; none if nothing is left of them."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
     if end.rows is None:
         lines = table_summaries.read_lines_up_to(db, persona, key, end.last, rules_summaries.MOST_MESSAGES)

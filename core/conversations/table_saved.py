@@ -108,7 +108,7 @@ def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_defa
 def _find_equal(
     connection: Connection, persona: str, audience_id: int, participant: str | None, digest: bytes
 ) -> int | None:
-    """Return the id of the saved memory that says the same, the oldest of several; None where there is none."""
+    """Return the id of the saved memory that says the same, the oldest of several; None if there is none."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     same = select(_C.id).where(
         _C.persona_id == persona, _C.audience_id == audience_id, _C.content_hash == digest, whose, *_on_list()
@@ -117,7 +117,7 @@ def _find_equal(
 
 
 def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Take a visible saved memory off the list; `unchanged` where there is none, whoever's it may be."""
+    """Take a visible saved memory off the list; `unchanged` if there is none, whoever's it may be."""
 
     def change(connection: Connection, _row: Any) -> WriteResult:
         now, persona = db.clock(), viewer.scope.persona

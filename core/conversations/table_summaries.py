@@ -70,7 +70,7 @@ _COLUMNS = (_C.id, _C.audience_id, _C.conversation_key, _C.title, _C.summary, _C
 def find_place(
     connection: Connection, db: Database, persona: str, conversation: str | None
 ) -> table_conversations.Place | None:
-    """Return where a summary of the conversation belongs, which is held from here on; None where it is gone."""
+    """Return where a summary of the conversation belongs, which is held from here on; None if it is gone."""
     if not conversation:
         return table_conversations.Place(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
     facts = table_conversations.find(connection, persona, conversation, lock=True)
@@ -116,7 +116,7 @@ def enlist_summary(
 
 
 def find_end(connection: Connection, persona: str, conversation: str, last: int) -> int | None:
-    """Return the id of the summary of this end, None where there is none."""
+    """Return the id of the summary of this end, None if there is none."""
     same = select(_C.id).where(
         _C.persona_id == persona, _C.conversation_key == conversation, _C.last_message_row == last
     )
@@ -235,7 +235,7 @@ _NOT_SAID = ("system", "narrator", "thought")
 
 
 def close_conversation(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
-    """Mark a conversation closed; False where it is not known or closed already. The caller holds it."""
+    """Mark a conversation closed; False if it is not known or closed already. The caller holds it."""
     change = update(conversations).where(
         _K.persona_id == persona, _K.conversation_key == conversation, _K.status != "closed"
     )
@@ -291,13 +291,13 @@ _BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(bindparam("ids", expanding
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
-    """Return the newest message that somebody said, None where there is none."""
+    """Return the newest message that somebody said, None if there is none."""
     row = connection.execute(_LAST, {"persona": persona, "conversation": conversation}).first()
     return None if row is None else build_line(row)
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
-    """Return the newest messages up to one of the conversation, oldest first; none where that one is gone."""
+    """Return the newest messages up to one of the conversation, oldest first; none if that one is gone."""
     ends = db.read(_ROW, {"persona": persona, "last": last}, source="chat_history_cache")
     if not ends:
         return []

@@ -43,7 +43,7 @@ def get_for_user(
         lineage: only entries of this lineage.
 
     Returns:
-        One entry a channel; [] where there is none, or the id is blank.
+        One entry a channel; [] if there is none, or the id is blank.
 
     Raises:
         MessageError: an id that cannot be one.
@@ -88,7 +88,7 @@ def get_for_server(
         exclude_channel, persona, lineage: as for `get_for_user`.
 
     Returns:
-        One entry a channel; [] where there is none, or the id is blank.
+        One entry a channel; [] if there is none, or the id is blank.
 
     Raises:
         MessageError: an id that cannot be one.
@@ -149,7 +149,7 @@ def build_short_term_context(
         user, channel, server, persona, lineage: as for `store_short_term_memory`.
 
     Returns:
-        `{channel, age, summary}` or `{channel, age, lines}`; [] where there is nothing.
+        `{channel, age, summary}` or `{channel, age, lines}`; [] if there is nothing.
 
     Raises:
         MessageError: an id that cannot be one.

@@ -38,7 +38,7 @@ class Answer:
     """What one persona said in a turn."""
 
     persona: str | None
-    """Its id; None where the host names none."""
+    """Its id; None if the host names none."""
     lineage: str
     item: Item
 
@@ -149,7 +149,7 @@ class ShortTermSection(TypedDict):
 
 
 class ShortTermStats(TypedDict):
-    """What `get_stats` gives: counts since the handle was opened. Keys stand in this order."""
+    """What `get_stats` returns: counts since the handle was opened. Keys stand in this order."""
 
     hits: int
     """Reads that found an entry."""

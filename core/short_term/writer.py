@@ -58,19 +58,19 @@ def write_turn(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> TurnResult:
-    """Keep what was said in a turn that has been answered, and say what became of it. It never raises.
+    """Store what was said in an answered turn, and return the result. It never raises.
 
     Args:
         context: the turn, a dict or object: who spoke where, the messages built for it, whether it was stopped.
         result: what the personas answered: something with `persona_responses`, a list of answers, or one text.
-        user, channel, server: ids; they and all that follow go before what `context` says. What neither says is taken
-            from the scope: pass `scope=scope_of(message)`.
-        messages: those built for the turn, oldest first; lines of people and personas are kept, nothing else.
-        responses: what the personas answered; one without persona id is that of the scope's persona.
-        privacy: level of the person as the host knows it; the one set by `set_privacy` holds too.
-        interface: surface the ids are of, such as `discord`; else that of the scope.
-        parent_channel: the channel a thread belongs to.
-        at: when the answer was given; now by default. Of two turns of a channel the later one stays.
+        user, channel, server: ids; they and all that follow override `context`. The scope fills in what is missing:
+            pass `scope=scope_of(message)`.
+        messages: those built for the turn, oldest first; only lines of people and personas are kept.
+        responses: what the personas answered; one without persona id is the scope's persona's.
+        privacy: the person's level as the host knows it; the one set by `set_privacy` holds too.
+        interface: surface of the ids, such as `discord`; by default the scope's.
+        parent_channel: the channel of a thread.
+        at: when the answer was given; by default now. The later of two turns of a channel is kept.
 
     Returns:
         `(entries written, reason)`; reason is blank, or `stop`, `no_messages`, `privacy`, `no_response`, `empty`,
@@ -209,11 +209,11 @@ def store_short_term_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Keep messages for one persona, as the entry of a user in a channel.
+    """Store messages as one persona's entry of a user in a channel.
 
     Args:
         user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are none.
-        messages: oldest first, dicts or objects as for `write_turn`; the persona's own have the role `model`.
+        messages: oldest first, as for `write_turn`; the persona's own have the role `model`.
         server: id of the community; None is the scope's; `DM` means a direct message unless another argument says
             that the channel is shared.
         is_direct, is_private: how private the channel is; None if the host does not know.
@@ -221,7 +221,7 @@ def store_short_term_memory(
         lineage: id shared by personas that are one.
 
     Returns:
-        `(True, id of the entry, "")`; else reason `empty`, `privacy`, or `unchanged` where a later turn is there
+        `(True, id of the entry, "")`; else reason `empty`, `privacy`, or `unchanged` if a later turn is there
         already.
 
     Raises:
@@ -283,18 +283,18 @@ def update_short_term_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a channel a summary, which other channels show in place of its lines; at most once a turn.
+    """Store a summary of a channel, which other channels show instead of its lines; at most once a turn.
 
     Args:
         user, channel, server, persona, lineage: as for `store_short_term_memory`.
-        summary: what a model wrote; trimmed, at most 1,500 characters of it are kept.
-        said: the person's message. Where it asks to be remembered for good the summary is refused: that is for
+        summary: what a model wrote; trimmed and cut to 1,500 characters.
+        said: the person's message. If it asks to remember something for good, the summary is refused: that is for
             `add_saved_memory`.
 
     Returns:
-        `(True, id of the entry, "")`, with `cut 1` in `notes` where one character was cut; else reason `empty`,
-        `explicit`, `refused` (an error, or far shorter than the present one), `privacy`, or `limit` (a second one
-        since the last turn was kept). The present summary then stays.
+        `(True, id of the entry, "")`, with `cut 1` in `notes` if one character was cut; else reason `empty`,
+        `explicit`, `refused` (an error, or far shorter than the current one), `privacy`, or `limit` (a second one
+        since the last turn). The current summary then stays.
 
     Raises:
         MessageError: an id that cannot be one, a summary that is no text.

@@ -1,4 +1,4 @@
-"""The call of a door of stories: what every call begins with, and the conversation or message that is meant."""
+"""The call of a public function of stories: the conversation or message that is meant, and what the caller sees."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class StoryCall(Call):
     """A call about one conversation, or one message of it: its scope names that conversation, its viewer who asks."""
 
     place: StoryPlace | None = None
-    """The stored conversation; None where there is none, or none the caller sees."""
+    """The stored conversation; None if there is none, or none the caller sees."""
     row_id: int | None = None
-    """The message that is meant; None where there is none, or none the caller sees."""
+    """The message that is meant; None if there is none, or none the caller sees."""
     is_local_only: bool = False
     """The conversation is local_only and the destination is not."""
 
@@ -33,15 +33,15 @@ class StoryCall(Call):
 
     @property
     def audiences(self) -> tuple[int, ...]:
-        """Return those the caller sees."""
+        """Return the audiences the caller sees."""
         return self.viewer.audiences if self.viewer is not None else ()
 
     def redacted(self) -> StoryCall:
-        """Return the call for a door that hands out texts: what may not leave this machine is not there."""
+        """Return the call for a function that returns texts, without a conversation that may not leave this machine."""
         return replace(self, place=None, row_id=None) if self.is_local_only else self
 
     def reader(self, source: str = "message_recaps") -> Reader:
-        """Return what reads from the database."""
+        """Return a reader of the database; `source` names what it reads."""
         return reader_for(self.db, source)
 
 

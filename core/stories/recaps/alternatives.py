@@ -19,7 +19,7 @@ from . import refresh
 
 
 class AlternativeShown(TypedDict):
-    """One alternative as `list_alternatives` gives it. Keys stand in this order."""
+    """One alternative as `list_alternatives` returns it. Keys stand in this order."""
 
     number: int
     text: str

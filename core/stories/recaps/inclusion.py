@@ -31,7 +31,7 @@ PROGRAM, DISABLED = "program_message", "disabled"
 
 
 def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
-    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate; it counts a text once."""
+    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate."""
     return functools.cache(resolve_counter(counter, settings.llm_model or None)[0])
 
 
@@ -131,7 +131,7 @@ def update_included(
     return chosen, len(new) + len(now.keys() - set(chosen))
 
 
-# The doors
+# Public functions
 
 
 def check_message_exclusion(
@@ -254,7 +254,7 @@ def get_recap_text(
         conversation: its key; None is the scope's.
 
     Returns:
-        Lines of text; what is included was worked out by `refresh_memory`, an operation or a prompt before.
+        Lines of text, as of the last refresh.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -285,7 +285,7 @@ def concatenate_recap(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return a text of recaps with that of an older message put before it; the text itself where it has none.
+    """Return a text of recaps that begins with the recap of an older message, if that has one.
 
     Args:
         recap: what there is so far, oldest first, one a line; the walk goes from newest to oldest.

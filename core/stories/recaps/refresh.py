@@ -1,13 +1,7 @@
-"""Bringing a conversation's derived data up to date: which messages are hidden, which recaps are included.
+"""Updating what is derived from a conversation: which messages are hidden, which recaps are included.
 
-What is hidden turns on one place: the scene break before the newest scenes. Everything up to it is hidden, the rest
-shown. A refresh that has nothing to change asks for the breaks and whether a message stands on the wrong side, no more.
-
-| called by | for |
-|---|---|
-| `running.injection.refresh_memory` | a host |
-| breaks and alternatives made or chosen by hand | `refresh` |
-| the handlers of operations, within the transaction that stores their text | `refresh_within` |
+Everything up to the scene break before the newest scenes is hidden, the rest shown. A refresh that has nothing to
+change reads the breaks and whether any message is on the wrong side, no more.
 """
 
 from __future__ import annotations
@@ -40,7 +34,7 @@ class Refresh(NamedTuple):
 
 
 def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Refresh:
-    """Bring what is hidden and included up to date."""
+    """Update what is hidden and included, in a transaction of its own."""
     if call.place is None:
         return Refresh()
     return call.db.repeat(
@@ -59,7 +53,7 @@ def refresh_within(
     counter: Counter | None = None,
     disabled: Collection[str] = (),
 ) -> Refresh:
-    """Bring what is hidden and included up to date within a transaction."""
+    """Update what is hidden and included, within a transaction."""
     table_conversations.find(connection, persona, conversation, lock=True)
     ranges, last_hidden = plan_hiding(reader_in(connection), persona, conversation, settings.auto_hide_scene_count)
     if ranges.hide or ranges.show:
@@ -71,7 +65,7 @@ def refresh_within(
 
 
 class HidePlan(TypedDict):
-    """What `auto_hide_plan` gives: first and last index of each contiguous range, rising."""
+    """What `auto_hide_plan` returns: first and last index of each contiguous range, rising."""
 
     hide: list[tuple[int, int]]
     show: list[tuple[int, int]]
@@ -85,15 +79,15 @@ def auto_hide_plan(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> HidePlan:
-    """Return which messages are to be hidden and which shown, changes only, as ranges of indexes; nothing is changed.
+    """Return which messages a refresh would hide and show, as ranges of indexes; nothing is changed.
 
     Args:
-        count: newest scenes that stay, the one under way counted: 1 and 0 hide through the last break, below 0
-            changes nothing; None is AUTO_HIDE_SCENE_COUNT.
+        count: newest scenes that stay, the current one included: 1 and 0 hide through the last break, below 0 changes
+            nothing; None is AUTO_HIDE_SCENE_COUNT.
         conversation: its key; None is the scope's.
 
     Returns:
-        `hide` and `show`, each a list of `(first, last)`; both empty where all is as it should be.
+        `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.
 
     Raises:
         StoreReadError: nothing could be read.

@@ -66,7 +66,7 @@ class HideRanges(NamedTuple):
 
 
 def visible_start(breaks: Sequence[int], count: int) -> int | None:
-    """Return the index of the first message that is shown, None where nothing is to be changed."""
+    """Return the index of the first message that is shown, None if nothing is to be changed."""
     if count < 0:
         return None
     if not breaks or len(breaks) < count:

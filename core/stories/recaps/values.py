@@ -1,4 +1,4 @@
-"""The values kept beside a message, its recap first of all."""
+"""The values kept beside a message, such as its recap: public functions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def set_data(
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
         key: one of `KINDS` of `stories.recaps.rules_keys`, such as `memory`, `exclude` or `scene_break_name`.
-        value: a text, switch, list, number or object by the key; None takes it away.
+        value: a text, switch, list, number or object by the key; None removes it.
         provenance: where a memory is from.
         counter: `text -> int` for the tokens of a memory; by default that of LLM_MODEL.
 
@@ -122,8 +122,7 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
 def _change_message(
     call: StoryCall, row_id: int, work: Callable[[Connection], bool], *, keeps_text: bool
 ) -> WriteResult:
-    """Run what changes a message in a transaction that holds it: not where it is gone, nor where `keeps_text` and
-    somebody concerned has the level full."""
+    """Run a change in a transaction that holds the message; refuse text about people whose level is full."""
 
     def change(connection: Connection) -> WriteResult:
         row = table_changes.hold_message(connection, call.persona, row_id)
@@ -147,9 +146,9 @@ def edit_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a message's recap the text a person wrote: marked edited, not stale, without error, reasoning and prefill.
+    """Store a person's text as a message's recap: marked edited, not stale, without error, reasoning and prefill.
 
-    A blank text takes the recap away.
+    A blank text removes the recap.
 
     Args:
         message, interface_path, counter: as for `set_data`.
@@ -200,7 +199,7 @@ def get_data(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Any:
-    """Return what is kept beside a message under a key, None where nothing is.
+    """Return what is kept beside a message under a key, None if nothing is.
 
     Args:
         message: as for `set_data`.
@@ -252,7 +251,7 @@ def get_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str | None:
-    """Return the recap of a message, of its current alternative, stale or not; None where there is none.
+    """Return the recap of a message, of its current alternative, stale or not; None if there is none.
 
     Args:
         message, interface_path: as for `set_data`.
@@ -284,15 +283,15 @@ def clear_all(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Take away what is kept beside the messages of a conversation, and return how many had each key.
+    """Remove what is kept beside the messages of a conversation, and return how many had each key.
 
-    Scenes and the running recap stay: they have calls of their own.
+    Scenes and the running recap stay.
 
     Args:
         conversation: its key; None is the scope's.
 
     Returns:
-        Key to count, those alone that were set.
+        Key to count, without keys that nothing had.
 
     Raises:
         StoreWriteError: nothing was changed.
@@ -322,7 +321,7 @@ def clear_all(
 
 
 def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
-    """Return the values that are set of the scene a message ends; none where it ends no scene."""
+    """Return the values that are set of the scene a message ends; none if it ends no scene."""
     scene = table_scenes.find_scene(reader, persona, row_id)
     if scene is None:
         return {}
@@ -344,8 +343,7 @@ def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
 def _write_scene(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, key: str, value: Any
 ) -> bool:
-    """Set one value within a transaction; False where it is so already, the message ends no scene, or there is no
-    such version."""
+    """Set one value within a transaction; False if nothing changed, or there is no such scene or version."""
     if key == "scene_break":
         if value:
             return table_scenes.insert_scene(connection, db, persona, conversation, row_id)[1]
@@ -393,8 +391,8 @@ def queue_recaps(
 ) -> int:
     """Queue the recap of every message that has none or a stale one, oldest first, and return how many were queued.
 
-    Messages that are waiting for theirs already, that nobody said, or that are marked `exclude` are passed over; a
-    second call queues nothing. An import queues nothing by itself.
+    Messages whose recap is queued already, that nobody said, or that are marked `exclude` are skipped. An import
+    queues nothing by itself.
 
     Args:
         conversation: its key; None is the scope's.
@@ -403,7 +401,7 @@ def queue_recaps(
         How many were queued by this call; 0 too while stories are off for the conversation.
 
     Raises:
-        StoreWriteError: the part at hand was not queued; those before it are.
+        StoreWriteError: not all were queued.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.chat_history_cache import save_chat_message

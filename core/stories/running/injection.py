@@ -175,7 +175,7 @@ def switch_stories(
 
 
 class Refreshed(TypedDict):
-    """What `refresh_memory` gives. Keys stand in this order."""
+    """What `refresh_memory` returns. Keys stand in this order."""
 
     hidden: list[tuple[int, int]]
     """Ranges of indexes that were hidden by this call."""

@@ -38,7 +38,7 @@ class Version:
     new_scene_index: int = 0
     provenance: str = "model"
     scenes: tuple[CoveredScene, ...] | None = None
-    """Those in the text, as they were then; None where nobody knows, as with a text of the host."""
+    """Those in the text, as they were then; None if nobody knows, as with a text of the host."""
     number: int = -1
     """Given when it is stored."""
     created_at: datetime | None = None
@@ -73,14 +73,14 @@ class RecapPlan:
 
     @property
     def covered(self) -> tuple[CoveredScene, ...] | None:
-        """Return the scenes in the new text; None where the text of a host is carried on, whose scenes are unknown."""
+        """Return the scenes in the new text; None if the text of a host is carried on, whose scenes are unknown."""
         if self.base is None:
             return self.scenes
         return None if self.base.scenes is None else (*self.base.scenes, *self.scenes)
 
 
 def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | None:
-    """Return the scenes in a version's text as `data` holds them, None where it says nothing."""
+    """Return the scenes in a version's text as `data` holds them, None if it says nothing."""
     stored = (data or {}).get("scenes")
     if not isinstance(stored, list):
         return None
@@ -124,7 +124,7 @@ def _is_after(scene: CoveredScene, version: Version) -> bool:
 
 
 def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | None:
-    """Return the index of the first scene of a version that is not as it was; None where all are."""
+    """Return the index of the first scene of a version that is not as it was; None if all are."""
     if version.scenes is None:
         return None
     now = {scene.id: scene for scene in scenes}

@@ -66,19 +66,19 @@ def add_running_recap_version(
 ) -> int | None:
     """Store a new version of the running recap, make it current and return its number.
 
-    Numbers are given once: 0 first, then one more than any before, deleted ones counted.
+    The first number is 0, each further one is one more than any before, deleted ones included.
 
     Args:
         content: the text; at most 16 MB.
         scene_count, excluded_count: how many scenes it covers, how many newest ones were left out.
         prev_scene_index, new_scene_index: index of the newest scene in the version it was made from, and in it.
         conversation: its key; None is the scope's, else that of `storage`.
-        storage: what `get_running_recap_storage` gave.
+        storage: what `get_running_recap_storage` returned.
         provenance: model, extract, manual or import. What a person wrote (`manual`) may be shorter than before.
 
     Returns:
-        None when the text was refused, because it is blank, looks like an error, or is far shorter than the current
-        one; a warning of the log has the reason.
+        None if the text was refused because it is blank, looks like an error, or is far shorter than the current one;
+        the log has the reason.
 
     Raises:
         MessageError: a value of a wrong type; the scope does not see the conversation.
@@ -117,7 +117,7 @@ def add_running_recap_version(
 
 
 def _add(connection: Connection, call: StoryCall, new: Version) -> int | None:
-    """Store a version within a transaction; return None where its text is refused."""
+    """Store a version within a transaction; return None if its text is refused."""
     read = reader_in(connection)
     running_table.hold_conversation(connection, call.persona, call.conversation)
     current = running_table.find_current(read, call.persona, call.conversation)
@@ -150,11 +150,11 @@ def get_running_recap_storage(
 
     Args:
         conversation: its key; None is the scope's, else that of `storage`.
-        storage: what this function gave before. One of another conversation is told in the log, and what comes back is
-            empty; nothing stored is changed.
+        storage: what this function returned before. One of another conversation is logged as an error and gives an
+            empty result; nothing stored is changed.
 
     Returns:
-        `{chat_id, current_version, versions}`; a host may keep it and hand it back.
+        `{chat_id, current_version, versions}`, which a host may keep and pass in again.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -217,7 +217,7 @@ def get_running_recap(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RunningRecapVersion | None:
-    """Return a version of the running recap, None where there is none.
+    """Return a version of the running recap, None if there is none.
 
     Args:
         version: its number; None is the current one.
@@ -265,7 +265,7 @@ def set_current_running_recap(
         conversation: its key; None is the scope's.
 
     Returns:
-        `(True, number, "")`; `refused` where there is no such version.
+        `(True, number, "")`; `refused` if there is no such version.
 
     Raises:
         MessageError: the number is none.
@@ -304,16 +304,16 @@ def delete_running_recap_version(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a version of the running recap; of the current one the highest left takes the place.
+    """Delete the text of a version of the running recap; its number is not used again.
 
-    Its text is gone; its number is not given again.
+    If it is the current one, the highest version left becomes current.
 
     Args:
         version: its number.
         conversation: its key; None is the scope's.
 
     Returns:
-        `(True, number, "")`; `unchanged` where there is no such version.
+        `(True, number, "")`; `unchanged` if there is no such version.
 
     Raises:
         MessageError: the number is none.
@@ -355,7 +355,7 @@ def _open(
     settings: GivenSettings,
     scope: Scope | None,
 ) -> StoryCall:
-    """Return the call, about the conversation named, else the scope's, else that of the storage handed in."""
+    """Return the call about the conversation named, else the scope's, else that of the storage."""
     if storage is not None and not isinstance(storage, Mapping):
         raise MessageError.of_type("storage", storage, "what get_running_recap_storage gave")
     if conversation is None and storage is not None and (scope is None or scope.conversation is None):
@@ -364,7 +364,7 @@ def _open(
 
 
 def _is_own(call: StoryCall, storage: Mapping[str, Any] | None) -> bool:
-    """Return whether a storage handed in is of the conversation asked for; another one is told, once."""
+    """Return whether a storage belongs to the conversation asked for; log an error if it does not."""
     if storage is None or storage.get("chat_id") == call.conversation:
         return True
     logs.event(

@@ -77,7 +77,7 @@ def read_versions(read: Reader, persona: str, conversation: str) -> list[Version
 
 
 def find_version(read: Reader, persona: str, conversation: str, number: int) -> Version | None:
-    """Return a version, None where there is none of this number or it was deleted."""
+    """Return a version, None if there is none of this number or it was deleted."""
     values = {"persona": persona, "conversation": conversation, "version": number}
     return next((_version(r) for r in read(_ONE, values)), None)
 

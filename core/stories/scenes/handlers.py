@@ -147,7 +147,7 @@ def _choose_window(
 def _ask(
     operation: Operation, tools: Tools, shown: Sequence[dict[str, object]], asked: set[int], limits: BreakLimits
 ) -> int | None:
-    """Return the index at which the model ends a scene, None where it names none that counts."""
+    """Return the index at which the model ends a scene, None if it names none that counts."""
     reply = model_calls.ask_model(
         tools, "scene_detection.txt.j2", messages=list(shown), first=min(asked), last=max(asked)
     )
@@ -231,7 +231,7 @@ def _build_extract(lines: Sequence[Line]) -> str:
 
 
 def _by_pieces(tools: Tools, lines: list[Line], count: Counter) -> tuple[str, str]:
-    """Return what the model makes of a scene, and why that is of no use: blank where it may be."""
+    """Return what the model makes of a scene, and why that is of no use: blank if it may be."""
     room = model_calls.room_tokens(tools.settings)
     sized: list[tuple[dict[str, str], int]] = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""Scene breaks and the recaps of scenes, as a person sees and changes them."""
+"""Scene breaks and the recaps of scenes: public functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_VERSION = WriteResult(False, None, "refused", notes=("the scene has no recap 
 
 
 class SceneInfo(TypedDict):
-    """One scene as `list_scenes` gives it. Keys stand in this order."""
+    """One scene as `list_scenes` returns it. Keys stand in this order."""
 
     id: int
     message: int | None
@@ -53,7 +53,7 @@ def add_scene_break(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """End a scene with a message, and say what became of it; the scene's recap is queued.
+    """End a scene with a message, and queue the scene's recap.
 
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
@@ -62,7 +62,7 @@ def add_scene_break(
         recap: queue the recap of the scene.
 
     Returns:
-        `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` where there is
+        `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` if there is
         no such message.
 
     Raises:
@@ -106,8 +106,7 @@ def make_break(
     visible: bool = True,
     queues: bool = True,
 ) -> WriteResult:
-    """Store a break within a transaction, and queue the recap of the scene it ends; `unchanged` where the message has
-    gone since it was looked for."""
+    """Store a break within a transaction, and queue the recap of its scene; `unchanged` if the message is gone."""
     if table_changes.hold_message(connection, persona, row_id) is None:
         return NO_MESSAGE
     scene_id, is_new = table_scenes.insert_scene(connection, db, persona, conversation, row_id, name, visible=visible)
@@ -119,7 +118,7 @@ def make_break(
 
 
 def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, break_row: int) -> None:
-    """Queue the recap of a scene, behind those of the same conversation that are not made yet."""
+    """Queue the recap of a scene after those of its conversation that still wait."""
     before = table_scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
     jobs_table.enqueue(
         connection,
@@ -133,7 +132,7 @@ def queue_recap(connection: Connection, db: Database, persona: str, conversation
 
 
 def queue_running(connection: Connection, db: Database, persona: str, conversation: str) -> None:
-    """Queue the running recap, before everything that is not as urgent and waiting for nothing."""
+    """Queue the running recap with high priority."""
     jobs_table.enqueue(connection, db, persona, RUNNING, priority="HIGH", conversation=conversation)
 
 
@@ -147,11 +146,11 @@ def edit_scene_break(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a scene break another name, or let it count or not for what is hidden.
+    """Rename a scene break, or change whether it counts for what is hidden.
 
     Args:
-        message: the one the break lies on, as for `add_scene_break`.
-        name, visible: None leaves it as it is.
+        message: the one with the break, as for `add_scene_break`.
+        name, visible: None leaves it unchanged.
 
     Returns:
         `(True, scene id, "")`, or `unchanged`: there is no break, or it is so already.
@@ -200,14 +199,14 @@ def remove_scene_break(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Remove the break that lies on a message, with the recaps of its scene; the next break's scene begins earlier.
+    """Remove the break of a message with its scene's recaps; the next scene then begins earlier.
 
     Args:
         message, interface_path: as for `add_scene_break`.
 
     Returns:
-        `(True, scene id, "")`, or `unchanged` where there is none. A running recap keeps what it says of the scene
-        until it is made anew.
+        `(True, scene id, "")`, or `unchanged` if there is none. A running recap keeps its text about the scene until
+        it is made anew.
 
     Raises:
         StoreWriteError: nothing was removed.
@@ -327,7 +326,7 @@ def get_scene_range(
 
 
 class SceneRecap(TypedDict):
-    """One version of a scene's recap as `get_scene_recaps` gives it. Keys stand in this order."""
+    """One version of a scene's recap as `get_scene_recaps` returns it. Keys stand in this order."""
 
     version: int
     content: str
@@ -348,10 +347,10 @@ def get_scene_recaps(
     """Return every version of the recap of the scene that ends with a message, the first one first.
 
     Args:
-        message, interface_path: the message the break lies on, as for `add_scene_break`.
+        message, interface_path: the message with the break, as for `add_scene_break`.
 
     Returns:
-        One entry a version, with the mark of the current one; [] where there is no break, or no recap.
+        One entry per version; [] if there is no break or no recap.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -390,14 +389,14 @@ def set_scene_recap(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store a scene's recap written by hand: another version, which is current from then on.
+    """Store a scene's recap written by hand as a new, current version.
 
     Args:
-        message, interface_path: the message the break lies on, as for `add_scene_break`.
+        message, interface_path: the message with the break, as for `add_scene_break`.
         content: the text, at most 16 MB.
 
     Returns:
-        `(True, number of the version, "")`; `empty` for a blank text, `unchanged` where there is no break or the
+        `(True, number of the version, "")`; `empty` for a blank text, `unchanged` if there is no break or the
         current version says that already.
 
     Raises:
@@ -445,11 +444,11 @@ def choose_scene_recap(
     """Make a version of a scene's recap current.
 
     Args:
-        message, interface_path: the message the break lies on, as for `add_scene_break`.
+        message, interface_path: the message with the break, as for `add_scene_break`.
         version: its number, from `get_scene_recaps`.
 
     Returns:
-        `(True, number of the version, "")`; `refused` where there is no such version, `unchanged` where there is no
+        `(True, number of the version, "")`; `refused` if there is no such version, `unchanged` if there is no
         break or the version is current.
 
     Raises:
@@ -486,14 +485,14 @@ def choose_scene_recap(
 
 
 def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
-    """Queue the running recap after a change of a scene's recap, where it is kept up to date by itself."""
+    """Queue the running recap after a scene's recap changed, if RUNNING_SCENE_RECAP_AUTO_GENERATE is on."""
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
         queue_running(connection, call.db, call.persona, call.conversation)
 
 
 def open_scene(call: Call, message: object, interface_path: object) -> tuple[StoryCall, table_scenes.Scene | None]:
-    """Return a call about a message, and the scene that ends with it; None where no break lies on it."""
+    """Return a call about a message, and the scene that ends with it, None without a break."""
     story = open_message(call, message, interface_path)
     if story.row_id is None:
         return story, None
