@@ -40,18 +40,14 @@ def test_c26_the_schema_takes_one_required_text_and_nothing_unknown() -> None:
 @pytest.mark.parametrize(
     ("reply", "contents"),
     [
-        (xml("I like tea"), ["I like tea"]),
         (f"Sure!\n{xml('one')} and {xml('two')} done", ["one", "two"]),
         ("<use_tool>\n<name> memoryTool </name>\n<memoryContent>\n tea \n</memoryContent>\n</use_tool>", ["tea"]),
         ("< use_tool ><name>memoryTool</name><memoryContent>x</memoryContent></ use_tool >", ["x"]),
         ("<use_tool><name>memoryTool</name><statement>x</statement></use_tool>", ["x"]),
         (xml("Tom &amp; Ann &lt;3 &quot;tea&quot; &#169; &amp;lt;"), ['Tom & Ann <3 "tea" © &lt;']),
-        (xml("<b>x</b>"), ["<b>x</b>"]),
-        (xml("a\nb"), ["a\nb"]),
+        (xml("<b>x\ny</b>"), ["<b>x\ny</b>"]),
         (xml(""), [""]),
-        (xml("x", "otherTool"), []),
         ("<use_tool><name>otherTool</name><memoryContent>", []),
-        ("no call at all", []),
         (f"{xml('x', 'otherTool')}{xml('mine')}", ["mine"]),
     ],
 )  # fmt: skip
@@ -68,7 +64,6 @@ def test_c27_calls_are_found_anywhere_in_a_reply(reply: str, contents: list[str]
         ("<use_tool><name>memoryTool</name><memoryContent>I like tea</memoryContent>", "</use_tool> is missing"),
         ("<use_tool><name>memoryTool</name></use_tool>", "<memoryContent> is missing"),
         ("<use_tool><memoryContent>x</memoryContent></use_tool>", "<name> is missing"),
-        ("<use_tool>", "<name> is missing"),
     ],
 )
 def test_c27_a_broken_call_is_an_error_with_its_reason(reply: str, why: str) -> None:
@@ -94,7 +89,6 @@ def test_c27_native_calls_of_both_kinds_are_read() -> None:
     [
         ("{broken", "no JSON"),
         ("[" * 100_000, "no JSON"),
-        ("[]", "no object"),
         ("{}", "memoryContent is missing"),
         ('{"memoryContent": 7}', "no text"),
         ('{"memoryContent": "x", "persona_id": "other"}', "'persona_id' is no argument"),

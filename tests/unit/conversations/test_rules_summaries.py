@@ -28,7 +28,6 @@ PATTERNS = (r"(?i)^\s*error\b",)
 @pytest.mark.parametrize(
     ("reply", "title", "summary"),
     [
-        ('{"title": "Trip", "summary": "We fly."}', "Trip", "We fly."),
         ('Sure!\n```json\n{"title": "Trip", "summary": "We fly."}\n```', "Trip", "We fly."),
         ('Here: {"title": "Trip", "summary": "We fly. {at seven}"} done', "Trip", "We fly. {at seven}"),
         ('{"title": 7, "summary": "Ok."}', "Untitled conversation", "Ok."),

@@ -28,14 +28,6 @@ def test_s29_without_a_version_all_scenes_but_the_newest_are_taken() -> None:
     assert plan_recap([], [], None) == RecapPlan("none")
 
 
-def test_s29_a_version_is_carried_on_by_the_scenes_after_it() -> None:
-    stored = version(0, 20, 2, (ONE, TWO))
-    made = plan_recap([ONE, TWO, THREE, FOUR], [stored], 0)
-    assert (made.kind, made.base, made.scenes, made.excluded_count) == ("incremental", stored, (THREE, FOUR), 0)
-    assert (made.scene_count, made.prev_scene_index, made.new_scene_index) == (4, 20, 40)
-    assert plan_recap([ONE, TWO], [stored], 0).kind == "none"
-
-
 def test_s29_a_text_of_the_host_is_carried_on_by_index() -> None:
     stored = version(3, 20, 2)
     assert plan_recap([ONE, TWO, THREE], [stored], 3).scenes == (THREE,)
@@ -75,11 +67,6 @@ def test_s29_messages_deleted_before_a_scene_change_nothing() -> None:
     moved = [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
     assert plan_recap(moved, [stored], 0).kind == "none"
     assert plan_recap([*moved, CoveredScene(3, 20, 0)], [stored], 0).scenes == (CoveredScene(3, 20, 0),)
-
-
-def test_s29_made_anew_on_demand() -> None:
-    stored = version(0, 30, 3, (ONE, TWO, THREE))
-    assert plan_recap([ONE, TWO, THREE], [stored], 0, anew=True).scenes == (ONE, TWO)
 
 
 def test_read_scenes_of_broken_data_are_left_out() -> None:
