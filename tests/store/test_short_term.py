@@ -325,14 +325,15 @@ def test_m16_other_channels_newest_first(world: World) -> None:
 
 def test_m16_a_server_shows_the_newest_entry_of_each_channel(world: World) -> None:
     """Each person has an entry of their own; what was said last in a channel is what the server knows of it."""
-    for n, (user, channel) in enumerate((("u1", "c1"), ("u2", "c1"), ("u3", "c2"), ("u1", "c2"))):
+    turns = [("u1", "c1"), ("u2", "c1"), ("u3", "c2"), ("u1", "c2"), ("u4", "c2"), ("u5", "c2")]
+    for n, (user, channel) in enumerate(turns):
         world.turn(user, channel, text=f"turn {n}")
         world.clock.forward(seconds=1)
     found = short_term.get_for_server("s1", **world.given())
-    assert [(each["channel"], said(each)[0]) for each in found] == [("c2", "turn 3"), ("c1", "turn 1")]
+    assert [(each["channel"], said(each)[0]) for each in found] == [("c2", "turn 5"), ("c1", "turn 1")]
     shown = world.context("u9", "c9")
     assert [(each["channel"], each["lines"][0]) for each in shown] == [
-        ("c2", 'Unknown: "turn 3"'), ("c1", 'Unknown: "turn 1"'),
+        ("c2", 'Unknown: "turn 5"'), ("c1", 'Unknown: "turn 1"'),
     ]  # fmt: skip
 
 
