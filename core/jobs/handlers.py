@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from typing import cast
 
@@ -65,17 +64,20 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
 def list_types(settings: Settings | None = None) -> tuple[str, ...]:
     """Return the types that can be done in this process: EMBED only where there is an embedder."""
     embeds = semantic_embedder.resolve(None, settings) is not None
+    return tuple(each for each in list_all_types() if each != "EMBED" or embeds)
+
+
+def list_all_types() -> tuple[str, ...]:
+    """Return the types that have a handler here."""
     with _changing:
-        return tuple(each for each in _handlers if each != "EMBED" or embeds)
+        return tuple(_handlers)
 
 
 def find(type: str) -> Handler:  # noqa: A002 - as above
     """Return the function that does operations of a type."""
     with _changing:
         handler = _handlers[type]
-    if isinstance(handler, str):
-        return _load(handler)
-    return handler
+    return _load(handler) if isinstance(handler, str) else handler
 
 
 def find_after(type: str) -> Callable[[Operation, Tools], None] | None:  # noqa: A002 - as above
@@ -87,13 +89,4 @@ def find_after(type: str) -> Callable[[Operation, Tools], None] | None:  # noqa:
 def _load(text: str) -> Handler:
     """Return the function that `module:function` names."""
     module, _, name = text.partition(":")
-    try:
-        return _import_function(module, name)
-    except (ImportError, AttributeError) as error:
-        with suppress(ImportError, AttributeError):
-            return _import_function(f"{_PACKAGE}.{module.partition('.')[2]}", name)
-        raise error from None
-
-
-def _import_function(module: str, name: str) -> Handler:
     return cast("Handler", getattr(import_module(module), name))

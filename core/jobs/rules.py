@@ -8,12 +8,6 @@ from typing import Literal, NamedTuple, cast
 
 from ..shapes import OperationPriority, OperationState
 
-TYPES: tuple[str, ...] = (
-    "RECAP", "SCENE_DETECTION", "SCENE_RECAP", "RUNNING_SCENE_RECAP", "CONVERSATION_SUMMARY",
-    "CONSOLIDATION", "DEEP_CONSOLIDATION", "EMBED",
-)  # fmt: skip
-"""The types this package itself queues; hosts may register more (`jobs.register_handler`)."""
-
 PRIORITIES: tuple[OperationPriority, ...] = ("HIGH", "NORMAL", "LOW")
 """In the order of their turns; the place in this list is the number that is stored."""
 
@@ -31,6 +25,8 @@ TEXTS = "texts"
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 10, 300
 MOST_ASKED_SECONDS = 3600
+MAX_TRIES = 8
+"""Tries of an operation before it has failed: with growing pauses, a model may be away for some minutes."""
 ERROR_CHARS = 500
 TYPE_BYTES = 32
 
@@ -58,11 +54,6 @@ def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
     doublings = min(max(tries, 1) - 1, 10)  # a large number would be a power of thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))
-
-
-def is_last(tries: int, max_tries: int) -> bool:
-    """Return whether no try follows the one of this number."""
-    return 0 < max_tries <= tries
 
 
 def verdict(kinds: Sequence[str], reason: str = "") -> Verdict:
@@ -112,7 +103,7 @@ class Turns(NamedTuple):
     """Ids of those whose last allowed try ended with their worker."""
 
 
-def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str], max_tries: int = 0) -> Turns:
+def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str]) -> Turns:
     """Return which operations may begin, HIGH before NORMAL before LOW, then older first."""
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
@@ -122,7 +113,7 @@ def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str], max_trie
         broken = [other for other, state in known.items() if state in ("failed", "cancelled")]
         if broken:
             failed.append((each.id, broken[0]))
-        elif each.status == "in_progress" and is_last(each.tries, max_tries):
+        elif each.status == "in_progress" and each.tries >= MAX_TRIES:
             lost.append(each.id)
         elif all(state == "completed" for state in known.values()):
             ready.append(each)

@@ -151,13 +151,7 @@ def retry(db: Database, persona: str, job_id: int) -> bool | None:
     change = (
         update(memory_jobs)
         .where(_J.persona_id == persona, _J.id == job_id, _J.status == "failed")
-        .values(
-            status="pending",
-            tries=0,
-            error=None,
-            available_at=None,
-            updated_at=db.clock(),
-        )
+        .values(status="pending", tries=0, error=None, available_at=None, updated_at=db.clock())
     )
 
     def work(connection: Connection) -> bool:

@@ -98,15 +98,7 @@ def _next() -> Any:
     branches = []
     for status in rules.OPEN:
         chosen = (
-            select(
-                _J.id,
-                _J.type,
-                _J.priority,
-                _J.created_at,
-                _J.depends_on,
-                _J.status,
-                _J.tries,
-            )
+            select(_J.id, _J.type, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries)
             .where(
                 _J.persona_id == _P,
                 _J.status == status,

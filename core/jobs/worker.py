@@ -12,10 +12,14 @@
 from __future__ import annotations
 
 import logging
+import os
+import random
+import secrets
 import signal
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -30,7 +34,7 @@ from ..errors import ModelError, StoreError
 from ..scope import use_scope
 from ..shapes import OperationRun, RunState
 from . import embedding, handlers, rules, table, table_claiming
-from .claims import Claimer
+from .rules import Turns, Waiting
 from .table_claiming import Claim
 from .tools import Effect, Tools, operation_scope
 
@@ -42,10 +46,13 @@ LEASE_SECONDS = 600
 """A worker that says nothing for this long is taken for dead: longer than a slow model takes for an answer."""
 BUDGET_SECONDS = 3600.0
 """Longest wait before LLM_DAILY_CALLS is looked at again: it may have been raised."""
-MAX_TRIES = 8
-"""Tries of an operation before it has failed: with growing pauses, a model may be away for some minutes."""
 PRUNE_SECONDS = 600.0
 """Old operations are removed this often."""
+_FIRST_LOOK = 16
+"""Operations looked at; eight times as many where none of them may begin."""
+_LOOKS = 4
+"""Looks at a queue whose operations all go to other workers, before this one turns to something else."""
+_WIDEST = 32
 
 
 class Worker:
@@ -161,6 +168,54 @@ def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
 # One operation, from its claim to its end
 
 
+class Claimer:
+    """Claims operations for one worker."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._name = f"{socket.gethostname()[:30]}:{os.getpid()}"
+        self._width = 1
+
+    def next(self, persona: str, types: Collection[str], *, lease_seconds: float) -> Claim | None:
+        """Return the next operation of a persona, claimed; None when none may begin now."""
+        most, looks = _FIRST_LOOK, 0
+        while looks < _LOOKS:
+            batch = table_claiming.read_next(self._db, persona, types, most)
+            turns = rules.choose_turns(batch.waiting, batch.states)
+            ended = self._end(persona, turns)
+            if turns.ready:
+                claimed = self._claim(persona, turns.ready, lease_seconds)
+                if claimed is not None:
+                    return claimed
+                looks += 1
+            elif not ended and batch.is_all:
+                return None
+            elif not ended:
+                most *= 8
+        return None
+
+    def _end(self, persona: str, turns: Turns) -> int:
+        """End what cannot begin any more, and return how many this worker ended."""
+        ended = 0
+        for each, dependency in turns.failed:
+            ended += table.fail(self._db, persona, each, rules.error_text("DependencyFailed", str(dependency)))
+        for each in turns.lost:
+            ended += table.fail(self._db, persona, each, rules.error_text("WorkerLost"))
+        return ended
+
+    def _claim(self, persona: str, ready: Sequence[Waiting], lease_seconds: float) -> Claim | None:
+        job_ids = [each.id for each in ready if each.priority == ready[0].priority]
+        while job_ids:
+            job_id = job_ids.pop(random.randrange(min(self._width, len(job_ids))))
+            token = f"{self._name[:47]}:{secrets.token_hex(8)}"
+            claimed = table_claiming.claim(self._db, persona, job_id, token, lease_seconds=lease_seconds)
+            if claimed is not None:
+                self._width = max(1, self._width - 1)
+                return claimed
+            self._width = min(self._width * 2, _WIDEST)
+        return None
+
+
 def run_next(
     db: Database,
     claimer: Claimer,
@@ -172,7 +227,7 @@ def run_next(
     """Do the next operation of a persona and return what became of it; None when none may begin now."""
     known = settings_for(settings)
     known_model = llm.resolve(model, known, db)
-    claimed = claimer.next(persona, handlers.list_types(known), lease_seconds=LEASE_SECONDS, max_tries=MAX_TRIES)
+    claimed = claimer.next(persona, handlers.list_types(known), lease_seconds=LEASE_SECONDS)
     if claimed is None:
         return None
     report = run_operation(db, claimed, settings=known, model=known_model)
@@ -192,7 +247,7 @@ def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: An
         effect = _handle(claimed, tools)
         state = "completed" if table_claiming.complete(db, claimed, effect) else "dropped"
     except Exception as failure:  # noqa: BLE001 - whatever a handler does, the queue goes on and the reason is kept
-        state, error = _note_failure(db, claimed, failure, MAX_TRIES)
+        state, error = _note_failure(db, claimed, failure)
     except BaseException:
         with suppress(StoreError):  # its lease ends by itself
             table_claiming.give_back(db, claimed)
@@ -236,7 +291,7 @@ def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[N
         thread.join()
 
 
-def _note_failure(db: Database, claimed: Claim, failure: Exception, max_tries: int) -> tuple[RunState, str]:
+def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[RunState, str]:
     """Write what a failure means, and return the state and what is kept of the reason."""
     operation = claimed.operation
     kinds = [each.__name__ for each in type(failure).__mro__]
@@ -251,7 +306,7 @@ def _note_failure(db: Database, claimed: Claim, failure: Exception, max_tries: i
     if reason == "budget":  # no try was made
         until = db.clock() + timedelta(seconds=min(asked, BUDGET_SECONDS))
         return ("retrying" if table_claiming.put_off(db, claimed, error, until, is_try=False) else "dropped"), error
-    if rules.verdict(kinds, reason) == "fail" or rules.is_last(operation.tries, max_tries):
+    if rules.verdict(kinds, reason) == "fail" or operation.tries >= rules.MAX_TRIES:
         return ("failed" if table_claiming.give_up(db, claimed, error) else "dropped"), error
     until = db.clock() + timedelta(seconds=rules.wait_seconds(operation.tries, asked))
     return ("retrying" if table_claiming.put_off(db, claimed, error, until) else "dropped"), error

@@ -19,7 +19,6 @@ from core.database.engine import Database
 from core.database.schema import chat_history_cache, memories
 from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError, TransferError
-from core.jobs import list_operations
 from core.lifelong import delete_items
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, reduce_prompt_for_llm_limit, to_messages
@@ -283,7 +282,6 @@ ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
     ),
     "what was recalled": lambda stage, items: _call(stage, silently_record_memory, "I like tea", recalled=items),
     "items to delete": lambda stage, items: _call(stage, delete_items, items),
-    "types of operations": lambda stage, items: _call(stage, list_operations, types=items),
 }
 
 

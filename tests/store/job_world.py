@@ -20,7 +20,7 @@ from core.database.schema import counters, memory_jobs
 from core.jobs import Effect, Handler, Tools, Worker, register_handler
 from core.jobs import table as jobs
 from core.jobs import worker as core_worker
-from core.jobs.claims import Claimer
+from core.jobs.worker import Claimer
 from core.shapes import Operation, OperationRun
 from tests.store.world import own_scope, rows_of
 
@@ -146,7 +146,7 @@ class Queue:
 
     def claimed(self, **more: Any) -> Any:
         """Claim the next operation as a worker of its own would."""
-        given = {"lease_seconds": 600, "max_tries": 8, **more}
+        given = {"lease_seconds": 600, **more}
         return Claimer(self.db).next(self.persona, [KIND], **given)
 
     @property

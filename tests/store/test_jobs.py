@@ -75,7 +75,7 @@ def test_s43_an_operation_waits_for_those_it_depends_on(queue: Queue) -> None:
 
 def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """All the way down, with the reason; a cancelled one does the same."""
-    monkeypatch.setattr(worker, "MAX_TRIES", 1)
+    monkeypatch.setattr(worker.rules, "MAX_TRIES", 1)
 
     def broken(operation: Operation, tools: Tools) -> None:
         raise KeyError("secret xylofant")

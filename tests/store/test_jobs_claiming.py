@@ -17,6 +17,7 @@ from core.errors import ModelError
 from core.jobs import Effect, Operation, Tools
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
+from core.jobs.rules import MAX_TRIES
 from core.jobs.worker import keep_lease, run_operation
 from tests.store.job_world import KIND, TOTAL, Queue, count_up, counted, fill, go, handled, start_worker
 from tests.store.relay import Relay
@@ -98,10 +99,10 @@ def test_s45_the_lease_is_renewed_while_a_handler_works(queue: Queue) -> None:
 def test_s45_an_operation_that_kills_its_worker_is_given_up_after_the_last_try(queue: Queue) -> None:
     """Otherwise it would take one worker after the other down."""
     only = queue.add("a")
-    for tries in (1, 2, 3):
-        assert queue.claimed(max_tries=3).operation.tries == tries
+    for tries in range(1, MAX_TRIES + 1):
+        assert queue.claimed().operation.tries == tries
         queue.db.clock.forward(seconds=600)  # type: ignore[attr-defined]
-    assert queue.claimed(max_tries=3) is None
+    assert queue.claimed() is None
     assert queue.states() == {only: "failed"} and queue.row(only).error == "WorkerLost"
 
 

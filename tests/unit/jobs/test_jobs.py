@@ -20,7 +20,6 @@ from core.errors import MessageError, StoreReadError
 from core.jobs import Operation, OperationRun, Tools, Worker, handlers, worker
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
-from core.jobs.rules import TYPES
 from core.scope import Scope
 from core.shapes import now_utc
 from tests.store.job_world import KIND, ROOT, counted, effects, fill, handled
@@ -162,7 +161,9 @@ def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
 
 def test_s47_every_type_of_the_package_has_a_handler_and_hosts_may_add_some() -> None:
     """A name and where to find the function; nonsense is refused when it is handed in."""
-    assert set(TYPES) - set(handlers.list_types()) == {"EMBED"}  # done only where there is an embedder
+    assert set(handlers.list_all_types()) - set(handlers.list_types()) == {
+        "EMBED"
+    }  # done only where there is an embedder
     door.register_handler("OF_A_HOST", "tests.store.job_world:counted")
     try:
         assert handlers.find("OF_A_HOST") is counted
@@ -173,15 +174,6 @@ def test_s47_every_type_of_the_package_has_a_handler_and_hosts_may_add_some() ->
         door.register_handler("OF_A_HOST", "no place")
     with pytest.raises(MessageError, match="33 bytes"):
         door.register_handler("X" * 33, counted)
-
-
-def test_a_handler_named_for_the_package_under_another_name_is_found() -> None:
-    """A host writes its texts once, for whichever name the package bears; its own modules of that name come first."""
-    with handled(ELSEWHERE="another_name.semantic.handlers:embed"):  # type: ignore[arg-type]
-        assert handlers.find("ELSEWHERE") is handlers.find("EMBED")
-    nowhere: Any = {"NOWHERE": "another_name.semantic.handlers:nothing"}
-    with handled(**nowhere), pytest.raises(ModuleNotFoundError, match="another_name"):
-        handlers.find("NOWHERE")
 
 
 def test_s46_a_handler_that_is_missing_is_a_failure_like_others(db: Database) -> None:
