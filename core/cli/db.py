@@ -66,11 +66,13 @@ def check(run: Run) -> None:
     """
     from .. import db as door
     from ..database.failures import LOOK
+    from ..upkeep.check import EMPTY
 
     db = run.open_bare()
     try:
         findings = door.check_server(db)
-        findings += _find_model_usage(run, db, findings)
+        if not any(one.severity == "error" or one.what == EMPTY for one in findings):
+            findings += _find_model_usage(run, db)
     except StoreError as error:
         if LOOK not in str(error):
             raise
@@ -80,23 +82,18 @@ def check(run: Run) -> None:
         raise typer.Exit(1)
 
 
-def _find_model_usage(run: Run, db: Database, findings: list[Finding]) -> list[Finding]:
+def _find_model_usage(run: Run, db: Database) -> list[Finding]:
     """Return what was asked of models today, where anything was."""
-    from ..db import Finding
     from ..llm.table_usage import read_usage
-    from ..upkeep.check import EMPTY
+    from ..shapes import Finding
 
-    if any(one.severity == "error" or one.what == EMPTY for one in findings):
-        return []
     today = read_usage(db, days=1)
-    if not today:
-        return []
     calls, characters = sum(each.calls for each in today), sum(each.characters for each in today)
     most = run.settings.llm_daily_calls
-    said = f"{calls:,} model calls today{f' of {most:,}' if most else ''}, {characters:,} characters"
+    text = f"{calls:,} model calls today{f' of {most:,}' if most else ''}, {characters:,} characters"
     if most and calls >= most:
-        return [Finding("warning", said, "model_usage", "Wait until tomorrow (UTC), or raise LLM_DAILY_CALLS")]
-    return [Finding("note", said, "model_usage", "")]
+        return [Finding("warning", text, "model_usage", "Wait until tomorrow (UTC), or raise LLM_DAILY_CALLS")]
+    return [Finding("note", text, "model_usage", "")] if calls else []
 
 
 def _print_findings(findings: list[Finding]) -> None:

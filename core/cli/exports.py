@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,6 @@ from .run import ForceOption, LocalOption, Run, ServerOption, add_command, refus
 
 if TYPE_CHECKING:
     from ..scope import Scope
-    from ..transfer.exports import ExportResult
     from ..transfer.items import ItemExport
 
 _STDOUT = "-"
@@ -117,33 +115,13 @@ def export(
             scope=run.scope(server=server, destination="local" if local else None),
         )
     if to_stdout:
-        _end_of_line()
+        sys.stdout.buffer.flush()
     else:
-        run.answer(result.as_dict(), lambda: _print_exported(result))
+        shown = ("format", "conversation", "path", "messages", "bytes")
+        facts = [(name.capitalize(), getattr(result, name)) for name in shown]
+        run.answer(result.as_dict(), lambda: output.facts(facts))
     for note in result.notes:
         output.note(output.sentence(f"Note: {note}"), style="yellow")
-
-
-def _end_of_line() -> None:
-    """End the last line where a person looks at it; into a file or program goes what a file would hold."""
-    if sys.stdout.isatty():
-        sys.stdout.buffer.write(os.linesep.encode())
-    sys.stdout.buffer.flush()
-
-
-def _print_exported(result: ExportResult) -> None:
-    output.facts(
-        [
-            ("Format", result.format),
-            ("Conversation", result.conversation),
-            ("File", result.path),
-            ("Messages", result.messages),
-            ("Bytes", result.bytes),
-        ]
-    )
-
-
-# A person
 
 
 def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
@@ -153,37 +131,35 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
     rows = read_rows(run.db, run.scope().persona, person)
     if not any(rows.values()):
         raise TransferError(f"{name_near(run, 'participant', person)} A person is named by its key interface/id.")
-    facts = {"person": person, "persona": run.scope().persona, "tables": rows}
-    if str(file) == _STDOUT:
-        output.print_json(facts)
-        return
-    from ..transfer.exports import write_whole
-
-    with write_whole(file, overwrite=force) as stream:
-        stream.write((json.dumps(facts, ensure_ascii=False, indent=2, default=str) + "\n").encode())
-    counts = {name: len(held) for name, held in rows.items()}
-    run.answer({"file": str(file), "rows": counts}, lambda: output.table(("table", "rows"), counts.items(), right=(1,)))
-
-
-# Values
+    value = {"person": person, "persona": run.scope().persona, "tables": rows}
+    if _write_value(file, value, force):
+        counts = {name: len(each) for name, each in rows.items()}
+        columns = ("table", "rows")
+        run.answer({"file": str(file), "rows": counts}, lambda: output.table(columns, counts.items(), right=(1,)))
 
 
 def _export_values(run: Run, file: Path, scope: Scope, *, force: bool) -> None:
     """Write the values a scope reaches."""
-    from ..transfer.exports import write_whole
     from ..transfer.values import KEY, export_values
 
     with refusals():
         values = export_values(db=run.db, scope=scope)
-    text = json.dumps({KEY: values}, ensure_ascii=False, indent=1) + "\n"
+        written = _write_value(file, {KEY: values}, force)
+    if written:
+        facts = {"file": str(file), "values": len(values)}
+        run.answer(facts, lambda: output.facts(facts.items()))
+
+
+def _write_value(file: Path, value: object, force: bool) -> bool:
+    """Write a value as JSON into a file, or onto stdout; return whether it was a file."""
+    from ..transfer.exports import write_whole
+
     if str(file) == _STDOUT:
-        sys.stdout.write(text)
-        return
-    with refusals(), write_whole(file, overwrite=force) as stream:
-        stream.write(text.encode())
-    run.answer(
-        {"file": str(file), "values": len(values)}, lambda: output.facts([("Values", len(values)), ("File", file)])
-    )
+        output.print_json(value)
+        return False
+    with write_whole(file, overwrite=force) as stream:
+        stream.write((json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n").encode())
+    return True
 
 
 # Memory items

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ..base.whole_file import replace_file
 from ..errors import ConfigError
 from .file import flag_name, read_entries, read_yaml_value
 from .flag_base import Flag, plain
@@ -106,12 +107,9 @@ def _said(file: Path, text: str, declared: Flag) -> list[Any]:
 
 
 def _write(file: Path, text: str) -> None:
-    made = file.with_name(f".{file.name}.new")
+    mode = file.stat().st_mode if file.exists() else 0o666
     try:
-        made.write_text(text, encoding="utf-8", newline="")
-        if file.exists():
-            made.chmod(file.stat().st_mode)
-        made.replace(file)  # whole, or as it was
+        with replace_file(file, mode=mode) as part:
+            part.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
-        made.unlink(missing_ok=True)
         raise ConfigError(f"{str(file)!r} cannot be written ({error.strerror}).", source=str(file)) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sqlite3
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from ..base.whole_file import replace_file
 from ..database.connections import Target, is_local
 from ..database.engine import Database
 from ..errors import StoreError
@@ -30,19 +30,15 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
     """
     if target.exists() and not overwrite:
         raise StoreError(f"{str(target)!r} is there already. Name another file, or replace it with --force.", source="")
-    part = target.with_name(f".{target.name[:50]}.{os.getpid()}.part")
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        if db.family == "sqlite":
-            _copy_file(db, part)
-        else:
-            _dump_server(db.target, part)
-        part.replace(target)
+        with replace_file(target, mode=0o600) as part:
+            if db.family == "sqlite":
+                _copy_file(db, part)
+            else:
+                _dump_server(db.target, part)
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{str(target)!r} cannot be written: {reason}.", source="") from None
-    finally:
-        part.unlink(missing_ok=True)
     return target.stat().st_size
 
 

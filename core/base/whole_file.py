@@ -1,0 +1,25 @@
+"""Writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replace_file(path: Path, *, mode: int = 0o666) -> Iterator[Path]:
+    """Yield a new file beside `path` to write into, which takes its place at the end of the block.
+
+    If the block fails, `path` is as it was.
+    """
+    part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        yield part
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
