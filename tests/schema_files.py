@@ -105,7 +105,7 @@ def _keys(table: Table) -> list[tuple[str, tuple[str, ...]]]:
 def table_script(table: Table, family: str) -> str:
     """Return the statements of one table, with what each index serves as a comment above it."""
     said = _index_notes(table)
-    parts = ["\n".join(ddl.create_lines(table, family, notes=said)) + ";"]
+    parts = [ddl.create_table(table, family, notes=said) + ";"]
     if family == "sqlite":
         parts += [f"-- {said[name]}\n{ddl.create_index(table, name, family)};" for name in ddl.list_indexes(table)]
     return "\n".join(parts)

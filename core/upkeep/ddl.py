@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -57,23 +58,19 @@ def _names(columns: tuple[str, ...], family: str) -> str:
     return ", ".join(quote(c, family) for c in columns)
 
 
-def create_index(table: Table, name: str, family: str, *, on: str = "") -> str:
+def create_index(table: Table, name: str, family: str) -> str:
     """Return the CREATE INDEX of one index; on SQLite it may run again."""
     unique, columns = list_indexes(table)[name]
     kind = "UNIQUE INDEX" if unique else "INDEX"
     again = "IF NOT EXISTS " if family == "sqlite" else ""
-    return (
-        f"CREATE {kind} {again}{quote(name, family)} ON {quote(on or table.name, family)} ({_names(columns, family)})"
-    )
+    return f"CREATE {kind} {again}{quote(name, family)} ON {quote(table.name, family)} ({_names(columns, family)})"
 
 
-def create_table(table: Table, family: str, *, name: str = "") -> str:
-    """Return the CREATE TABLE, under another name if one is given; on servers with all its indexes."""
-    return "\n".join(create_lines(table, family, name=name))
+def create_table(table: Table, family: str, *, notes: Mapping[str, str] | None = None) -> str:
+    """Return the CREATE TABLE, on servers with all indexes; `notes` maps index names to a comment above each.
 
-
-def create_lines(table: Table, family: str, *, name: str = "", notes: dict[str, str] | None = None) -> list[str]:
-    """Return the CREATE TABLE in lines; `notes` maps index names (blank: the primary key) to a comment for each."""
+    The name of the primary key is blank.
+    """
     parts = [(define_column(c, family), "") for c in table.columns]
     parts.append((f"PRIMARY KEY ({_names(tuple(table.primary_key.columns.keys()), family)})", ""))
     for index, (unique, columns) in list_indexes(table).items():
@@ -85,26 +82,20 @@ def create_lines(table: Table, family: str, *, name: str = "", notes: dict[str, 
         parts += [
             (f"CONSTRAINT {rule.name} CHECK ({rule.sqltext})", "") for rule in sorted(checks, key=lambda r: str(r.name))
         ]
-    lines = [f"CREATE TABLE IF NOT EXISTS {quote(name or table.name, family)} ("]
+    lines = [f"CREATE TABLE IF NOT EXISTS {quote(table.name, family)} ("]
     for number, (text, index) in enumerate(parts):
         note = (notes or {}).get(index or ("" if text.startswith("PRIMARY") else "-"), "")
         lines += [f"    -- {note}"] if note else []
         lines.append(f"    {text}" + ("," if number < len(parts) - 1 else ""))
-    return [*lines, ")" + _table_options(table, family)]
+    without_row_ids = table.dialect_options["sqlite"]["with_rowid"] is False
+    options = _OPTIONS if family == "mysql" else " WITHOUT ROWID" if without_row_ids else ""
+    return "\n".join([*lines, ")" + options])
 
 
-def _table_options(table: Table, family: str) -> str:
-    if family == "mysql":
-        return _OPTIONS
-    return " WITHOUT ROWID" if table.dialect_options["sqlite"]["with_rowid"] is False else ""
-
-
-def create_all(table: Table, family: str, *, name: str = "") -> list[str]:
+def create_all(table: Table, family: str) -> list[str]:
     """Return all statements that make a table with its indexes."""
-    made = [create_table(table, family, name=name)]
-    if family == "sqlite":
-        made += [create_index(table, index, family, on=name) for index in list_indexes(table)]
-    return made
+    indexes = list_indexes(table) if family == "sqlite" else ()
+    return [create_table(table, family), *(create_index(table, index, family) for index in indexes)]
 
 
 def add_column(table: Table, of: Column[Any], family: str) -> str:

@@ -157,20 +157,16 @@ def _columns(table: Table, there: FoundTable, family: str) -> list[Difference]:
         if found is None:
             statement = ddl.add_column(table, column, family)
             listed.append(Difference("column", table.name, column.name, "absent", wanted, statement))
-        elif not is_same_type(found.type, wanted):
-            repair = "" if family == "sqlite" else _modify(table, column, family)
+            continue
+        repair = f"ALTER TABLE {ddl.quote(table.name, family)} MODIFY {ddl.define_column(column, family)}"
+        repair = "" if family == "sqlite" else repair
+        if not is_same_type(found.type, wanted):
             listed.append(Difference("type", table.name, column.name, found.type, wanted, repair))
         elif found.collation and found.collation != COLLATION:
-            repair = _modify(table, column, family)
             listed.append(Difference("collation", table.name, column.name, found.collation, COLLATION, repair))
         elif found.nullable and not column.nullable and not column.primary_key:
-            repair = "" if family == "sqlite" else _modify(table, column, family)
             listed.append(Difference("nullable", table.name, column.name, "NULL", "NOT NULL", repair))
     return listed
-
-
-def _modify(table: Table, column: Column[Any], family: str) -> str:
-    return f"ALTER TABLE {ddl.quote(table.name, family)} MODIFY {ddl.define_column(column, family)}"
 
 
 def _indexes(table: Table, there: FoundTable, family: str) -> list[Difference]:

@@ -12,7 +12,7 @@ nobody takes the tables of a creation under way for another program's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,8 +26,6 @@ from ..database.engine import Database
 from ..database.failures import is_missing_table
 from ..errors import StoreError
 from . import ddl
-from .inspection import FoundTable, read_tables
-from .leases import lease
 
 LEASE = "migrate"
 UNFINISHED = "0000"
@@ -82,11 +80,7 @@ def read_versions(db: Database) -> list[str] | None:
 
 
 def _newest(versions: list[str] | None) -> str | None:
-    return max(filter(_is_version, versions or ()), default=None)
-
-
-def _is_version(text: str) -> bool:
-    return len(text) == len(UNFINISHED) and text.isdigit()
+    return max((one for one in versions or () if len(one) == len(UNFINISHED) and one.isdigit()), default=None)
 
 
 def list_pending(db: Database) -> list[str]:
@@ -117,7 +111,7 @@ def ensure_present(db: Database) -> None:
         )
 
 
-def list_foreign(found: Mapping[str, FoundTable], versions: list[str] | None) -> list[str]:
+def list_foreign(found: Container[str], versions: list[str] | None) -> list[str]:
     """Return the tables that have our names and belong to another program; the tables were read before the versions."""
     if _newest(versions) is not None:
         return []
@@ -128,6 +122,9 @@ def list_foreign(found: Mapping[str, FoundTable], versions: list[str] | None) ->
 
 def migrate(db: Database) -> Migrated:
     """Bring the database to the present and return what was done."""
+    from .inspection import read_tables  # noqa: PLC0415 - a database that is at the present needs neither
+    from .leases import lease  # noqa: PLC0415
+
     found = read_tables(db)
     versions = read_versions(db)
     version, foreign = _newest(versions), list_foreign(found, versions)
