@@ -211,8 +211,9 @@ def test_d34_a_commit_that_cannot_be_told_says_so(relayed: tuple[Database, Relay
     assert runs == [1]
 
 
-def test_f52_a_server_that_is_not_there_is_an_error() -> None:
-    handle = Database("mysql://root:secretword@127.0.0.1:1/x", timeout_seconds=1.0)
+@pytest.mark.parametrize("where", ["127.0.0.1:1/x", "localhost/x?unix_socket=/tmp/there-is-no-server.sock"])
+def test_f52_a_server_that_is_not_there_is_an_error(where: str) -> None:
+    handle = Database(f"mysql://root:secretword@{where}", timeout_seconds=1.0)
     for kind, call in ((StoreReadError, handle.read), (StoreWriteError, None)):
         with pytest.raises(kind) as caught:
             if call is not None:

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -135,19 +136,11 @@ def test_d29_a_half_made_database_is_finished(present: Database) -> None:
 
 
 FOREIGN = {
-    "flyway": [
-        "CREATE TABLE schema_version (version VARCHAR(50) NOT NULL PRIMARY KEY, description VARCHAR(200))",
-        "INSERT INTO schema_version VALUES ('1', 'first')",
-    ],
     "alembic": [
         "CREATE TABLE schema_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",
         "INSERT INTO schema_version VALUES ('a1b2c3d4e5f6')",
     ],
     "tags": ["CREATE TABLE tags (id INTEGER PRIMARY KEY, name VARCHAR(50))", "INSERT INTO tags VALUES (1, 'x')"],
-    "conversations": [
-        "CREATE TABLE conversations (id INTEGER PRIMARY KEY, topic VARCHAR(50) NOT NULL)",
-        "INSERT INTO conversations VALUES (1, 'x')",
-    ],
     "memories": [
         "CREATE TABLE memories (id INTEGER PRIMARY KEY, content VARCHAR(50), tags VARCHAR(50))",
         "INSERT INTO memories VALUES (1, 'x', '[]')",
@@ -262,17 +255,13 @@ def test_a_dead_worker_s_lease_runs_out(present: Database) -> None:
     now = present.clock()
     with leases.lease(present, "migrate") as keep:
         keep()
-        later = Database(present.target.url.render_as_string(hide_password=False), clock=lambda: now + leasing_span())
+        later = Database(
+            present.target.url.render_as_string(hide_password=False),
+            clock=lambda: now + timedelta(seconds=leases.LEASE_SECONDS + 5),
+        )
         with leases.lease(later, "migrate", wait_seconds=0.1):
             pass
         later.close()
-
-
-def leasing_span() -> Any:
-    """Return a little more than a lease lasts."""
-    from datetime import timedelta
-
-    return timedelta(seconds=leases.LEASE_SECONDS + 5)
 
 
 def test_ensure_tells_the_operator_of_a_server_and_mends_sqlite(present: Database, next_version: Any) -> None:
@@ -301,8 +290,6 @@ def test_d1_an_insert_without_persona_lands_in_default(made: Database) -> None:
 
 def example(column: Any) -> Any:
     """Return some value of a column's type."""
-    from datetime import UTC, datetime
-
     made = {"Time": datetime(2026, 3, 10, 12, tzinfo=UTC), "Key": "k"}.get(type(column.type).__name__)
     if made is not None:
         return made

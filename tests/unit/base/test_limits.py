@@ -8,24 +8,7 @@ import pytest
 
 from core.base.limits import read_engine_limit, read_limit_argument
 
-BAD: list[Any] = [
-    0,
-    -1,
-    -(10**30),
-    "x",
-    "5",
-    "",
-    True,
-    False,
-    float("nan"),
-    float("inf"),
-    1.0,
-    2.5,
-    [],
-    {},
-    b"1",
-    pytest.param(object(), id="an object"),
-]
+BAD: list[Any] = [0, -(10**30), "x", True, float("nan"), 2.5, [], pytest.param(object(), id="an object")]
 
 
 @pytest.mark.parametrize("value", BAD, ids=repr)

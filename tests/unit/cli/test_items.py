@@ -53,21 +53,19 @@ def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
     ("content", "looks"),
     [
         ('{"rows": [{"said": "hello"}], "version": 2}', "JSON with the keys rows, version"),
-        ('[{"said": "hello"}]', "a JSON list of objects with the keys said"),
         ("<!doctype html><p>hello", "HTML"),
-        ("hello there", "neither JSON nor"),
         ("", "empty"),
         ('{"items": []}', "keys items"),
     ],
 )
-@pytest.mark.parametrize("name", ["some.json", "some.jsonl", "some.txt"])
-def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, content: str, looks: str, name: str) -> None:
+def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, content: str, looks: str) -> None:
     """A script that goes on after it would lose everything without a word."""
-    Path(name).write_text(content)
-    ran = run("import", name)
-    assert ran.code == 1
-    assert "hello" not in ran.out + ran.err
-    assert looks in ran.err or "not YAML" in ran.err or "not usable JSON" in ran.err, ran.err
+    for name in ("some.json", "some.jsonl"):
+        Path(name).write_text(content)
+        ran = run("import", name)
+        assert ran.code == 1
+        assert "hello" not in ran.out + ran.err
+        assert looks in ran.err or "not YAML" in ran.err or "not usable JSON" in ran.err, ran.err
 
 
 def test_l38_rows_not_taken_are_shown(run: Command) -> None:

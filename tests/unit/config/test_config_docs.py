@@ -52,22 +52,8 @@ def test_g19_no_secret_has_a_line_in_config_yaml() -> None:
 def edges(name: str) -> list[Any]:
     kind: Any = FLAGS[name].kind
     spans = [kind.low, kind.high, kind.low - 1, kind.high + 1] if hasattr(kind, "low") else []
-    return [
-        *spans,
-        *(getattr(kind, "options", None) or ()),
-        True,
-        False,
-        0,
-        1,
-        2,
-        "x",
-        [],
-        ["en"],
-        ["x"],
-        [""],
-        {},
-        {"facts": ["a"]},
-    ]
+    options = getattr(kind, "options", None) or ()
+    return [*spans, *options, True, False, 0, 2, "x", [], ["en"], ["x"], [""], {}, {"facts": ["a"]}]
 
 
 @pytest.mark.parametrize("name", sorted(set(FLAGS) - {"TIMEZONE", "TEMPLATES_DIR"}))

