@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .base.hints import hint_name
 from .calls import defaults, screening
@@ -14,7 +14,6 @@ from .calls.defaults import configure, default_database
 from .config import Settings
 from .database.engine import Database
 from .errors import MessageError
-from .forgetting import forget
 from .index.entries import Progress
 from .memories import new_item as memory_input
 from .memories import rules_retention as retention
@@ -24,6 +23,9 @@ from .scope import Scope
 from .shapes import Finding
 from .upkeep import migration
 from .upkeep.migration import Migrated
+
+if TYPE_CHECKING:
+    from .forgetting import forget
 
 __all__ = [
     "Database",
@@ -40,6 +42,15 @@ __all__ = [
     "pack_index",
     "reindex",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return `forget`, which reaches every table: a prompt is built without it."""
+    if name != "forget":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .forgetting import forget  # noqa: PLC0415
+
+    return forget
 
 
 def open_database(

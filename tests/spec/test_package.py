@@ -142,6 +142,18 @@ def test_r2_the_names_of_the_package() -> None:
     assert ran.stdout == "[]\n"
 
 
+@pytest.mark.slow
+def test_the_first_prompt_loads_nothing_that_deletes_or_imports() -> None:
+    """A process that starts for one prompt waits for every module: these were thirty more."""
+    code = (
+        "import sys; from core import build_messages, open_database;"
+        "build_messages({'text': 'hi'}, db=open_database('sqlite://'));"
+        "print([m for m in sys.modules if m.startswith(('core.forgetting', 'core.transfer'))])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert ran.stdout == "[]\n"
+
+
 def test_r2_a_name_follows_what_a_host_put_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     from core import synth_core_memory
 
