@@ -23,7 +23,7 @@ from ...shapes import PERSONA_SENDER
 from ...tokens.shapes import AccessToken
 from ..access import read_header
 from ..errors import Refused
-from .messages import find_persona_line
+from .messages import find_persona
 
 INTERFACE = "proxy"
 """Interface of participants and conversations where a request does not name one."""
@@ -79,8 +79,8 @@ def _choose_persona(header: str, body: Mapping[str, Any], token: AccessToken) ->
     named, field = header, "X-Persona-Id"
     if not named:
         named, field = split_model(body)[1], "model"
-    if not named and (line := find_persona_line(body.get("messages"))):
-        named, field = line.persona, "messages"
+    if not named:
+        named, field = find_persona(body.get("messages")), "messages"
     if named and not token.may_speak_as(named):
         source = "The persona of model" if field == "model" else "X-Persona-Id"
         raise Refused(

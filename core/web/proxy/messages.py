@@ -1,7 +1,8 @@
-"""Read the messages of a request, and change one value of its JSON while every other byte stays. Pure."""
+"""Read the messages of a request, and add texts to its JSON while every other byte stays. Pure."""
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,29 +40,36 @@ _NOTES = re.compile(rf"\A(?:\s*{_LABEL}[ \t]*(?:\n|\Z))+|(?:\n[ \t]*{_LABEL}\s*)
 _PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
 
-class PersonaLine(NamedTuple):
-    """The line of a system message that names a persona, which a front end fills in by its macro for the character."""
+def find_persona(messages: Any) -> str:
+    """Return the persona that a system message names in a line, which a front end fills in by a macro; else blank."""
+    for _, part, key in _iter_system_texts(messages):
+        if found := _PERSONA.search(part[key]):
+            return found[1]
+    return ""
 
-    persona: str
-    path: Path
-    rest: str
-    """The text without the line."""
+
+def without_persona_line(messages: list[Any]) -> list[Any]:
+    """Return the messages without the first line that names a persona; what is blank without it goes too."""
+    messages = copy.deepcopy(messages)
+    for message, part, key in _iter_system_texts(messages):
+        if found := _PERSONA.search(part[key]):
+            part[key] = part[key][: found.start()] + part[key][found.end() :]
+            if not part[key].strip():
+                parts = message["content"] if part is not message else []
+                parts[:] = [each for each in parts if each is not part]
+                messages = messages if parts else [each for each in messages if each is not message]
+            break
+    return messages
 
 
-def find_persona_line(messages: Any) -> PersonaLine | None:
-    """Return the first line `X-Persona-Id: NAME` of a system message; None where there is none."""
-    for index, message in enumerate(messages if isinstance(messages, list) else ()):
-        if not isinstance(message, dict) or message.get("role") not in ("system", "developer"):
-            continue
-        content = message.get("content")
-        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        for number, part in enumerate(parts):
-            found = _PERSONA.search(part["text"]) if _is_text(part) else None
-            if found:
-                here: Path = ("messages", index, "content")
-                path = (*here, number, "text") if isinstance(content, list) else here
-                return PersonaLine(found[1], path, part["text"][: found.start()] + part["text"][found.end() :])
-    return None
+def _iter_system_texts(messages: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
+    """Yield each text of the system messages: the message, and the object and key that hold the text."""
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("role") in ("system", "developer"):
+            content = message.get("content")
+            if isinstance(content, str):
+                yield message, message, "content"
+            yield from ((message, part, "text") for part in content or () if _is_text(part))
 
 
 def is_own_name(name: object, persona: str) -> bool:
@@ -167,7 +175,7 @@ def _is_text(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
-# One value of a JSON text
+# What is put into a JSON text
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
@@ -216,32 +224,6 @@ def insert_message(text: str, message: Mapping[str, str]) -> str:
     """Return the body with a message in front of the others, of which there is at least one."""
     start = find_value(text, ("messages",)).start + 1
     return f"{text[:start]}{json.dumps(message, ensure_ascii=False)},{text[start:]}"
-
-
-def replace_value(text: str, path: Path, value: Any) -> str:
-    """Return the body with another value at a path."""
-    span = find_value(text, path)
-    return f"{text[: span.start]}{json.dumps(value, ensure_ascii=False)}{text[span.end :]}"
-
-
-def remove_item(text: str, path: Path) -> str:
-    """Return the body without the item of a list at a path, and without one comma beside it."""
-    *parent, number = path
-    items = [child for _, child in iter_children(text, find_value(text, tuple(parent)).start)]
-    assert isinstance(number, int)
-    if number + 1 < len(items):
-        return text[: items[number].start] + text[items[number + 1].start :]
-    return text[: items[number - 1].end if number else items[number].start] + text[items[number].end :]
-
-
-def remove_persona_line(text: str, messages: Sequence[Any], line: PersonaLine) -> str:
-    """Return the body without the line that names the persona; what is blank without it goes too."""
-    if line.rest.strip():
-        return replace_value(text, line.path, line.rest)
-    is_part = len(line.path) > 3  # messages, index, content, then the part
-    if is_part and len(messages[line.path[1]]["content"]) > 1:  # type: ignore[index]
-        return remove_item(text, line.path[:4])
-    return remove_item(text, line.path[:2])
 
 
 def _skip_blanks(text: str, at: int) -> int:

@@ -128,11 +128,12 @@ class Proxy:
         model, in_model = identity.split_model(body)
         if in_model and not token.may_speak_as(in_model):  # X-Persona-Id was given: the name is the provider's own
             model, in_model = str(body["model"]), ""
-        if in_model:
-            text = messages.replace_value(text, ("model",), model or settings.llm_model)
-        if line := messages.find_persona_line(body.get("messages")):
-            text = messages.remove_persona_line(text, body["messages"], line)
-            body = json.loads(text)
+        changes: dict[str, Any] = {"model": model or settings.llm_model} if in_model else {}
+        if messages.find_persona(body.get("messages")):
+            changes["messages"] = messages.without_persona_line(body["messages"])
+        if changes:
+            body |= changes
+            text = json.dumps(body)
         plain = text.encode("utf-8")
         reason = tasks.name_task(request.headers, body, scope.persona)
         if reason:

@@ -43,7 +43,7 @@ def test_r15_a_text_is_put_in_and_nothing_else_changes(
 def test_r15_of_a_name_that_comes_twice_the_last_counts() -> None:
     """As for every reader of JSON behind the proxy."""
     text = '{"model": "a", "model":"b" , "x":[ ]}'
-    assert messages.replace_value(text, ("model",), "c") == '{"model": "a", "model":"c" , "x":[ ]}'
+    assert messages.insert_text(text, ("model",), "c") == '{"model": "a", "model":"cb" , "x":[ ]}'
 
 
 def event(delta: dict[str, Any], **more: Any) -> bytes:
