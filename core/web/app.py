@@ -157,6 +157,7 @@ def _add_admin(app: FastAPI, context: WebContext) -> None:
     for group in (memory, operations, metrics):  # `/memory/{id}` stands behind its neighbours
         app.include_router(group.router, prefix=ADMIN, dependencies=[*bodies.OPERATOR, *_CHECKED])
     app.include_router(pages.router(context), prefix=ADMIN)
+    app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
 
 
 def list_own_paths() -> set[str]:

@@ -13,13 +13,12 @@ comfortable. Screens call doors; what a door refuses is shown in its words.
 
 from __future__ import annotations
 
-import hashlib
-from functools import lru_cache, partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from ....access import table_overview
 from ... import access, errors, guard
@@ -28,14 +27,17 @@ from ...context import WebContext
 from . import memory, people, upkeep, why
 from .page import BASE, STATIC, Page, Pages, of_memory, render_missing
 
-__all__ = ["BASE", "FILES", "render_missing", "router"]
+__all__ = ["BASE", "STATIC", "StaticPage", "render_missing", "router"]
 
-FILES = {
-    "admin.css": "text/css; charset=utf-8",
-    "admin.js": "text/javascript; charset=utf-8",
-    "mark.svg": "image/svg+xml",
-}
-"""The only files there are: nothing of a request's path reaches the file system."""
+
+class StaticPage(StaticFiles):
+    """The style sheet and the script: asked for anew each time, and sent when they changed."""
+
+    def file_response(self, *args: Any, **more: Any) -> Response:
+        """Return the file, or that it is the same."""
+        answer = super().file_response(*args, **more)
+        answer.headers["cache-control"] = "no-cache"
+        return answer
 
 
 def router(context: WebContext) -> APIRouter:
@@ -43,8 +45,6 @@ def router(context: WebContext) -> APIRouter:
     pages = Pages(context)
     pages.add("/", _front)
     pages.add("/login", _log_in, is_open=True)
-    for name in FILES:
-        pages.add(f"/static/{name}", partial(_file, name), is_open=True)
     for path, screen in (
         ("/memory", of_memory(memory.listing)),
         ("/memory/item", of_memory(memory.item)),
@@ -133,18 +133,3 @@ def _log_in(page: Page) -> Response:
         title="Sign in",
         is_wrong=bool(page.query("failed")),
     )
-
-
-def _file(name: str, page: Page) -> Response:
-    """Return the style sheet or the script; asked for anew each time, and sent when it is another one."""
-    content, sign = _read_static(name)
-    headers = {"Cache-Control": "no-cache", "ETag": sign}
-    if page.request.headers.get("if-none-match") == sign:
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=FILES[name], headers=headers)
-
-
-@lru_cache(maxsize=4)
-def _read_static(name: str) -> tuple[bytes, str]:
-    content = (STATIC / name).read_bytes()
-    return content, f'"{hashlib.sha256(content).hexdigest()[:20]}"'
