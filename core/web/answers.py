@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, PlainSerializer
 
@@ -37,21 +37,6 @@ class ItemAnswer(BaseModel):
     metadata: dict[str, Any]
     archived_at: str = Field(description="Blank while it holds.")
     superseded_by: RowId | None = Field(description="Id of the item in its place.")
-
-
-class FormerAnswer(BaseModel):
-    """What became of an item that holds no more, as far as what is stored tells."""
-
-    why: Literal["replaced", "expired", "pruned", "deleted", "unknown"] = Field(
-        description="unknown: it was deleted by hand, or pruned on demand.", examples=["expired"]
-    )
-    by: str = Field(description="The kind of the run: cycle or deep; blank where it is not known.")
-
-
-class OneItemAnswer(ItemAnswer):
-    """One memory item, and what became of it."""
-
-    former: FormerAnswer | None = Field(default=None, description="Null while the item holds.")
 
 
 class ItemPageAnswer(BaseModel):

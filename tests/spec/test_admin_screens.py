@@ -29,7 +29,7 @@ def test_l35_the_way_to_what_was_archived_and_since_when(db: Database, stage: St
     with client_of(made(db)) as client:
         operator = Operator(client, life.persona)
         archive = operator.ask("GET", "/page/memory", params={"archived": "1"}).text
-        assert f'archived <time datetime="{NOW.isoformat()}"' in archive and "a new one" not in archive
+        assert f'deleted or pruned <time datetime="{NOW.isoformat()}"' in archive and "a new one" not in archive
         assert "archived <time" not in operator.ask("GET", "/page/memory").text
         upkeep = operator.ask("GET", "/page/upkeep").text
         assert '<span class="state cancelled">No messages</span>' in upkeep

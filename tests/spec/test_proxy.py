@@ -397,7 +397,7 @@ def test_r16_two_users_of_one_token_see_nothing_of_each_other(proxy: ProxyWorld)
 def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) -> None:
     room = {"X_Conversation_Id": "kitchen", "X_Conversation_Privacy": "public", "X_Server_Id": "s1"}
     proxy.ask(proxy.client(X_User_Id="ann", **room), "The soup is in the blue pot.")
-    proxy.wait_for_lines(2, "proxy/%room-kitchen", privacy="public", server="s1")
+    proxy.wait_for_lines(2, "proxy/%room-kitchen", participant="proxy/ann", privacy="public", server="s1")
     proxy.ask(proxy.client(X_User_Id="bob", **room), "Where is the soup?")
     assert "blue pot" in "".join(blocks(proxy.model))
     count = len(proxy.model.requests)

@@ -5,6 +5,5 @@
 | memory | the routes of memory items, also in files; pruning and consolidation |
 | operations | relationships, the queue, quarantine, forgetting, why a prompt is so |
 | metrics | the numbers for Prometheus |
-| archive_reasons | why an item was archived |
 | pages | the page |
 """

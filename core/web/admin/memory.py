@@ -22,8 +22,8 @@ from ..answers import (
     CycleAnswer,
     DeletedAnswer,
     ImportAnswer,
+    ItemAnswer,
     ItemPageAnswer,
-    OneItemAnswer,
     PrunedAnswer,
     PrunedItem,
     PrunedItemsAnswer,
@@ -47,7 +47,6 @@ from ..bodies import (
 )
 from ..context import AdminCall
 from ..errors import Refused, refuse_bad_values
-from . import archive_reasons
 
 router: APIRouter = APIRouter(tags=["Memory"])
 
@@ -237,7 +236,7 @@ def search(
 
 
 @router.post("/memory/edit", responses=refusals(404))
-def edit(admin: MemoryAdmin, body: EditBody) -> OneItemAnswer:
+def edit(admin: MemoryAdmin, body: EditBody) -> ItemAnswer:
     """Give an item another text and return it; the former text goes to its history."""
     lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
     return _read_item(admin, body.id)
@@ -283,8 +282,8 @@ def purge(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
 
 
 @router.get("/memory/{id}", responses=refusals(404))
-def get(admin: MemoryAdmin, id: OneId) -> OneItemAnswer:  # noqa: A002 - as above
-    """Return one item, archived or not; of one in the archive also why it went, where that is known."""
+def get(admin: MemoryAdmin, id: OneId) -> ItemAnswer:  # noqa: A002 - as above
+    """Return one item, archived or not."""
     return _read_item(admin, id)
 
 
@@ -295,11 +294,8 @@ def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as
     return VersionsAnswer.model_validate({"versions": versions})
 
 
-def _read_item(admin: AdminCall, row_id: int) -> OneItemAnswer:
-    asking = {"operator": True, **admin.asking}
-    item = lifelong.get_item(row_id, **asking)
-    former = archive_reasons.find_reasons(admin.call.db, item["persona"], [item]).get(item["id"])
-    return OneItemAnswer.model_validate({**item, "former": former and former._asdict()})
+def _read_item(admin: AdminCall, row_id: int) -> ItemAnswer:
+    return ItemAnswer.model_validate(lifelong.get_item(row_id, operator=True, **admin.asking))
 
 
 def _build_bulk(done: lifelong.BulkResult) -> BulkAnswer:

@@ -41,3 +41,14 @@ def test_style_and_script_load_nothing_from_elsewhere() -> None:
         source = (page.STATIC / name).read_text(encoding="utf-8")
         for word in ("http:", "https:", "@import", "url(", "innerHTML = ", "insertAdjacent", "document.write", "eval("):
             assert word not in source, (name, word)
+
+
+def test_the_archive_says_why_an_item_is_there() -> None:
+    """An operator looks for a memory that the persona has lost."""
+    item = {"archived_at": "", "superseded_by": None, "tier": "session", "expires_at": "2026-03-01T12:00:00+00:00"}
+    gone = {**item, "archived_at": "2026-03-02T12:00:00+00:00"}
+    assert formats.archive_reason(item) == ""
+    assert formats.archive_reason({**item, "superseded_by": 7}) == "replaced by another"
+    assert formats.archive_reason(gone) == "expired"
+    for other in ({"tier": "long_term"}, {"expires_at": ""}, {"expires_at": "2026-03-03T12:00:00+00:00"}):
+        assert formats.archive_reason({**gone, **other}) == "deleted or pruned"

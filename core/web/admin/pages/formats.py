@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from ....access.rules import show_key
-from ..archive_reasons import Former
 
 FOLDED_CHARS = 320
 """Longest text that is shown unfolded."""
@@ -98,16 +97,6 @@ REASONS: Mapping[str, str] = {
 """Reasons of `search.ranking.weights`, as people read them."""
 
 
-_FORMER: Mapping[str, tuple[str, str]] = {
-    "replaced": ("replaced by another", "Replaced{by}."),
-    "expired": ("expired", "Its time as a session item was over."),
-    "pruned": ("pruned", "Pruned for its age or importance{by}."),
-    "deleted": ("deleted", "Deleted by hand: nothing prunes what is pinned or was asked for."),
-    "unknown": ("archived", "It was deleted by hand, or pruned when somebody asked for it; which is not recorded."),
-}
-"""Why an item holds no more: in a list, and as a sentence. See `admin.archive_reasons`."""
-
-
 class Cut(NamedTuple):
     """A long text in two: its beginning, and the whole."""
 
@@ -158,15 +147,14 @@ def kind_name(kind: str) -> str:
     return KIND_NAMES.get(kind, kind)
 
 
-def former_word(why: str) -> str:
-    """Return why an item of the archive went, in the words of a list."""
-    return _FORMER[why][0]
-
-
-def former_sentence(former: Former) -> str:
-    """Return why an item holds no more, as a sentence."""
-    by = {"model": ", by the model", "file": ", by the file"}.get(former.by, f", by a {former.by} run")
-    return _FORMER[former.why][1].format(by=by if former.by else "")
+def archive_reason(item: Mapping[str, Any]) -> str:
+    """Return why an item is in the archive, blank for one that is not."""
+    if item["superseded_by"] is not None:
+        return "replaced by another"
+    if not item["archived_at"]:
+        return ""
+    is_expired = item["tier"] == "session" and "" < item["expires_at"] <= item["archived_at"]
+    return "expired" if is_expired else "deleted or pruned"
 
 
 def provenance_name(provenance: str) -> str:
@@ -208,8 +196,7 @@ def filters() -> dict[str, Any]:
         "exact": exact,
         "near": near,
         "kind_name": kind_name,
-        "former_word": former_word,
-        "former_sentence": former_sentence,
+        "archive_reason": archive_reason,
         "provenance_name": provenance_name,
         "privacy_name": privacy_name,
         "as_json": as_json,

@@ -13,7 +13,6 @@ from ....lifelong import BulkResult
 from ....memories import table_history
 from ....memories.rules import INSTRUCTION
 from ...errors import Refused
-from .. import archive_reasons
 from .formats import plural
 from .page import (
     PAGE_SIZES,
@@ -113,7 +112,6 @@ def listing(page: Page) -> Response:
         search = search._replace(offset=(items_page["total"] - 1) // search.size * search.size)
         items_page = find_items(page, search)
     edited = parse_ids([page.query("edit")])
-    reasons = archive_reasons.find_reasons(page.db, page.persona, items_page["items"]) if search.archived else {}
     return page.render(
         TEMPLATE,
         title="Memory",
@@ -123,7 +121,6 @@ def listing(page: Page) -> Response:
         kinds=(*lifelong.KINDS, INSTRUCTION),
         new_kinds=lifelong.KINDS,
         edited=edited[0] if edited else None,
-        former=reasons,
         names=name_items(page.db, page.persona, items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
@@ -142,7 +139,6 @@ def item(page: Page) -> Response:
         screen="memory",
         item=shown_item,
         names=name_items(page.db, page.persona, [shown_item]),
-        former=archive_reasons.find_reasons(page.db, page.persona, [shown_item]).get(shown_item["id"]),
         kinds=lifelong.KINDS,
         versions=versions[:-1][::-1],
         lines=table_history.read_sources(page.db, page.persona, shown_item["source_message_ids"]),
