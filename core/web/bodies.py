@@ -10,10 +10,10 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPBearer
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from ..base.wire_ids import LARGEST_ID, read_id
+from ..base.wire_ids import LARGEST_ID
 from ..config import Settings
 from ..memories.rules import MOST_IDS
 from ..scope import Destination, Privacy, Scope
@@ -42,34 +42,18 @@ Limit = Annotated[int, Query(ge=1, le=500, description="Most of them in this ans
 Offset = Annotated[int, Query(ge=0, le=1_000_000_000, description="How many are passed over.")]
 
 
-def _read_whole(value: object) -> object:
-    """Return a number as JSON means it: 7.0 is 7, true and "7" are none."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise PydanticKnownError("int_type")
+def _refuse_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticKnownError("int_type")
+    return value
 
 
-Whole = Annotated[int, BeforeValidator(_read_whole)]
-
-
-def _read_item_id(value: object) -> object:
-    """Return an id that comes as text of digits or as a number."""
-    try:
-        return read_id(value)
-    except ValueError:
-        return _read_whole(value)
-
-
-_BOTH_FORMS = WithJsonSchema(
-    {
-        "anyOf": [{"type": "string", "pattern": "^[0-9]{1,19}$"}, {"type": "integer", "minimum": 0}],
-        "description": "A whole number, as ids are handed out; its digits as text are taken too.",
-        "examples": [7012345678901],
-    }
-)
-ItemId = Annotated[int, BeforeValidator(_read_item_id), Field(ge=0, le=LARGEST_ID), _BOTH_FORMS]
+NOT_BOOL = BeforeValidator(_refuse_bool)
+"""Before a number: pydantic reads true as 1."""
+Whole = Annotated[int, NOT_BOOL]
+ItemId = Annotated[
+    int, NOT_BOOL, Field(ge=0, le=LARGEST_ID, description="Id as it was handed out.", examples=[7012345678901])
+]
 
 
 BEARER = Security(HTTPBearer(auto_error=False, description="From `prompt-engine token add`, or ADMIN_TOKEN."))
@@ -124,13 +108,13 @@ def check_memory(settings: Settings) -> None:
         raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
 
 
-def open_memory_call(admin: Admin) -> AdminCall:
-    """Return the same where memory is switched on."""
+def _open_memory_call(admin: Admin) -> AdminCall:
     check_memory(admin.call.settings)
     return admin
 
 
-MemoryAdmin = Annotated[AdminCall, Depends(open_memory_call)]
+MemoryAdmin = Annotated[AdminCall, Depends(_open_memory_call)]
+"""The same where memory is switched on."""
 
 
 def split_commas(values: list[str] | None) -> list[str] | None:
@@ -263,12 +247,6 @@ def _read_date(value: object) -> object:
     if value is None or parse_time(value) is not None:
         return value
     raise PydanticCustomError("time", "Input should be an ISO 8601 time such as 2026-03-10T12:00:00Z")
-
-
-def _read_number(value: object) -> object:
-    if isinstance(value, bool):
-        raise PydanticKnownError("float_type")
-    return value
 
 
 Text = Annotated[str, Field(max_length=1_000_000)]
@@ -405,7 +383,7 @@ class MemoryBody(Who):
     text: Text = Field(examples=["Ann likes green tea."])
     tags: list[Annotated[str, Field(max_length=255)]] = Field(default=[], max_length=100)
     kind: Annotated[str, Field(max_length=32)] | None = None
-    importance: Annotated[float | None, BeforeValidator(_read_number)] = Field(default=None, ge=0, le=1)
+    importance: Annotated[float | None, NOT_BOOL] = Field(default=None, ge=0, le=1)
     pinned: bool = False
     author: Annotated[str, Field(max_length=100)] | None = None
     date: Date = None

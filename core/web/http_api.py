@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 
 from .. import chat_history_cache, lifelong, prompt_engine, synth_core_memory
 from ..db import insert_memory
@@ -30,10 +30,12 @@ from .answers import (
 from .bodies import (
     HostMessage,
     ItemId,
+    Limit,
     MemoryBody,
     MessageEditBody,
     MessagesBody,
     NewMessage,
+    Offset,
     PromptBody,
     SearchBody,
     TurnBody,
@@ -216,37 +218,38 @@ def add_memory(request: Request, body: MemoryBody) -> StoredMemoryAnswer:
     return StoredMemoryAnswer.model_validate({"id": row})
 
 
-@router.get("/memories", responses=refusals())
-def list_memories(
+def _read_asking_scope(
     request: Request,
-    q: Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")] = "",
-    kinds: Annotated[list[str] | None, Query(description="Only these kinds; the parameter repeated.")] = None,
-    limit: Annotated[int, Query(ge=1, le=500, description="Most of them in this answer.")] = 50,
-    offset: Annotated[int, Query(ge=0, le=1_000_000_000, description="How many are passed over.")] = 0,
     conversation: Annotated[str | None, Query(max_length=512, description="Who asks: where.")] = None,
     participant: Annotated[str | None, Query(max_length=255, description="Who asks.")] = None,
     server: Annotated[str, Query(max_length=191, description="Who asks: in which community.")] = "",
     privacy: Annotated[Privacy | None, Query(description="What the host says of the conversation.")] = None,
+) -> Scope:
+    return Who(conversation=conversation, participant=participant, server=server, privacy=privacy).scope(request)
+
+
+AskingScope = Annotated[Scope, Depends(_read_asking_scope)]
+
+
+@router.get("/memories", responses=refusals())
+def list_memories(
+    request: Request,
+    scope: AskingScope,
+    q: Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")] = "",
+    kinds: Annotated[list[str] | None, Query(description="Only these kinds; the parameter repeated.")] = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
 ) -> ItemPageAnswer:
     """Return a page of the memory items that the scope sees, newest first."""
-    who = Who(conversation=conversation, participant=participant, server=server, privacy=privacy)
     with refuse_bad_values():
-        page = lifelong.search_items(q, kinds, limit=limit, offset=offset, scope=who.scope(request), **_asking(request))
+        page = lifelong.search_items(q, kinds, limit=limit, offset=offset, scope=scope, **_asking(request))
     return ItemPageAnswer.model_validate(page)
 
 
 @router.delete("/memories/{id}", responses=refusals(404))
-def delete_memory(
-    request: Request,
-    id: Annotated[ItemId, Path()],  # noqa: A002 - the documented name
-    conversation: Annotated[str | None, Query(max_length=512, description="Who asks: where.")] = None,
-    participant: Annotated[str | None, Query(max_length=255, description="Who asks.")] = None,
-    server: Annotated[str, Query(max_length=191, description="Who asks: in which community.")] = "",
-    privacy: Annotated[Privacy | None, Query(description="What the host says of the conversation.")] = None,
-) -> DeletedAnswer:
+def delete_memory(request: Request, scope: AskingScope, id: Annotated[ItemId, Path()]) -> DeletedAnswer:  # noqa: A002 - the documented name
     """Archive a memory item; an operator can bring it back."""
-    who = Who(conversation=conversation, participant=participant, server=server, privacy=privacy)
-    done = lifelong.delete_items([id], scope=who.scope(request), **_asking(request))
+    done = lifelong.delete_items([id], scope=scope, **_asking(request))
     if done.unknown:
         raise ItemNotFoundError(id)
     return DeletedAnswer(deleted=done.count)
