@@ -48,13 +48,6 @@ Model: TypeAlias = Completes | Callable[..., Any] | MeteredModel
 both, `complete` is asked."""
 
 
-def function_of(model: Model) -> Callable[..., Any]:
-    """Return what is to be called with the messages."""
-    own: Any = model
-    found: Callable[..., Any] = getattr(own, "complete", own)
-    return found
-
-
 def resolve(model: Model | None, settings: Settings, db: Database | None = None) -> Model | None:
     """Return the model to ask: the one passed, else that of the process, else the server of LLM_BASE_URL.
 
@@ -93,7 +86,8 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
         model = metered.model
     try:
         arguments = {"messages": [dict(message) for message in messages], **options}
-        answer = call_timed(function_of(model), "messages", arguments, settings.llm_timeout_seconds)
+        own: Any = model
+        answer = call_timed(getattr(own, "complete", own), "messages", arguments, settings.llm_timeout_seconds)
         if isinstance(answer, str):
             text = clean(str(answer))
             if metered is not None:

@@ -39,12 +39,6 @@ class ChatClient:
     def __init__(self, base_url: str, *, model: str = "", api_key: str = "", timeout_seconds: float = 60.0) -> None:
         """Take the address of the server, such as `http://127.0.0.1:11434/v1`."""
         self._url = read_endpoint(base_url)
-        if find_spec("httpx2") is None:
-            raise ConfigError(
-                "LLM_BASE_URL is set, and the package httpx2 that asks such a server is not installed. "
-                "Run `pip install 'prompt-engine[llm]'`, pass a model of your own, or remove LLM_BASE_URL.",
-                flag="LLM_BASE_URL",
-            )
         self.model: str = model.strip()
         self._key = api_key.strip()
         self._timeout_seconds = timeout_seconds
@@ -84,8 +78,8 @@ def post_json(url: str, content: bytes, api_key: str, timeout_seconds: float) ->
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
-    """Return the address to post to."""
-    base = base_url.strip()
+    """Return the address to post to, where there is what asks it."""
+    base, otherwise = base_url.strip(), without or "remove it to work without a model"
     try:
         parts = urlsplit(base)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -100,7 +94,13 @@ def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BAS
     if not usable:
         raise ConfigError(
             f"{flag} is {base!r}. It must be the address of a model server beginning with http:// or https://, "
-            f"such as 'http://127.0.0.1:11434/v1'. Change it, or {without or 'remove it to work without a model'}.",
+            f"such as 'http://127.0.0.1:11434/v1'. Change it, or {otherwise}.",
+            flag=flag,
+        )
+    if find_spec("httpx2") is None:
+        raise ConfigError(
+            f"{flag} is set, and the package httpx2 that asks such a server is not installed. "
+            f"Run `pip install 'prompt-engine[llm]'`, or {otherwise}.",
             flag=flag,
         )
     trimmed = base.rstrip("/")
@@ -156,9 +156,7 @@ def _content(answer: Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds the server asks to wait: of `Retry-After`, a number or a date; None where it
-    says none.
-    """
+    """Return how many seconds `Retry-After`, a number or a date, asks to wait; None without one."""
     said = (headers.get("retry-after") or "").strip()[:64]
     if not said:
         return None
@@ -178,26 +176,27 @@ def _tell(status: int | None, content: bytes) -> None:
     logs.event(logging.DEBUG, "model_server_said", status=status, answer=content[:500])
 
 
+def build_client_options() -> dict[str, Any]:
+    """Return how a client of httpx2 is made: environment and home folder would add proxies and passwords."""
+    from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - as heavy as what needs it
+
+    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+    return {"trust_env": False, "follow_redirects": False, "cookies": cookies}
+
+
 _clients: dict[int, httpx2.Client] = {}
 _clients_lock = threading.Lock()
 
 
 def _http() -> httpx2.Client:
     """Return the connections of this process; a forked child takes none of its parent's."""
-    from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - as heavy as what needs it
-
-    import httpx2  # noqa: PLC0415 - likewise
+    import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
 
     with _clients_lock:
         client = _clients.get(os.getpid())
         if client is None:
-            # Environment variables and the home folder would add proxies and passwords.
-            client = _clients[os.getpid()] = httpx2.Client(
-                trust_env=False,
-                follow_redirects=False,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                limits=httpx2.Limits(max_connections=64, max_keepalive_connections=8),
-            )
+            limits = httpx2.Limits(max_connections=64, max_keepalive_connections=8)
+            client = _clients[os.getpid()] = httpx2.Client(limits=limits, **build_client_options())
     return client
 
 

@@ -1,29 +1,53 @@
-"""Asking an embedder: foreign code, called in a thread of its own within a limit of time (docs/embeddings.md).
+"""Embedders: foreign code, called in a thread of its own within a limit of time (docs/embeddings.md).
 
 | who | for | waits at most |
 |---|---|---|
 | `search.meaning` | the text of a search | SEARCH_SECONDS |
 | `semantic.batches` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
-What it raises becomes an `EmbedderError` that names the class of the error and none of its text. What the flag
-EMBEDDER names, a server, is made here too (`llm.embedder_http`).
+What one raises becomes an `EmbedderError` that names the class of the error and none of its text. The flag EMBEDDER
+names a server in the OpenAI dialect, `POST {EMBEDDER}/embeddings`.
 """
 
 from __future__ import annotations
 
+import json
 import math
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from ..base.vectors import MOST_DIMENSIONS
+from ..base.vectors import MOST_DIMENSIONS, split_batches
 from ..calls import defaults
 from ..config import Settings
-from ..errors import ConfigError
-from .embedder_http import EmbedderError, Endpoint, EndpointEmbedder
+from ..errors import ConfigError, CoreError, ModelError
+from ..text.folding import clean
+from .client import AUTH_STATUSES, post_json, read_endpoint
 from .timed import AbortedError, call_timed
 
 __all__ = ["Embedder", "EmbedderError", "ask", "check", "is_local", "resolve"]
+
+
+ROUTE = "/embeddings"
+_REASONS = {
+    "timeout": "The embedder gave no answer in time. Make it faster, or raise LLM_TIMEOUT_SECONDS (for rows).",
+    "auth": "The server of EMBEDDER refuses the key. Set EMBEDDER_API_KEY, or EMBEDDER_API_KEY_FILE to the path of "
+    "a file that holds it.",
+    "config": "The embedder is configured wrongly. Run prompt-engine config check.",
+    "error": "The embedder failed. Look at what serves it.",
+    "count": "The embedder did not return one vector for each text. It must return as many vectors as it gets texts.",
+    "vector": f"The embedder returned something that is no vector. It must return 1 to {MOST_DIMENSIONS} finite "
+    "numbers for each text, the same number for all.",
+}
+
+
+class EmbedderError(CoreError):
+    """An embedder gave no vectors that can be used. `reason` is timeout, auth, config, error, count or vector."""
+
+    def __init__(self, reason: str, *, error: str = "", message: str = "") -> None:
+        super().__init__((message or _REASONS[reason]) + (f" [{error}]" if error else ""))
+        self.reason = reason
+        self.error = error
 
 
 @runtime_checkable
@@ -37,12 +61,6 @@ class Embedder(Protocol):
         """Return one vector for each text, all of one length."""
 
 
-MOST_KEPT = 8
-"""Embedders that flags named, kept for the next call."""
-_kept: dict[Endpoint, Any] = {}
-_keeping = threading.Lock()
-
-
 def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
     """Return the embedder to ask: the one passed, else that of the process, else that of the flag EMBEDDER."""
     if embedder is not None:
@@ -51,13 +69,7 @@ def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
     own = defaults.default_embedder()
     if own is not None or settings is None or not settings.embedder:
         return own
-    named = Endpoint(settings.embedder, settings.embedder_model, settings.embedder_api_key)
-    with _keeping:
-        if named not in _kept:
-            while len(_kept) >= MOST_KEPT:
-                _kept.pop(next(iter(_kept)))
-            _kept[named] = EndpointEmbedder(named)
-        return _kept[named]
+    return EndpointEmbedder(settings.embedder, settings.embedder_model, settings.embedder_api_key)
 
 
 def check(embedder: Any) -> str:
@@ -81,7 +93,7 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
     except EmbedderError as error:
         failed = error
     except ConfigError as error:  # of a flag, which says what to do
-        failed = EmbedderError("config", told=str(error))
+        failed = EmbedderError("config", message=str(error))
     except Exception as error:  # noqa: BLE001 - an embedder is foreign code and raises what it likes
         name = error.error if isinstance(error, AbortedError) else type(error).__name__
         failed = EmbedderError("timeout" if isinstance(error, TimeoutError) else "error", error=name)
@@ -98,11 +110,81 @@ def _read(made: Any, count: int) -> list[list[float]]:
         raise EmbedderError("count", error=f"{len(vectors)} for {count}")
     try:
         read = [[float(number) for number in vector] for vector in vectors]
-    except (TypeError, ValueError):
-        raise EmbedderError("vector") from None
+    except (TypeError, ValueError, OverflowError):
+        read = [[]]  # refused below, without the exception that quotes the answer
     sizes = {len(vector) for vector in read}
     if len(sizes) > 1 or not all(0 < size <= MOST_DIMENSIONS for size in sizes):
         raise EmbedderError("vector")
     if not all(math.isfinite(sum(vector)) for vector in read):
         raise EmbedderError("vector")
     return read
+
+
+# A server
+
+
+@dataclass(frozen=True)
+class EndpointEmbedder:
+    """An embedder that asks a server. Its name is the model's."""
+
+    url: str
+    """Address of the server; the route is added where it is not there."""
+    model: str = ""
+    """Sent as `model`; blank leaves the choice to the server."""
+    api_key: str = field(default="", repr=False)
+    timeout_seconds: float = 30.0
+    """Of one answer as a whole: a server on a slow machine takes some seconds for a batch."""
+    batch: int = 64
+    """Most texts of one request: the servers known take as many."""
+
+    is_local = False  # an address tells nothing about where texts go from there
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model."""
+        return self.model.strip() or "http"
+
+    def check(self) -> str:
+        """Return the address to post to."""
+        return read_endpoint(self.url, ROUTE, "EMBEDDER", "remove EMBEDDER to work by words alone")
+
+    def embed(self, texts: Sequence[str]) -> list[Any]:
+        """Return one vector for each text, asking for some at once."""
+        url = self.check()
+        return [vector for some in split_batches(texts, self.batch) for vector in self._ask(url, some)]
+
+    def _ask(self, url: str, texts: Sequence[str]) -> list[Any]:
+        body: dict[str, Any] = {"input": list(texts), "encoding_format": "float"}
+        if self.model.strip():
+            body["model"] = self.model.strip()
+        sent = clean(json.dumps(body, ensure_ascii=False)).encode()
+        try:
+            status, _, content = post_json(url, sent, self.api_key.strip(), self.timeout_seconds)
+        except ModelError as error:
+            failed = EmbedderError("timeout" if error.reason == "timeout" else "error", error=error.error)
+        else:
+            if 200 <= status < 300:
+                return read_vectors(content, len(texts))
+            failed = EmbedderError("auth" if status in AUTH_STATUSES else "error", error=f"status {status}")
+        raise failed  # out here, so that the exception underneath does not hang on to it
+
+
+def read_vectors(content: bytes, count: int) -> list[Any]:
+    """Return the vectors of an answer in the order of the texts."""
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        answer = None
+    if isinstance(answer, Mapping) and answer.get("error"):  # some servers send it with status 200
+        error = answer["error"]
+        code = str(error.get("code")) if isinstance(error, Mapping) else ""
+        raise EmbedderError("auth" if code in map(str, AUTH_STATUSES) else "error", error="ErrorObject")
+    data = answer.get("data") if isinstance(answer, Mapping) else None
+    if not isinstance(data, list):
+        raise EmbedderError("error", error="no list of embeddings in the answer")
+    if not all(isinstance(each, Mapping) for each in data):
+        raise EmbedderError("vector")
+    by_index = {each.get("index", number): each.get("embedding") for number, each in enumerate(data)}
+    if len(data) != count or set(by_index) != set(range(count)):
+        raise EmbedderError("count", error=f"{len(data)} for {count}, or an index twice")
+    return [by_index[number] for number in range(count)]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from importlib.util import find_spec
 from typing import Any
 
 from ...config import Settings
 from ...errors import ConfigError
-from ...llm.client import CONNECT_SECONDS, read_endpoint
+from ...llm.client import CONNECT_SECONDS, build_client_options, read_endpoint
 
 ANSWER_SECONDS = 600.0
 """Longest wait for the next bytes of an answer: some models think long."""
@@ -43,10 +41,6 @@ class Upstream:
                 flag="LLM_BASE_URL",
             )
         self._base = read_endpoint(settings.llm_base_url).removesuffix("/chat/completions")
-        if find_spec("httpx2") is None:
-            raise ConfigError(
-                "The proxy needs the package httpx2. Run `pip install 'prompt-engine[llm]'`.", flag="LLM_BASE_URL"
-            )
         self._client: Any = None
 
     async def send(
@@ -82,11 +76,8 @@ class Upstream:
         if self._client is None:
             import httpx2  # noqa: PLC0415 - an extra of its own
 
-            # Environment variables and the home folder would add proxies and passwords.
             self._client = httpx2.AsyncClient(
-                trust_env=False,
-                follow_redirects=False,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                **build_client_options(),
                 timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32),
             )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,13 +34,9 @@ class EmbeddingServer:
 
 
 def embeddings(body: dict[str, Any]) -> bytes:
-    """Return the answer to a request: lists of numbers, or base64 where that is asked for."""
+    """Return the answer to a request."""
     made = Grams(dimensions=body.get("dimensions") or 64).embed(body["input"])
     data = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(made)]
-    if body.get("encoding_format") == "base64":
-        for one in data:
-            numbers: Any = one["embedding"]
-            one["embedding"] = base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
     usage = {"prompt_tokens": 1, "total_tokens": 1}
     return json.dumps(
         {"object": "list", "data": data[::-1], "model": body.get("model") or "small", "usage": usage}
@@ -60,7 +54,7 @@ def _problem(path: str, headers: dict[str, str], body: Any) -> str:
     texts = body.get("input")
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         return "input is no list of texts"
-    if body.get("encoding_format", "float") not in ("float", "base64"):
+    if body.get("encoding_format", "float") != "float":
         return "encoding_format"
     dimensions = body.get("dimensions", 1)
     return "" if isinstance(dimensions, int) and dimensions > 0 else "dimensions"
@@ -112,7 +106,6 @@ def _paused(handler: _Handler, body: dict[str, Any]) -> None:
 
 BEHAVIOURS: dict[str, Callable[[_Handler, dict[str, Any]], None]] = {
     "ok": lambda h, body: h.reply(embeddings(body)),
-    "base64": lambda h, body: h.reply(embeddings({**body, "encoding_format": "base64"})),
     "keyed": _keyed,
     "slow": _slow,
     "paused": _paused,
