@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from .. import chat_history_cache, stories
+from .. import chat_history_cache, short_term, stories
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..database import rows
 from ..database.engine import Database
@@ -20,7 +20,7 @@ from ..errors import MessageError
 from ..messages import table_reading
 from ..messages.table_reading import Line
 from ..scope import Scope
-from ..shapes import PERSONA_SENDER
+from ..shapes import PERSONA_SENDER, WriteResult
 from ..text.folding import clean
 from ..text.hits import name_persona
 from . import rules
@@ -107,6 +107,30 @@ def find_replaced(
     conversation = call.scope.conversation
     lines = _read_lines(messages)[-MOST_LINES:]
     return _Saving(call, conversation, lines, None, None).find_replaced() if conversation and lines else frozenset()
+
+
+def finish_turn(
+    said: WriteResult,
+    text: str,
+    answer: str,
+    *,
+    name: str | None = None,
+    at: Any = None,
+    message_id: str | int | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope,
+) -> WriteResult:
+    """Store the persona's answer to a line that was saved, and what of both counts as said a moment ago, once."""
+    asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
+    called = name or name_persona(scope.persona)
+    done = chat_history_cache.save_chat_message(
+        scope.conversation, answer, called, PERSONA_SENDER, at, message_id=message_id, **asking
+    )
+    if (said.stored or done.stored) and scope.participant and text.strip():
+        replies = [{"text": answer, "persona_name": name}]
+        short_term.write_turn({"messages": [{"role": "user", "content": text}]}, replies, **asking)
+    return done
 
 
 class _Said(NamedTuple):

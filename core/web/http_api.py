@@ -12,10 +12,11 @@ from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope
-from ..shapes import WriteResult
+from ..shapes import PERSONA_SENDER, WriteResult
+from ..text.hits import name_persona
 from ..text.strict_json import make_strict
 from ..tokens.shapes import is_own_place
-from ..transcripts import turns
+from ..transcripts import finish_turn
 from . import access
 from .answers import (
     DeletedAnswer,
@@ -121,13 +122,12 @@ def _save(
     said = chat_history_cache.save_message({**message, "interface_path": path}, scope=scope, **asking)
     answer = SavedAnswer.of_result(said)
     if (reply := new.reply) is not None:
-        more: dict[str, Any] = {"name": reply.name, "at": reply.date, "message_id": reply.message_id}
-        here: dict[str, Any] = {"scope": replace(scope, conversation=path), **asking}
-        done = (
-            turns.finish_turn(said, new.message.text, reply.text, **more, **here)
-            if is_turn
-            else turns.save_answer(reply.text, **more, **here)
-        )
+        more: dict[str, Any] = {"message_id": reply.message_id, "scope": replace(scope, conversation=path), **asking}
+        if is_turn:
+            done = finish_turn(said, new.message.text, reply.text, name=reply.name, at=reply.date, **more)
+        else:
+            who = (reply.name or name_persona(scope.persona), PERSONA_SENDER, reply.date)
+            done = chat_history_cache.save_chat_message(path, reply.text, *who, **more)
         answer.reply = WrittenAnswer.of_result(done)
     return answer
 

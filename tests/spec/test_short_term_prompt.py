@@ -16,7 +16,7 @@ from core.config import Settings
 from core.privacy import link_participants
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.transcripts.turns import finish_turn
+from core.transcripts import finish_turn
 from tests.spec.stage import Stage, failed, reasons
 from tests.store.world import NOW
 

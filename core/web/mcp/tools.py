@@ -17,7 +17,7 @@ from ...prompt.call import PromptRequest
 from ...prompt.pipeline import build_records
 from ...shapes import Hit, WriteResult
 from ...synth_core_memory import search_memories
-from ...transcripts.turns import finish_turn
+from ...transcripts import finish_turn
 from . import schemas
 from .speaker import Speaker
 
