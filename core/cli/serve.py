@@ -398,18 +398,18 @@ def mcp(
     It speaks the Model Context Protocol over standard input and output. Who speaks is said here, once, and by no later
     call. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for messages.
     """
-    from ..web import mcp as mcp_server
+    from ..web.mcp import speaker as mcp_speaker
 
     _check_place(participant, conversation, privacy)
 
     def build_scope(who: str) -> Scope:
         destination: Destination | None = "local" if local else None
-        return mcp_server.build_scope(who, participant, conversation, server, privacy=privacy, destination=destination)
+        return mcp_speaker.build_scope(who, participant, conversation, server, privacy=privacy, destination=destination)
 
-    def make_speaker() -> mcp_server.Speaker:
+    def make_speaker() -> mcp_speaker.Speaker:
         try:
             scope = build_scope(run.settings.persona_id if run.persona is None else run.persona)
-            return mcp_server.Speaker(scope, name, run.db)
+            return mcp_speaker.Speaker(scope, name, run.db)
         except CoreError as error:
             output.note(str(error), style="red")
             raise
@@ -431,7 +431,7 @@ def _load_stdio() -> Callable[[Callable[[], Any]], None]:
     """Return `serve_stdio`. Without garbage collection the SDK loads in four fifths of the time."""
     gc.disable()
     try:
-        from ..web.mcp import serve_stdio
+        from ..web.mcp.stdio import serve_stdio
     finally:
         gc.enable()
     return serve_stdio

@@ -94,7 +94,8 @@ def test_f2_no_admin_route_shows_another_persona(world: World) -> None:
 def test_f12_no_tool_shows_what_is_not_seen(world: World) -> None:
     """Everything a program can ask over MCP, as everybody who stands somewhere, about the places of everybody."""
     pytest.importorskip("mcp")
-    from core.web.mcp import Speaker, tools
+    from core.web.mcp import tools
+    from core.web.mcp.speaker import Speaker
 
     standing = [asking for asking in world.askings if asking.scope.conversation is not None]
     shown, foreign, changed = set(), [], 0

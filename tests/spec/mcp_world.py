@@ -29,7 +29,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
 from core.web import create_app
-from core.web.mcp import Speaker, build_scope
+from core.web.mcp.speaker import Speaker, build_scope
 
 Transport = Literal["stdio", "http"]
 LINKS: tuple[tuple[Transport, str], ...] = (

@@ -29,7 +29,7 @@ from core.cli import app as command_app
 from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.scope import Scope
-from core.web.mcp import build_scope
+from core.web.mcp.speaker import build_scope
 from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, World, command, environment, serving, speaker_of, told
 from tests.store.world import own_scope
 
@@ -116,7 +116,8 @@ def test_r41_a_wrong_token_is_told_by_the_official_client(http: HttpServer) -> N
 
 def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Database, persona: str) -> None:
     """Before anything was said, what was saved was of `me`."""
-    from core.web.mcp import Speaker, build_scope, schemas, tools
+    from core.web.mcp import schemas, tools
+    from core.web.mcp.speaker import Speaker
 
     speaker = Speaker(build_scope(persona), "Ann", db)
     tools.save(speaker, schemas.SaveArguments(text="Ann's cat is called Tofu"))
