@@ -142,24 +142,20 @@ class Sessions:
         return hmac.new(self._key, body.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
-FREE_TRIES = 5
-"""Wrong tokens within WINDOW that are answered at once."""
 MAX_TRIES = 30
 """Wrong tokens within WINDOW after which the answer is 429."""
 WINDOW = timedelta(minutes=1)
 
 
 class WrongTokens:
-    """How many wrong tokens came lately, and how long the answer to the next one waits."""
+    """How many wrong tokens came lately."""
 
     def __init__(self) -> None:
         self._times: deque[datetime] = deque(maxlen=MAX_TRIES + 1)
 
-    def count(self, now: datetime) -> float | None:
-        """Count a wrong token and return the seconds its answer waits; None after MAX_TRIES."""
+    def are_too_many(self, now: datetime) -> bool:
+        """Count one more, and return whether there were more than MAX_TRIES within WINDOW."""
         self._times.append(now)
         while not now - WINDOW < self._times[0] <= now:  # later ones too: a clock may be put back
             self._times.popleft()
-        if len(self._times) > MAX_TRIES:
-            return None
-        return round(min(max(len(self._times) - FREE_TRIES, 0) * 0.1, 2.0), 3)
+        return len(self._times) > MAX_TRIES

@@ -192,19 +192,18 @@ class Guard:
     async def _check_stored_token(self, text: str) -> None:
         token = await self._tokens.find(text, self._context.database())
         if token is None:
-            await refuse_wrong_token(self._context)
-        elif token.kind != "admin":
+            raise refuse_wrong_token(self._context)
+        if token.kind != "admin":
             raise errors.Refused(403, FORBIDDEN)
 
 
-async def refuse_wrong_token(context: WebContext) -> None:
-    """Refuse a wrong token of an operator, later the more of them came (`WrongTokens`)."""
-    wait = context.wrong_tokens.count(context.now())
-    logs.warning("admin_wrong_token", slowed=wait != 0)
-    if wait is None:
-        raise errors.Refused(429, "Too many wrong tokens. Wait a minute.", {"Retry-After": "60"})
-    await asyncio.sleep(wait)
-    raise errors.Refused(401, _WRONG)
+def refuse_wrong_token(context: WebContext) -> errors.Refused:
+    """Return the refusal of a wrong token of an operator."""
+    is_slowed = context.wrong_tokens.are_too_many(context.now())
+    logs.warning("admin_wrong_token", slowed=is_slowed)
+    if is_slowed:
+        return errors.Refused(429, "Too many wrong tokens. Wait a minute.", {"Retry-After": "60"})
+    return errors.Refused(401, _WRONG)
 
 
 def is_operator(request: Request) -> bool:

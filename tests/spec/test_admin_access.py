@@ -75,22 +75,15 @@ def test_l34_every_route_without_token_is_401(app: FastAPI, client: TestClient) 
         assert client.request(method, path, headers={"accept": "text/html"}).status_code == 401
 
 
-def test_l34_a_wrong_token_is_401_and_soon_waits_and_the_right_one_never_does(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_l34_a_wrong_token_is_401_then_429_and_the_right_one_is_always_accepted(
+    client: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    waited: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-
-    monkeypatch.setattr(guard.asyncio, "sleep", sleep)
     wrongs = ["", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "ключ"]
     for wrong in wrongs:
         for kind in ("Bearer ", "bearer "):
             assert client.get(LISTED, headers={"Authorization": f"{kind}{wrong}".encode()}).status_code == 401
     assert client.get(LISTED, headers={"Authorization": f"Basic {TOKEN}"}).status_code == 401
     assert client.get(LISTED, params={"token": TOKEN}).status_code == 401
-    assert waited[:5] == [0] * 5 and waited[5:7] == [0.1, 0.2]
     statuses = [client.get(LISTED, headers={"Authorization": "Bearer no"}).status_code for _ in range(30)]
     assert set(statuses) == {401, 429} and statuses[-1] == 429
     assert client.get(LISTED, headers=BEARER).status_code == 200

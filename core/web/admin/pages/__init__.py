@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from ....access import table_overview
-from ... import access, errors, guard
+from ... import access, guard
 from ...bodies import OPERATOR, refusals
 from ...context import WebContext
 from . import memory, people, upkeep, why
@@ -84,14 +84,12 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
     """Add the routes by which the page logs in and out."""
 
     @router.post("/login", status_code=303, response_class=RedirectResponse, responses=refusals(), tags=["Log-in"])
-    async def login(request: Request, token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")]) -> Response:
+    def login(request: Request, token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")]) -> Response:
         """Set the page's cookie, which holds for 12 hours, and lead to the page."""
         if not access.is_token(token.strip(), context.admin_token):
-            try:
-                await guard.refuse_wrong_token(context)
-            except errors.Refused as error:
-                if error.status_code != 401 or "text/html" not in request.headers.get("accept", ""):
-                    raise
+            refused = guard.refuse_wrong_token(context)
+            if refused.status_code != 401 or "text/html" not in request.headers.get("accept", ""):
+                raise refused
             return guard.lead_to_login(request.scope, failed=True)
         base = guard.admin_root(request.scope)
         answer = RedirectResponse(f"{base}/", 303)
