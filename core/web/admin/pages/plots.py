@@ -1,4 +1,4 @@
-"""The geometry of the page's plots: numbers in, coordinates out; the templates draw them."""
+"""The geometry of the page's plot: counts over time in, coordinates out; a template draws them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,8 @@ class Line(NamedTuple):
     name: str
     path: str
     dots: list[Dot]
-
-    @property
-    def radius(self) -> float:
-        """Return how large its points are drawn: small where they would cover the line."""
-        return 3.2 if len(self.dots) <= MOST_LARGE else 1.3
+    radius: float
+    """How large its points are drawn: small where they would cover the line."""
 
 
 class Plot(NamedTuple):
@@ -49,82 +46,50 @@ class Plot(NamedTuple):
     lines: list[Line]
     across: list[Tick]
     up: list[Tick]
-    zero: float
-    """Where the line of zero is."""
 
 
-def choose_step(span: float, most: int = 4) -> float:
-    """Return a round step of which `most` cover a span."""
-    if span <= 0:
-        return 1.0
-    rough = span / most
-    base = 10.0 ** math.floor(math.log10(rough))
-    return float(next(base * each for each in (1, 2, 5, 10) if base * each >= rough - 1e-12))
-
-
-def choose_scale(low: float, high: float) -> tuple[float, float, list[float]]:
-    """Return round ends of an axis that holds two values, and its marks."""
-    if high <= low:
-        high = low + 1
-    step = max(1.0, choose_step(high - low))
-    first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
-    marks = [round(number * step, 6) for number in range(first, last + 1)]
-    return marks[0], marks[-1], marks
-
-
-def _up(marks: Sequence[float], low: float, high: float) -> list[Tick]:
-    return [Tick(_y(each, low, high), f"{each:,.0f}") for each in marks]
-
-
-def _y(value: float, low: float, high: float) -> float:
-    return round(TOP + INNER_HEIGHT * (1 - (value - low) / (high - low)), 1)
-
-
-def draw_lines(
-    series: Sequence[tuple[str, Sequence[tuple[datetime, float]]]],
-    *,
-    unit: str = "",
-) -> Plot:
-    """Return lines over a common axis of time."""
+def draw_lines(series: Sequence[tuple[str, Sequence[tuple[datetime, int]]]]) -> Plot:
+    """Return lines of counts over a common axis of time."""
     times = [at for _, points in series for at, _ in points]
     if not times:
-        return Plot([], [], [], TOP + INNER_HEIGHT)
+        return Plot([], [], [])
     first, last = min(times), max(times)
     span = (last - first).total_seconds() or 1.0
-    values = [value for _, points in series for _, value in points]
-    bottom, top, marks = choose_scale(min(0.0, *values), max(0.0, *values))
-    zero = _y(min(max(0.0, bottom), top), bottom, top)
+    marks = _choose_marks(max(value for _, points in series for _, value in points))
 
-    def x_of(at: datetime) -> float:
-        return round(LEFT + INNER_WIDTH * (at - first).total_seconds() / span, 1)
+    def y_of(value: int) -> float:
+        return round(TOP + INNER_HEIGHT * (1 - value / marks[-1]), 1)
 
     lines = []
     for name, points in series:
         dots = [
-            Dot(x_of(at), _y(value, bottom, top), f"{name} {value:g}{unit}, {at:%Y-%m-%d %H:%M} UTC")
+            Dot(
+                round(LEFT + INNER_WIDTH * (at - first).total_seconds() / span, 1),
+                y_of(value),
+                f"{name} {value} items, {at:%Y-%m-%d %H:%M} UTC",
+            )
             for at, value in points
         ]
-        path = _path(dots)
-        lines.append(Line(name, path, dots))
-    return Plot(lines, _dates(first, last), _up(marks, bottom, top), zero)
+        path = "M" + "L".join(f"{dot.x} {dot.y}" for dot in dots) if dots else ""
+        lines.append(Line(name, path, dots, 3.2 if len(dots) <= MOST_LARGE else 1.3))
+    return Plot(lines, _draw_dates(first, last), [Tick(y_of(mark), f"{mark:,}") for mark in marks])
 
 
-def _path(dots: Sequence[Dot]) -> str:
-    if not dots:
-        return ""
-    rest = (f"L{dot.x} {dot.y}" for dot in dots[1:])
-    return "".join((f"M{dots[0].x} {dots[0].y}", *rest))
+def _choose_marks(most: int) -> list[int]:
+    """Return the marks of an axis from 0 to a value: up to five, with a round step."""
+    base = 10 ** int(math.log10(max(1, most / 4)))
+    step = next(base * each for each in (1, 2, 5, 10) if base * each * 4 >= most)
+    return list(range(0, max(most, 1) + step, step))
 
 
-def _dates(first: datetime, last: datetime) -> list[Tick]:
+def _draw_dates(first: datetime, last: datetime) -> list[Tick]:
     """Return up to four dates over the axis, the ends included."""
     span = last - first
     form = "%H:%M" if span.total_seconds() < 2 * 86400 else "%d %b" if span.days < 300 else "%b %Y"
-    parts = 3 if span.total_seconds() else 0
-    ticks: list[Tick] = []
-    for number in range(parts + 1):
-        share = number / parts if parts else 0
-        label = f"{first + span * share:{form}}"
-        if not ticks or ticks[-1].label != label:
-            ticks.append(Tick(round(LEFT + INNER_WIDTH * share, 1), label))
-    return ticks
+    parts = 3 if span else 1
+    labels = [f"{first + span * number / parts:{form}}" for number in range(parts + 1)]
+    return [
+        Tick(round(LEFT + INNER_WIDTH * number / parts, 1), label)
+        for number, label in enumerate(labels)
+        if label not in labels[:number]
+    ]

@@ -102,7 +102,7 @@ def draw_growth(grown: Sequence[Growth], now: datetime) -> Plot:
     series = []
     for tier in grown:
         total = tier.before
-        points: list[tuple[datetime, float]] = [(first, total)]
+        points: list[tuple[datetime, int]] = [(first, total)]
         for day, items in tier.days:
             total += items
             points.append((datetime.combine(day, time(), UTC), total))
@@ -110,7 +110,7 @@ def draw_growth(grown: Sequence[Growth], now: datetime) -> Plot:
         series.append((TIER_NAMES.get(tier.tier, tier.tier or "no tier"), points))
     if not any(value for _, points in series for _, value in points):
         return plots.draw_lines([])
-    return plots.draw_lines(series, unit=" items")
+    return plots.draw_lines(series)
 
 
 # What the screening hook flagged
