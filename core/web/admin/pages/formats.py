@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from ....access.rules import show_key
@@ -97,20 +97,13 @@ REASONS: Mapping[str, str] = {
 """Reasons of `search.ranking.weights`, as people read them."""
 
 
-class Cut(NamedTuple):
-    """A long text in two: its beginning, and the whole."""
-
-    lead: str
-    is_long: bool
-
-
-def folded(text: str, most: int = FOLDED_CHARS) -> Cut:
-    """Return the beginning of a text, up to the end of a word, and whether there is more."""
+def shorten(text: str, most: int = FOLDED_CHARS) -> str:
+    """Return the beginning of a long text, up to the end of a word; a short one whole."""
     if len(text) <= most:
-        return Cut(text, False)
+        return text
     lead = text[:most]
     space = max(lead.rfind(" "), lead.rfind("\n"))
-    return Cut(lead[:space] if space > most // 2 else lead, True)
+    return lead[:space] if space > most // 2 else lead
 
 
 def number(value: float | None) -> str:
@@ -142,11 +135,6 @@ def near(at: datetime, zone: str) -> str:
     return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}"
 
 
-def kind_name(kind: str) -> str:
-    """Return what people call a kind."""
-    return KIND_NAMES.get(kind, kind)
-
-
 def archive_reason(item: Mapping[str, Any]) -> str:
     """Return why an item is in the archive, blank for one that is not."""
     if item["superseded_by"] is not None:
@@ -155,16 +143,6 @@ def archive_reason(item: Mapping[str, Any]) -> str:
         return ""
     is_expired = item["tier"] == "session" and "" < item["expires_at"] <= item["archived_at"]
     return "expired" if is_expired else "deleted or pruned"
-
-
-def provenance_name(provenance: str) -> str:
-    """Return where an item comes from, as people say it."""
-    return PROVENANCES.get(provenance, provenance or "not known")
-
-
-def privacy_name(level: str) -> str:
-    """Return what may be kept of a person, as people say it."""
-    return PRIVACY_NAMES.get(level, level)
 
 
 def as_json(value: object) -> str:
@@ -177,11 +155,6 @@ def words_of(name: str) -> str:
     return re.sub(r"[_\s]+", " ", name).strip().capitalize()
 
 
-def section_name(name: str) -> str:
-    """Return what people call a section of the prompt."""
-    return SECTION_NAMES.get(name, words_of(name))
-
-
 def plural(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun."""
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
@@ -190,18 +163,18 @@ def plural(count: int, one: str, many: str = "") -> str:
 def filters() -> dict[str, Any]:
     """Return the filters of the templates, by name."""
     return {
-        "folded": folded,
+        "shorten": shorten,
         "number": number,
         "moment": moment,
         "exact": exact,
         "near": near,
-        "kind_name": kind_name,
+        "kind_name": lambda kind: KIND_NAMES.get(kind, kind),
         "archive_reason": archive_reason,
-        "provenance_name": provenance_name,
-        "privacy_name": privacy_name,
+        "provenance_name": lambda provenance: PROVENANCES.get(provenance, provenance or "not known"),
+        "privacy_name": lambda level: PRIVACY_NAMES.get(level, level),
         "as_json": as_json,
         "words_of": words_of,
-        "section_name": section_name,
+        "section_name": lambda name: SECTION_NAMES.get(name, words_of(name)),
         "plural": plural,
         "shown_key": show_key,
     }
