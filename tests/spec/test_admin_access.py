@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -229,29 +225,3 @@ def test_r41_the_first_page_says_what_runs_here_and_nothing_more(db: Database) -
     with client_of(made(db, Settings(llm_base_url="http://127.0.0.1:9/v1"), admin=False, proxy=True, mcp=True)) as bare:
         shown = bare.get("/")
         assert "/mcp" in shown.text and "front end" in shown.text and "/admin" not in shown.text
-
-
-def test_l34_a_real_server_answers_on_a_loopback_socket(app: FastAPI, clock: Clock) -> None:
-    import httpx2
-
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, lifespan="off")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-        thread.start()
-        base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        try:
-            until = time.monotonic() + 120
-            while not server.started and time.monotonic() < until:
-                time.sleep(0.01)
-            with httpx2.Client(base_url=base, trust_env=False, timeout=120) as client:
-                assert client.get(LISTED).status_code == 401
-                answer = client.get(LISTED, headers=BEARER)
-                assert answer.json() == {"relationships": []} and "server" not in answer.headers
-                large = client.post("/admin/memory/edit", content=(b" " * 65_536 for _ in range(80)), headers=BEARER)
-                assert large.status_code == 413
-        finally:
-            server.should_exit = True
-            thread.join(120)
-    assert not thread.is_alive()

@@ -1,4 +1,4 @@
-"""What the pages about privacy and embeddings show runs as it stands; README leads to all pages."""
+"""What pages of the docs show runs as it stands."""
 
 from __future__ import annotations
 
@@ -39,12 +39,16 @@ def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     set_screen(None)
 
 
-@pytest.mark.parametrize(("page", "count"), [("privacy", 3), ("embeddings", 2), ("check", 1)])
+@pytest.mark.parametrize(("page", "count"), [("privacy", 3), ("embeddings", 2), ("check", 1), ("lifelong", 6)])
 def test_the_examples_of_a_page_run_in_their_order(own_defaults: None, page: str, count: int) -> None:
     """As a reader would paste them."""
     file = ROOT / "docs" / f"{page}.md"
     blocks = re.findall(r"```python\n(.*?)```", file.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= count
     names: dict[str, Any] = {"model": Model()}
-    for block in blocks:
-        exec(compile(block, str(file), "exec", dont_inherit=True), names)
+    try:
+        for block in blocks:
+            exec(compile(block, str(file), "exec", dont_inherit=True), names)
+    finally:
+        if "call" in names:
+            names["call"]["db"].close()

@@ -339,25 +339,6 @@ def test_r37_the_next_message_knows_the_last_turn_however_fast_it_comes(proxy: P
 # Whose chat it is
 
 
-def test_f82_a_room_a_user_and_a_chat_of_one_name_are_three(proxy: ProxyWorld) -> None:
-    """Eve must not read what Dan said alone."""
-    head = {"Authorization": f"Bearer {proxy.host}"}
-    token = proxy.host.split("_")[1]
-    secret = "My pin code is 7321, remember it."
-    for who in ({"X-User-Id": "dan"}, {"X-User-Id": "chat-55"}, {"X-User-Id": f"token-{token}"}):
-        post(proxy.url, json={"model": "t", "messages": chat(secret)}, headers={**head, **who})
-        assert proxy.wait_for_lines(2, f"proxy/{who['X-User-Id']}")
-    for who in (
-        {"X-User-Id": "eve", "X-Conversation-Id": "dan", "X-Conversation-Privacy": "public"},
-        {"X-User-Id": "eve", "X-Conversation-Id": "dan", "X-Conversation-Privacy": "restricted"},
-        {"X-Conversation-Id": "55"},
-        {},
-    ):
-        asked = {"model": "t", "messages": chat("What is my pin code, to remember it?")}
-        post(proxy.url, json=asked, headers={**head, **who})
-        assert "7321" not in str(proxy.model.last.body), who
-
-
 def test_f82_naming_a_user_later_gives_a_notice(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:
     """What was said before is not lost, but out of sight: the operator hears of it when it happens."""
     proxy.ask(proxy.client(), "My cat is called Tofu.")
