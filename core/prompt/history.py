@@ -18,6 +18,7 @@ from ..access.view import Recent, Viewer
 from ..calls import defaults
 from ..config import Settings
 from ..context import context as context_rules
+from ..context import table as context_table
 from ..context.context import read_hits
 from ..context.diary_lines import diary_lines, thought_lines
 from ..context.history import CURRENT, RECENT, HistoryLists, HistoryOptions, Replaced, build_lists
@@ -25,12 +26,11 @@ from ..context.incoming import read_message
 from ..context.live import read_context_memory
 from ..context.live import read_message as read_live
 from ..context.section_base import Asked
+from ..context.table import Brought, HistoryWanted
 from ..database.engine import Database
 from ..database.row_shapes import Branch
 from ..messages import table_reading
 from ..scope import Scope
-from ..search import table_lines
-from ..search.table_lines import Brought, HistoryWanted
 from ..shapes import DiaryEntry, HistoryEntry, Hit, IncomingMessage, LeftOut
 from ..text.times import zone as find_zone
 from . import access
@@ -287,7 +287,7 @@ def read_stored(call: PromptCall, viewer: Viewer, lines: HistoryWanted, parts: S
     assert db is not None
 
     def read(source: str, lines: HistoryWanted, parts: Sequence[Branch]) -> Brought | None:
-        return guard(source, lambda: table_lines.read(db, viewer, lines, parts), None)
+        return guard(source, lambda: context_table.read(db, viewer, lines, parts), None)
 
     whole = read("lines and sections", lines, parts)
     if whole is not None:
@@ -312,7 +312,7 @@ def read_further(
     viewer = visible.viewer
     if wanted is None or viewer is None:
         return None
-    more = call.guard("chat_history_cache", lambda: table_lines.read(db, viewer, wanted), None)
+    more = call.guard("chat_history_cache", lambda: context_table.read(db, viewer, wanted), None)
     if more is None:
         return None
     asked = replace(

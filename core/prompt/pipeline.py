@@ -27,12 +27,12 @@ from ..context.history import HistoryLists
 from ..context.incoming import name_attachments, reply
 from ..context.lines import NameLabels, has_name, mark_lines, reply_note, stamp
 from ..context.section_base import Asked
+from ..context.table import Brought
 from ..database import stored_values
 from ..database.engine import Database
 from ..errors import PromptTooLargeError
 from ..memories import shown_texts
 from ..memories.rules_modes import MODES
-from ..search.table_lines import Brought
 from ..shapes import Hit, IncomingMessage
 from ..templates.render import Renderer
 from ..text import times

@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import Integer, bindparam, column, select, table
 
 from ..access.view import Recent, Viewer
-from ..context.live import read_message
 from ..database import sources, statements
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
@@ -20,6 +19,7 @@ from ..database.schema import ai_diary, chat_history_cache
 from ..database.statements import Part, aside
 from ..database.stored_values import decode_row, read_object, read_texts, read_time
 from ..shapes import DiaryEntry, HistoryEntry, ReplyNote
+from .live import read_message
 
 _C, _D = chat_history_cache.c, ai_diary.c
 _LINE = (
