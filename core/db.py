@@ -266,13 +266,13 @@ def reindex(
     >>> reindex(open_database("sqlite://"))
     0
     """
-    from .index import rebuild  # noqa: PLC0415 - loads numpy
+    from .index import packing  # noqa: PLC0415 - loads numpy
 
     handle = defaults.handle(db)
     from .access import external_rows  # noqa: PLC0415 - as above
 
     external_rows.take_in_all(handle, progress)
-    return rebuild.rebuild_all(handle, progress)
+    return packing.rebuild_all(handle, progress)
 
 
 def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,18 +10,23 @@ from sqlalchemy import Connection, Integer, bindparam, delete, func, literal_col
 
 from ..database import sources, statements
 from ..database.bulk import chunks
-from ..database.dialects import ID, Key, Time, microseconds
+from ..database.dialects import ID, Key, Time, insert_ignore, microseconds
 from ..database.engine import Database
-from ..database.schema import audiences, counters, search_vector
+from ..database.schema import audiences, counters, search_vector, search_vector_gone, search_vector_version
 from ..database.sources import SourceTable
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_time
-from . import vector_versions
 from .lookups import Limits, window_conditions
 
 AT_ONCE = 500
 
 _V = search_vector.c
+KEPT = 1000
+"""Versions whose removals are noted."""
+CLEANED = 100
+"""Older notes are removed once in so many versions."""
+_N = search_vector_version.c
+_G = search_vector_gone.c
 
 
 class Vector(NamedTuple):
@@ -122,8 +127,8 @@ def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, 
         dropped = connection.execute(_DROP, values).rowcount
         if dropped:
             gone[audience], count = ids, count + dropped
-    for audience, stamp in vector_versions.raise_versions(connection, gone).items():
-        vector_versions.note_gone(connection, audience, stamp, source, gone[audience])
+    for audience, stamp in raise_versions(connection, gone).items():
+        note_gone(connection, audience, stamp, source, gone[audience])
     if again and by_audience:
         least = min(min(ids) for ids in by_audience.values())
         first, last = mark("high", source.number, ""), mark("high", source.number, "\x7f")
@@ -137,8 +142,8 @@ def moved(connection: Connection, source: SourceTable, row_id: int, audience: in
     values = {"audience": audience, "number": source.number, "ids": [row_id], "to": to, "at": at_us}
     if not connection.execute(_MOVE, values).rowcount:
         return
-    stamps = vector_versions.raise_versions(connection, {audience, to})
-    vector_versions.note_gone(connection, audience, stamps[audience], source, [row_id])
+    stamps = raise_versions(connection, {audience, to})
+    note_gone(connection, audience, stamps[audience], source, [row_id])
     connection.execute(_STAMP, {"audience": to, "number": source.number, "ids": [row_id], "stamp": stamps[to]})
 
 
@@ -196,7 +201,7 @@ def drop_model(db: Database, persona: str, model: str) -> int:
 
 def _drop_some(connection: Connection, values: Mapping[str, Any]) -> int:
     gone = connection.execute(_DROP_MODEL, values).rowcount
-    vector_versions.raise_versions(connection, [values["audience"]], by=vector_versions.KEPT + 1)
+    raise_versions(connection, [values["audience"]], by=KEPT + 1)
     return gone
 
 
@@ -208,3 +213,60 @@ def _some(db: Database, audience: int, model: str) -> list[int]:
 _OWN = (_V.audience_id == bindparam("audience"), _V.model == bindparam("model"))
 _SOME = select(_V.row_id).where(*_OWN).limit(bindparam("most", type_=Integer()))
 _DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(bindparam("ids", expanding=True)))
+
+
+# The version of the vectors of an audience: what tells a process whether those it holds are what is stored
+
+
+def raise_versions(connection: Connection, audiences: Collection[int], by: int = 1) -> dict[int, int]:
+    """Raise the version of audiences within the transaction of `connection`, and return the new ones."""
+    if not audiences:
+        return {}
+    values = {"audiences": sorted(audiences), "by": by}
+    there = connection.execute(_RAISE, values).rowcount
+    if there < len(audiences):
+        known = {row[0] for row in connection.execute(_VERSIONS, values)}
+        new = [{"audience_id": one, "version": 0} for one in sorted(audiences) if one not in known]
+        connection.execute(insert_ignore(search_vector_version, connection.dialect.name), new)
+        connection.execute(_RAISE, {**values, "audiences": [one["audience_id"] for one in new]})
+    return {row[0]: row[1] for row in connection.execute(_VERSIONS, values)}
+
+
+_OF = _N.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
+_RAISE = update(search_vector_version).where(_OF).values(version=_N.version + bindparam("by", type_=ID))
+_VERSIONS = select(_N.audience_id, _N.version).where(_OF)
+
+
+def note_gone(connection: Connection, audience: int, stamp: int, source: SourceTable, rows: Iterable[int]) -> None:
+    """Note that the vectors of rows went with a version, within the transaction of `connection`."""
+    values = [
+        {"audience_id": audience, "stamp": stamp, "source": source.number, "row_id": row} for row in sorted(set(rows))
+    ]
+    connection.execute(insert_ignore(search_vector_gone, connection.dialect.name), values)
+    if stamp % CLEANED == 0:
+        connection.execute(_CLEAN, {"audience": audience, "oldest": stamp - KEPT})
+
+
+_CLEAN = delete(search_vector_gone).where(
+    _G.audience_id == bindparam("audience", type_=ID), _G.stamp <= bindparam("oldest", type_=ID)
+)
+
+
+def read_versions(db: Database, audiences: Collection[int]) -> dict[int, int]:
+    """Return the version of each audience whose vectors ever changed."""
+    found: dict[int, int] = {}
+    for part in chunks(sorted(audiences), AT_ONCE):
+        found |= {row[0]: row[1] for row in db.read(_VERSIONS, {"audiences": part}, source="search_vector_version")}
+    return found
+
+
+def read_gone(db: Database, audience: int, since: int) -> Sequence[tuple[int, int, int]]:
+    """Return the rows whose vectors went after a version: source, id and the version."""
+    return [tuple(row) for row in db.read(_GONE, {"audience": audience, "since": since}, source="search_vector_gone")]
+
+
+_GONE = (
+    select(_G.source, _G.row_id, _G.stamp)
+    .where(_G.audience_id == bindparam("audience", type_=ID), _G.stamp > bindparam("since", type_=ID))
+    .order_by(_G.stamp)
+)

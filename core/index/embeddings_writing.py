@@ -18,7 +18,7 @@ from ..database.engine import Database
 from ..database.ids import first_of
 from ..database.schema import audiences, counters, search_vector
 from ..database.sources import SourceTable
-from . import vector_versions
+from . import embeddings
 from .embeddings import mark
 
 SETTLED = timedelta(seconds=60)
@@ -187,7 +187,7 @@ def write(
                 continue
             written += 1
             places.append((now.audience_id, microseconds(now.timestamp), source.number, now.id))
-    stamps = vector_versions.raise_versions(connection, {place[0] for place in places})
+    stamps = embeddings.raise_versions(connection, {place[0] for place in places})
     for audience, at_us, number, row_id in places:
         whole = enumerate(vectors[number, row_id])
         made += [(audience, name, at_us, number, row_id, part, vector, stamps[audience]) for part, vector in whole]

@@ -16,8 +16,8 @@ from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_vector
 from ..database.statements import Part as Statement
-from . import vector_versions
-from .vector_versions import KEPT
+from . import embeddings
+from .embeddings import KEPT
 
 HELD = "vectors.held"
 """Name of what is held, in the caches of a handle."""
@@ -170,7 +170,7 @@ def read_parts(
     with cache.lock:
         known = {key[2]: one for key, one in cache.held.items() if key[:2] == (model, dimensions)}
         every = {key[2] for key in cache.held}
-    versions = vector_versions.read_versions(db, {*audiences, *every})
+    versions = embeddings.read_versions(db, {*audiences, *every})
     _let_go(cache, versions)
     missing: dict[int, int] = {}
     for audience, rows in audiences.items():
@@ -262,7 +262,7 @@ def _whole_rows(rows: list[Any]) -> list[Any]:
 def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held, version: int) -> _Held:
     """Return what is held of an audience with what came and without what went since."""
     gone: dict[Place, int] = {}
-    for source, row_id, stamp in vector_versions.read_gone(db, audience, one.version):
+    for source, row_id, stamp in embeddings.read_gone(db, audience, one.version):
         gone[source, row_id] = stamp
     values = {"audience": audience, "model": model, "since": one.version}
     fresh = build_part([row[1:] for row in _read(db, _since(db.family), values)], dimensions)

@@ -30,9 +30,8 @@ from .entries import Entry
 from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SegmentWords
 from .lookups import HELD, TAG, WORD, Block, Posting, Segment
-from .packed_rows import Table, build_table
 from .segment import read_head, read_terms
-from .visible import Visible
+from .visible import Table, Visible, build_table
 
 MOST_BYTES = 64 * 2**20
 """Segments kept for one database, in bytes; those of the audiences in use stay whatever they take."""

@@ -13,10 +13,9 @@
 
 from __future__ import annotations
 
-from .choice import Chosen, Drop, Result, choose_hits
+from .choice import Chosen, Drop, Result, choose_hits, run, start
 from .gather import Round
 from .query import Query, prepare
-from .rounds import run, start
 from .terms import Search, load_viewer, resolve
 
 __all__ = [

@@ -14,7 +14,7 @@ from ..text.question_words import is_question
 from ..text.stems import stem
 from .question.people import named
 from .question.question import Question, read_question
-from .ranking.people import name_texts
+from .ranking.reasons import name_texts
 from .ranking.rows import Asked, Probe
 from .ranking.weights import INSIDE, rarity_weight
 from .terms import Search

@@ -157,7 +157,8 @@ def _gather_best(current: Round, found: Matches) -> None:
 
 def rank_best(search: Search, question: Question, found: Matches, depth: int = 0) -> tuple[Asked, Ranking]:
     """Return what is asked, and the best of all rows that match."""
-    from .ranking import all_rows, offered  # noqa: PLC0415 - as in `gather`
+    from . import matches  # noqa: PLC0415 - as in `gather`
+    from .ranking import all_rows  # noqa: PLC0415
 
     names = set[str]().union(*(one.view.names_in(search.query.text) for one in found.audiences))
     asked = build_asked(search, question, names, found.docs)
@@ -166,7 +167,7 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
     seen = [one for one in found.audiences if any(one.postings.counts[n] for n in meant)]
     of_days: Sequence[Any] = ()
     if question.days:
-        of_days = offered.rows_of_days(found.audiences, asked.days, is_all=not seen)
+        of_days = matches.rows_of_days(found.audiences, asked.days, is_all=not seen)
         seen = found.audiences
     ranking = all_rows.rank_all(
         seen,
@@ -187,7 +188,6 @@ def _offer_person(current: Round) -> None:
     if search.index is None or not search.query.is_question or current.asked is None:
         return
     from . import matches  # noqa: PLC0415 - as in `gather`
-    from .ranking import offered  # noqa: PLC0415 - as in `gather`
 
     words = tuple(Wanted(word, True, False, terms={word: True}) for word in self_words(current.question.languages))
     found = matches.read_matches(replace(search, words=words), _list_excluded(search))
@@ -195,7 +195,7 @@ def _offer_person(current: Round) -> None:
     question = with_people(current.question, search.query.text, names)
     if not (question.people or question.self_person):
         return
-    rows = offered.rows_of_person(found.audiences, question, current.asked.asker)
+    rows = matches.rows_of_person(found.audiences, question, current.asked.asker)
     current.candidates = [Candidate(_CHAT, *row, is_offered=True) for row in rows]
     current.asked = replace(current.asked, question=question)
     current.considered = {_CHAT: len(rows)}

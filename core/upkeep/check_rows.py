@@ -106,10 +106,10 @@ def _waiting(db: Database) -> Iterator[Row]:
 
 
 def _index(db: Database) -> Iterator[Row]:
-    from ..index import rebuild  # noqa: PLC0415 - loads numpy
+    from ..index import packing  # noqa: PLC0415 - loads numpy
 
     try:
-        differences = rebuild.count_differences(db)
+        differences = packing.count_differences(db)
     except ValueError as error:
         yield "error", f"the search index cannot be read ({error})", "search_segment", REINDEX
         return

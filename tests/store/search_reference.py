@@ -20,10 +20,9 @@ from sqlalchemy import select
 from core.database.dialects import from_microseconds, microseconds
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
-from core.search.ranking.people import person_of
+from core.search.ranking.reasons import on_days, person_of
 from core.search.ranking.relevance import FADE_BACK, FADE_ON, FULL_MATCH, LEAST_CONTEXT, SHORT_ROW, length_of
 from core.search.ranking.rows import Asked, Speaker
-from core.search.ranking.times import on_days
 from core.search.ranking.weights import INSIDE, WEIGHTS, between, rarity_weight, saturation, share_of_long
 from core.search.terms import Search
 from core.text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS

@@ -19,7 +19,7 @@ from core.base import resources
 from core.database import schema
 from core.database.engine import Database
 from core.database.sources import MEMORIES
-from core.index import packing, vector_versions
+from core.index import embeddings, packing
 from core.index import table as index_table
 from core.index.entries import read_entries
 from core.tags import table as tags
@@ -111,7 +111,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     left = db.read(select(schema.search_vector.c.row_id), source="search_vector")
     assert sorted(row[0] for row in left) == [3, 4]
     told = db.read(select(schema.search_vector_version), source="search_vector_version")
-    assert {row[0]: row[1] - 5 > vector_versions.KEPT for row in told} == {7: True, 8: False}
+    assert {row[0]: row[1] - 5 > embeddings.KEPT for row in told} == {7: True, 8: False}
     assert ids(db) == [3, 4, 5, 6]
     assert uses(db) == {"cat": 3, "pet": 0, "dog": 1}
     assert verify_index(db) == []

@@ -21,7 +21,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import audiences, search_vector, search_vector_gone, search_vector_version
 from core.forgetting import forget
-from core.index import held_vectors, vector_versions
+from core.index import embeddings, held_vectors
 from core.scope import Scope
 from core.search import meaning
 from core.search.gather import Round
@@ -276,9 +276,9 @@ def test_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
     db: Database, other: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The notes do not grow with the years, and nobody is misled by their end."""
-    monkeypatch.setattr(vector_versions, "KEPT", 3)
+    monkeypatch.setattr(embeddings, "KEPT", 3)
     monkeypatch.setattr(held_vectors, "KEPT", 3)
-    monkeypatch.setattr(vector_versions, "CLEANED", 2)
+    monkeypatch.setattr(embeddings, "CLEANED", 2)
     scope, grams = own_scope(), Grams()
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(12):

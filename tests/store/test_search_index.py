@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from core.database.engine import Database
-from core.index import fresh, packing, rebuild
+from core.index import fresh, packing
 from core.index.entries import TERMS_PER_ROW, entry, place_of
-from core.index.rebuild import count_differences
+from core.index.packing import count_differences
 from core.memories import table as memories
 from core.scope import Scope
 from tests.store.search_world import ago, all_rows, find, ids, memory, said
@@ -92,5 +92,5 @@ def test_f85_an_unreadable_row_of_the_index_hides_no_other(
     db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="test")
     expected = [whole, spoilt] if column in ("content", "digest") else [whole]
     assert set(expected) == set(ids(find(db, scope, query="Where is the tofu?")))
-    db.transaction(lambda c: rebuild.rebuild(c, family=db.family, audience=audience), source="test")
+    db.transaction(lambda c: packing.rebuild(c, family=db.family, audience=audience), source="test")
     assert verify_index(db) == []

@@ -13,7 +13,7 @@ from core.database.engine import Database
 from core.database.schema import memories as table
 from core.database.schema import search_fresh
 from core.db import check_server, reindex
-from core.index.rebuild import count_differences
+from core.index.packing import count_differences
 from core.scope import Scope
 from tests.store.search_world import ago, find, ids, memory, open_quick, remember, said
 from tests.store.world import INDEX_TABLES, own_scope, verify_index

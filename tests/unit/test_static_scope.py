@@ -28,7 +28,6 @@ from tests.store import scenario
 from tests.store.world import open_db
 
 WHOLE_DATABASE = {
-    "index.rebuild": "builds the index of one audience after another, of any persona",
     "index.entries": "reads the rows of an audience",
     "index.packing": "packs the rows of one audience after another, of any persona",
     "upkeep.migration": "brings the tables of everybody to the present schema",

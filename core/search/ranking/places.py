@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..question.question import Question
+from .reasons import on_days
 from .relevance import FULL_MATCH, length_of
 from .rows import PERSONA, Asked
-from .times import on_days
 from .weights import LONG_TURNS, SHORT_TURNS, WEIGHTS
 
 if TYPE_CHECKING:

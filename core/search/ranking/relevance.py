@@ -17,9 +17,8 @@ from typing import Any
 from ...text import passages
 from ...text.passages import PASSAGE
 from ..question.question import has_number, time_expressions
-from .people import person_of, speaks_of_self
+from .reasons import moment_of, on_days, person_of, speaks_of_self
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Asked, Candidate, Speaker
-from .times import moment_of, on_days
 from .weights import INSIDE, K1, REPEAT, REPEAT_AGAIN, REPEAT_ROWS, between, hold_back, share_of_long, weights_for
 
 OF_WORDS = frozenset(

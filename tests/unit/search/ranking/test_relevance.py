@@ -9,10 +9,9 @@ import pytest
 
 from core.search.question.question import Question
 from core.search.ranking import relevance, weights
-from core.search.ranking.people import name_texts, person_of
+from core.search.ranking.reasons import name_texts, on_days, person_of
 from core.search.ranking.relevance import rank_rows
 from core.search.ranking.rows import PERSONA, Asked, Candidate, FoundRow, Probe, Speaker, choose, without_many_contexts
-from core.search.ranking.times import on_days
 from core.search.ranking.weights import weights_for
 from core.text.question_words import is_question
 
