@@ -11,6 +11,7 @@ import numpy as np
 
 from .entries import Entry
 from .lookups import TAG, WORD
+from .segment import Term
 
 MOST_WORDS = 160
 """Words that are taken for one beginning, the commonest."""
@@ -77,7 +78,7 @@ class FreshWords:
     __slots__ = ("_rows", "_sorted")
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self._rows: dict[tuple[int, str], list[tuple[int, int, int]]] = {}
+        self._rows: dict[Term, list[tuple[int, int, int]]] = {}
         for one in entries:
             for word, times in one.terms.items():
                 self._rows.setdefault((WORD, word), []).append((one.source, one.row_id, times))
@@ -85,9 +86,9 @@ class FreshWords:
                 self._rows.setdefault((TAG, tag), []).append((one.source, one.row_id, 1))
         self._sorted = sorted(word for kind, word in self._rows if kind == WORD)
 
-    def rows(self, kind: int, term: str) -> Sequence[tuple[int, int, int]]:
+    def rows(self, term: Term) -> Sequence[tuple[int, int, int]]:
         """Return the rows that hold a word or tag: source, id and how often."""
-        return self._rows.get((kind, term), ())
+        return self._rows.get(term, ())
 
     def add_beginning(self, beginning: str, counts: Counter[str]) -> None:
         """Count the rows of the words that begin with a text."""

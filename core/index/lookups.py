@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -27,19 +27,6 @@ class Segment(NamedTuple):
     segment_id: int
     stamp: int
     """Tells it from every other one there was."""
-
-
-class Posting(NamedTuple):
-    """Where a word or tag stands in rows that are not packed."""
-
-    kind: int
-    term: str
-    rows: Sequence[tuple[int, int, int]]
-    """Source, id and how often."""
-
-
-Block = tuple[int, int, str, bytes]
-"""Where a word or tag stands in a segment: the segment, its kind, the word or tag, the postings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Integer, and_, bindparam, literal_column, null, select, type_coerce
 from sqlalchemy.types import NullType
@@ -29,9 +29,9 @@ from ..database.stored_values import from_key
 from .entries import Entry
 from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SegmentWords
-from .lookups import HELD, TAG, WORD, Block, Posting, Segment
-from .segment import read_head, read_terms
-from .visible import Table, Visible, build_table
+from .lookups import HELD, TAG, WORD, Segment
+from .segment import Term, read_head, read_terms
+from .visible import Block, Postings, Table, Visible, build_table
 
 MOST_BYTES = 64 * 2**20
 """Segments kept for one database, in bytes; those of the audiences in use stay whatever they take."""
@@ -195,15 +195,16 @@ class IndexState:
         rows = sum(int(total[0][number]) for total in totals for number in numbers)
         return rows, sum(int(total[1][number]) for total in totals for number in numbers)
 
-    def read(self, words: Collection[str], tags: Collection[str], *, every: bool = False) -> list[AudienceRows]:
-        """Return, of each audience in which one of the words or tags stands, its rows and where these stand.
+    def read(self, numbers: Mapping[Term, int], count: int, *, every: bool = False) -> list[tuple[Visible, Postings]]:
+        """Return the rows of each audience in which one of the words or tags stands, and where these stand.
 
         Args:
+            numbers: the number of each word and tag, below `count`.
             every: of each audience, whatever stands there.
         """
         for attempt in range(READ_AGAIN):
             try:
-                blocks = _read_blocks(self._db, self.audiences, words, tags)
+                blocks = _read_blocks(self._db, self.audiences, numbers)
                 break
             except ChangedError:
                 if attempt + 1 == READ_AGAIN:
@@ -211,28 +212,10 @@ class IndexState:
                 self._load()
         made = []
         for audience, one in self.audiences.items():
-            postings = _list_postings(one.fresh, words, tags)
-            if every or postings or audience in blocks:
-                made.append(AudienceRows(one.view, postings, blocks.get(audience, [])))
+            fresh = [(number, *row) for term, number in numbers.items() for row in one.fresh.rows(term)]
+            if every or fresh or audience in blocks:
+                made.append((one.view, one.view.read_postings(fresh, blocks.get(audience, ()), count)))
         return made
-
-
-class AudienceRows(NamedTuple):
-    """The rows of an audience, and where the words and tags asked for stand."""
-
-    view: Visible
-    postings: list[Posting]
-    """Those of fresh rows."""
-    blocks: list[Block]
-
-
-def _list_postings(fresh: FreshWords, words: Collection[str], tags: Collection[str]) -> list[Posting]:
-    """Return where words and tags stand in fresh rows."""
-    made: list[Posting] = []
-    for kind, terms in ((WORD, words), (TAG, tags)):
-        found = ((term, fresh.rows(kind, term)) for term in terms)
-        made += [Posting(kind, term, rows) for term, rows in found if rows]
-    return made
 
 
 # Statements
@@ -328,7 +311,7 @@ def _fresh_part(family: str) -> Part:
 
 
 def _read_blocks(
-    db: Database, audiences: Mapping[int, AudienceIndex], words: Collection[str], tags: Collection[str]
+    db: Database, audiences: Mapping[int, AudienceIndex], numbers: Mapping[Term, int]
 ) -> dict[int, list[Block]]:
     """Return where words and tags stand in the segments of audiences."""
     made: dict[int, list[Block]] = {}
@@ -337,16 +320,18 @@ def _read_blocks(
         for audience, index in audiences.items()
         if index.state.segments
     }
-    for kind, terms in ((WORD, words), (TAG, tags)):
+    for kind in (WORD, TAG):
+        terms = sorted(term for of, term in numbers if of == kind)
         for some in chunks(known, _AT_ONCE) if terms else ():
-            for keys in chunks(sorted(terms), _AT_ONCE):
+            for keys in chunks(terms, _AT_ONCE):
                 wanted = {"audiences": some, "keys": keys, "kind": kind}
-                for audience, segment, *found in _blocks_part(db.family).read(db, wanted, "search_block"):
+                for audience, segment, term, postings in _blocks_part(db.family).read(db, wanted, "search_block"):
                     if segment not in known[audience]:  # it holds rows of segments that are no more
                         raise ChangedError("The search index changed while it was read.")
-                    term, postings = found
                     name = term if type(term) is str else from_key(term)
-                    made.setdefault(audience, []).append((segment, kind, name, postings))
+                    number = numbers.get((kind, name))
+                    if number is not None:
+                        made.setdefault(audience, []).append((number, segment, postings))
     return made
 
 

@@ -15,7 +15,6 @@ from ..text.folding import fold
 from ..text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from ..text.words import words
 from .entries import Entry, Said
-from .lookups import Block, Posting
 from .segment import MOST_TIMES, POSTING, Rows
 
 NAME_BEGINS = 2
@@ -25,6 +24,10 @@ _COLUMNS = ("row_id", "at_us", "words", "source", "local_only", "thread", "speak
 _SOURCES = len(sources.ALL)
 TAKES_PART = 0.5
 """How near other conversations of who asks are, against the one asked in."""
+Block = tuple[int, int, bytes]
+"""The postings of a word or tag in a segment: its number, the segment, the postings."""
+FreshPosting = tuple[int, int, int, int]
+"""A word or tag in a fresh row: its number, source and id of the row, how often."""
 MOST_SPEAKERS = 300
 """Of so many every name is compared with what is asked."""
 
@@ -355,17 +358,10 @@ class Visible:
         packed = np.bincount(self.table.source).nonzero()[0]
         return frozenset((*packed.tolist(), *self._fresh["source"].tolist()))
 
-    def read_postings(
-        self, own: Sequence[Posting], blocks: Sequence[Block], numbers: Mapping[tuple[int, str], int]
-    ) -> Postings:
-        """Return the rows of each word and tag."""
+    def read_postings(self, fresh: Iterable[FreshPosting], blocks: Iterable[Block], count: int) -> Postings:
+        """Return the rows of each of so many words and tags."""
         table = self.table
-        kept = []
-        for segment, kind, term, postings in blocks:
-            before, number = table.offsets.get(segment), numbers.get((kind, term))
-            if before is not None and number is not None:
-                kept.append((number, before, postings))
-        kept.sort()
+        kept = sorted((number, table.offsets[segment], postings) for number, segment, postings in blocks)
         every = np.frombuffer(b"".join([postings for _, _, postings in kept]), POSTING)
         sizes = [len(postings) // POSTING.itemsize for _, _, postings in kept]
         if len(table.offsets) > 1:
@@ -373,17 +369,12 @@ class Visible:
             index = table.to_index[offsets + every["place"]].astype(np.int64)
         else:
             index = table.to_index[every["place"]].astype(np.int64)
-        counts = np.zeros(len(numbers) + 1, np.int64)
+        counts = np.zeros(count + 1, np.int64)
         np.add.at(counts, [1 + number for number, _, _ in kept], sizes)
         starts, times = counts.cumsum(), every["times"]
-        mine = []
-        for kind, term, rows in own:
-            number = numbers.get((kind, term))
-            for source, row_id, often in rows if number is not None else ():
-                at = self._fresh_index.get((source, row_id))
-                if at is not None:
-                    mine.append((number, at, min(often, MOST_TIMES)))
-        mine.sort()
+        mine = sorted(
+            (number, self._fresh_index[source, row_id], min(n, MOST_TIMES)) for number, source, row_id, n in fresh
+        )
         if mine:
             columns, at, own_times = np.array(mine, np.int64).T
             ends = starts[columns + 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,7 @@ import numpy as np
 
 from ..database import sources
 from ..index.lookups import AT_LEAST, AT_MOST, PHRASE, TAG, WORD
-from ..index.state import AudienceRows
-from ..index.visible import Postings
+from ..index.visible import Postings, Visible
 from .question.question import Question
 from .ranking.all_rows import AudienceMatches, Term, is_among
 from .ranking.places import persons_of
@@ -108,16 +107,15 @@ def read_matches(search: Search, left_out: Sequence[tuple[int, int]], *, every: 
     assert search.index is not None
     terms, made = Terms(search), list[AudienceMatches]()
     words, left_aside = _choose_words(search, [term for kind, term in terms.keys if kind == WORD])
-    for one in search.index.read(words, search.query.tags, every=every):
-        bounds = Bounds(search, one, search.query.numbers)
-        postings = one.view.read_postings(one.postings, one.blocks, terms.numbers)
-        if not bounds.is_open:
-            postings = postings.only(bounds.readable(postings.index))
-        postings = _with_phrases(search, terms, postings, len(one.view))
+    wanted = {key: n for key, n in terms.numbers.items() if key[0] == TAG or (key[0] == WORD and key[1] in words)}
+    for view, held in search.index.read(wanted, len(terms.keys), every=every):
+        bounds = Bounds(search, view)
+        seen = held if bounds.is_open else held.only(bounds.readable(held.index))
+        postings = _with_phrases(search, terms, seen, len(view))
         if every or len(postings.index):
-            without = one.view.find_rows(left_out) if left_out else None
+            without = view.find_rows(left_out) if left_out else None
             readable = None if bounds.is_open else bounds.readable
-            made.append(AudienceMatches(one.view, postings, len(made), readable, without))
+            made.append(AudienceMatches(view, postings, len(made), readable, without))
     docs = dict.fromkeys(terms.keys, 0)
     for one_audience in made:
         for key, count in zip(terms.keys, one_audience.postings.counts, strict=True):
@@ -150,8 +148,8 @@ def _with_phrases(search: Search, terms: Terms, postings: Postings, rows: int) -
 class Bounds:
     """Which rows of an audience a search may read."""
 
-    def __init__(self, search: Search, rows: AudienceRows, numbers: Collection[int]) -> None:
-        limits, view = search.limits, rows.view
+    def __init__(self, search: Search, view: Visible) -> None:
+        limits, numbers = search.limits, search.query.numbers
         self._view, self._limits, self._gone = view, limits, view.gone
         self._sources = None if view.sources <= set(numbers) else np.array(list(numbers))
         self._hides_local = not limits.local_only and view.has_local_only
@@ -180,7 +178,7 @@ class Bounds:
         return keep
 
 
-def _choose_words(search: Search, words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+def _choose_words(search: Search, words: Sequence[str]) -> tuple[set[str], tuple[str, ...]]:
     """Return the words to read, and those that too many rows hold."""
     assert search.index is not None
     docs = {word: search.index.lexicon.rows(word) for word in words}
@@ -190,7 +188,7 @@ def _choose_words(search: Search, words: Sequence[str]) -> tuple[list[str], tupl
             break
         total -= docs[word]
         aside.append(word)
-    return [word for word in words if docs[word] and word not in aside], tuple(aside)
+    return {word for word in words if docs[word] and word not in aside}, tuple(aside)
 
 
 # Rows that are offered to a question though they match none of its words: those of a day, or of a person
