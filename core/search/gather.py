@@ -250,7 +250,7 @@ def _gather_plainly(current: Round, db: Database, most: int = MOST_COMPARED) -> 
     for source in search.query.sources:
         try:
             asked = _ask_plainly(search, source, _newest_limits(search, db, source, most), pool)
-            rows = table_plain.search(db, asked)
+            rows = table_plain.read_newest(db, asked, search.chars, current.rows)
         except StoreReadError as error:
             note_unread(current, source.number, error)
         else:
@@ -336,7 +336,8 @@ def read_rows(current: Round, db: Database) -> None:
     }
     ids: dict[int, dict[int, None]] = {}
     for c in (*current.candidates, *current.around):
-        ids.setdefault(c.source, {})[c.id] = None
+        if c.key not in current.rows:
+            ids.setdefault(c.source, {})[c.id] = None
     for number in sorted(ids):
         try:
             current.rows |= read_source(db, number, list(ids[number]), values, search.viewer.scope.persona)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, case, func, literal_column, or_, select
+from sqlalchemy import Integer, bindparam, case, literal_column, or_, select
 
 from ..database import sources
 from ..database.dialects import ID, Key, has_keyword, json_has_text, like_pattern, microseconds
@@ -16,6 +16,7 @@ from ..database.statements import Part
 from ..database.stored_values import read_time
 from ..errors import StoreReadError
 from ..index.lookups import Limits, Wanted, window_conditions
+from ..text.passages import rough_words
 from .ranking.rows import Candidate
 from .table_rows import Rows, list_columns, read_row, stays
 
@@ -82,7 +83,7 @@ def question(source: sources.SourceTable, tags: Sequence[str], words: Sequence[W
 
 
 @lru_cache(maxsize=256)
-def _part(shape: _Shape, with_rows: bool, family: str) -> Part:
+def _part(shape: _Shape, family: str) -> Part:
     """Return the statement that brings the newest matching rows of a source, tier 1 first: `tier` and their columns."""
     source = sources.BY_NUMBER[shape.source]
     row = source.table.c
@@ -106,22 +107,9 @@ def _part(shape: _Shape, with_rows: bool, family: str) -> Part:
     tier: Any = literal_column("2")
     if as_tag and as_word:
         tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2)
-    columns = list_columns(shape.source) if with_rows else [row.id, row.timestamp, func.char_length(row.text_folded)]
-    found = select(tier.label("tier"), *columns).where(*where)
+    found = select(tier.label("tier"), *list_columns(shape.source)).where(*where)
     newest = found.order_by(literal_column("tier"), row.timestamp.desc(), row.id.desc())
     return Part(newest.limit(bindparam("pool", type_=Integer())), family)
-
-
-def search(db: Database, asked: Question) -> list[Candidate]:
-    """Return the newest `pool` matching rows of one source, tier 1 first, without their matches."""
-    if asked.is_empty:
-        return []
-    number = asked.source.number
-    rows = _part(asked.shape, False, db.family).read(db, asked.values(db.clock()), asked.source.table.name)
-    return [
-        Candidate(number, row_id, microseconds(read_time(at)), words=(chars or 0) // 6, tier=tier)
-        for tier, row_id, at, chars in rows
-    ]
 
 
 def read_newest(db: Database, asked: Question, chars: int, into: Rows) -> list[Candidate]:
@@ -129,10 +117,10 @@ def read_newest(db: Database, asked: Question, chars: int, into: Rows) -> list[C
     if asked.is_empty:
         return []
     values, made = {**asked.values(db.clock()), "chars": chars}, []
-    for tier, *columns in _part(asked.shape, True, db.family).read(db, values, asked.source.table.name):
+    for tier, *columns in _part(asked.shape, db.family).read(db, values, asked.source.table.name):
         row = read_row(asked.source.number, columns, asked.limits.persona)
         into[row.source, row.id] = row
-        made.append(Candidate(row.source, row.id, row.at_us, tier=tier))
+        made.append(Candidate(row.source, row.id, row.at_us, words=rough_words(row.folded), tier=tier))
     return made
 
 
