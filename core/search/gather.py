@@ -91,7 +91,7 @@ class Round:
 
     def count_matching(self) -> int:
         """Return how many candidates match by the index."""
-        return sum(1 for c in self.candidates if c.matched or c.tags)
+        return len([c for c in self.candidates if c.matched or c.tags])
 
 
 def gather(current: Round, db: Database) -> None:
@@ -336,7 +336,7 @@ def read_rows(current: Round, db: Database) -> None:
     }
     ids: dict[int, dict[int, None]] = {}
     for c in (*current.candidates, *current.around):
-        if c.key not in current.rows:
+        if (c.source, c.id) not in current.rows:
             ids.setdefault(c.source, {})[c.id] = None
     for number in sorted(ids):
         try:

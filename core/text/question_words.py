@@ -217,7 +217,11 @@ def asked_words(text: str) -> str:
 
 def holds(words: str, name: str, languages: Sequence[str]) -> bool:
     """Return whether the words hold a phrase of a table in one of the languages."""
-    return any(phrase in words for language in languages for phrase in _phrases(name, language))
+    for language in languages:
+        for phrase in _phrases(name, language):  # a generator would be a frame for each
+            if phrase in words:
+                return True
+    return False
 
 
 def is_request(words: str, languages: Sequence[str]) -> bool:

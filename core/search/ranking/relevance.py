@@ -341,7 +341,7 @@ def weigh(row: Candidate, weights: Mapping[str, float]) -> None:
     reasons = row.reasons
     match = reasons["context"]
     beside = 1.0
-    if match < FULL_MATCH and not any(reasons.get(name) and weights[name] for name in ("day", "month")):
+    if match < FULL_MATCH and not (reasons.get("day") or reasons.get("month")):
         match = max(match, reasons.get("own", 0.0), LIKE * reasons.get("meaning", 0.0))
         beside = min(1.0, match / FULL_MATCH)
     total = 0.0  # the sum of `parts`, which is wanted for a few rows of hundreds
