@@ -56,7 +56,8 @@ def search_memories(
     Args:
         tags: a row matches when its tags hold one as a whole; in the chat a tag is one more word looked for.
         keywords: a row matches when its text holds one, folded; `%` and `_` are ordinary characters.
-        query: the message as said; without tags and keywords they are taken from it.
+        query: the message as said; without tags and keywords, its words and the known tags in it are searched for, as
+            for a prompt.
         include_chat: search the chat history too.
         limit: most hits, 1 to 200, default 5.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
