@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -163,7 +163,7 @@ class _Cache:
 
 
 def read_parts(
-    db: Database, model: str, audiences: Mapping[int, int], dimensions: int, most_bytes: int
+    db: Database, model: str, audiences: Collection[int], dimensions: int, most_bytes: int
 ) -> Iterator[tuple[Part, bool]]:
     """Yield all vectors of audiences that one model made, part by part, each with whether it is held."""
     cache: _Cache = db.caches.setdefault(HELD, _Cache())
@@ -172,18 +172,15 @@ def read_parts(
         every = {key[2] for key in cache.held}
     versions = embeddings.read_versions(db, {*audiences, *every})
     _let_go(cache, versions)
-    missing: dict[int, int] = {}
-    for audience, rows in audiences.items():
-        one, version = known.get(audience), versions.get(audience, 0)
+    for audience in sorted(audiences):
+        one, version, key = known.get(audience), versions.get(audience, 0), (model, dimensions, audience)
         if one is None or not 0 <= version - one.version <= KEPT:
-            missing[audience] = rows
+            yield from _load(db, cache, key, version, most_bytes)
             continue
         if one.version != version:
             one = _follow(db, model, audience, dimensions, one, version)
-        cache.keep((model, dimensions, audience), one, most_bytes)
+        cache.keep(key, one, most_bytes)
         yield from ((part, True) for part in one.parts if len(part))
-    for group in _groups(missing):
-        yield from _load(db, cache, model, group, dimensions, most_bytes, versions)
 
 
 def _let_go(cache: _Cache, versions: Mapping[int, int]) -> None:
@@ -194,64 +191,37 @@ def _let_go(cache: _Cache, versions: Mapping[int, int]) -> None:
                 del cache.held[key]
 
 
-def _groups(audiences: Mapping[int, int]) -> Iterator[list[int]]:
-    """Yield audiences that are read with one statement: several small ones, or a large one alone."""
-    group: list[int] = []
-    rows = 0
-    for audience, count in sorted(audiences.items(), key=lambda one: (one[1], one[0])):
-        if group and rows + count > CHUNK:
-            yield group
-            group, rows = [], 0
-        group.append(audience)
-        rows += count
-    if group:
-        yield group
-
-
 def _load(
-    db: Database, cache: _Cache, model: str, group: Sequence[int], dimensions: int, most_bytes: int,
-    versions: Mapping[int, int],
-) -> Iterator[tuple[Part, bool]]:  # fmt: skip
-    """Yield the vectors of audiences that are not held, and hold them as far as there is room."""
-    kept: dict[int, list[Part]] = {audience: [] for audience in group}
-    size, is_held = 0, True
-    for audience, part in _walk(db, model, group, dimensions):
+    db: Database, cache: _Cache, key: tuple[str, int, int], version: int, most_bytes: int
+) -> Iterator[tuple[Part, bool]]:
+    """Yield the vectors of an audience that is not held, and hold them if there is room."""
+    kept: list[Part] = []
+    size = 0
+    for part in _walk(db, *key):
         size += part.size
-        if is_held and size > most_bytes:
-            is_held = False
-            kept.clear()
-        if is_held:
-            kept[audience].append(part)
-        yield part, is_held
-    for audience, parts in kept.items():
-        cache.keep((model, dimensions, audience), _Held(versions.get(audience, 0), tuple(parts)), most_bytes)
+        if size <= most_bytes:
+            kept.append(part)
+        yield part, size <= most_bytes
+    if size <= most_bytes:
+        cache.keep(key, _Held(version, tuple(kept)), most_bytes)
 
 
-def _walk(db: Database, model: str, group: Sequence[int], dimensions: int) -> Iterator[tuple[int, Part]]:
-    """Yield the vectors of audiences in parts of about CHUNK."""
-    values: dict[str, Any]
-    if len(group) > 1:
-        values = {"audiences": list(group), "model": model}
-        by_audience: dict[int, list[Any]] = {}
-        for row in _read(db, _of_small(db.family), values):
-            by_audience.setdefault(row[0], []).append(row[1:])
-        for audience, rows in by_audience.items():
-            yield audience, build_part(rows, dimensions)
-        return
-    audience, (at_us, source, row_id) = group[0], _FIRST
+def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[Part]:
+    """Yield the vectors of an audience in parts of about CHUNK."""
+    at_us, source, row_id = _FIRST
     while True:
         values = {"audience": audience, "model": model, "at": at_us, "after": source, "row": row_id, "most": CHUNK}
-        rows = [row[1:] for row in _read(db, _after(db.family), values)]
+        rows = _read(db, _after(db.family), values)
         is_last = len(rows) < CHUNK
         whole = rows if is_last else _whole_rows(rows)
         if whole:
-            yield audience, build_part(whole, dimensions)
+            yield build_part(whole, dimensions)
         if is_last:
             return
         source, row_id, at_us = whole[-1][:3]
 
 
-def _whole_rows(rows: list[Any]) -> list[Any]:
+def _whole_rows(rows: Sequence[Any]) -> Sequence[Any]:
     """Return the vectors without those of the last row, some of which may be missing."""
     end = len(rows)
     while end and rows[end - 1][:2] == rows[-1][:2]:
@@ -265,7 +235,7 @@ def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held
     for source, row_id, stamp in embeddings.read_gone(db, audience, one.version):
         gone[source, row_id] = stamp
     values = {"audience": audience, "model": model, "since": one.version}
-    fresh = build_part([row[1:] for row in _read(db, _since(db.family), values)], dimensions)
+    fresh = build_part(_read(db, _since(db.family), values), dimensions)
     # What was read here before, and what another search has read meanwhile, stands in its newest form alone.
     for place in zip(fresh.source.tolist(), fresh.row_id.tolist(), strict=True):
         gone[place] = 2**63 - 1
@@ -291,18 +261,12 @@ def _read(db: Database, statement: Statement, values: Mapping[str, Any]) -> Sequ
     given: list[Any] = []
     sql = statement.text(values, given)
     rows = db.read_driver(sql, given, source="search_vector")
-    return [(*row[:5], bytes(row[5])) for row in rows]
+    return [(*row[:4], bytes(row[4])) for row in rows]
 
 
-_COLUMNS = (_V.audience_id, _V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector)
+_COLUMNS = (_V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector)
 _OF_MODEL = _V.model == bindparam("model", type_=Key(100))
 _OF_AUDIENCE = _V.audience_id == bindparam("audience", type_=ID)
-
-
-@lru_cache(maxsize=2)
-def _of_small(family: str) -> Statement:
-    chosen = select(*_COLUMNS).where(_V.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)), _OF_MODEL)
-    return Statement(chosen.order_by(_V.audience_id, _V.at_us, _V.source, _V.row_id, _V.part), family)
 
 
 @lru_cache(maxsize=2)

@@ -136,7 +136,9 @@ def compare_rows(current: Round, db: Database, before: Meanings | None = None) -
         return
     compared = [
         _compare(part, asked, is_held=is_held)
-        for part, is_held in held_vectors.read_parts(db, embedder.name, _rows_of(search), len(asked), MOST_HELD_BYTES)
+        for part, is_held in held_vectors.read_parts(
+            db, embedder.name, _list_audiences(search), len(asked), MOST_HELD_BYTES
+        )
     ]
     current.meaning = meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
     current.candidates = [*current.candidates, *_nearest(search, db, meanings, current.candidates)]
@@ -211,15 +213,10 @@ def find_usual(like: Sequence[Any]) -> tuple[float, float]:
     return min(mean, low_mean + MOST_MEAN * max(low_spread, spread / MOST_SPREAD)), spread
 
 
-def _rows_of(search: Search) -> dict[int, int]:
-    """Return the audiences seen in which something was said, with how many rows they have."""
-    if search.index is None:
-        return {}
-    rows = {
-        audience: search.index.count_rows(range(len(sources.ALL)), [audience])[0]
-        for audience in search.viewer.audiences
-    }
-    return {audience: count for audience, count in rows.items() if count}
+def _list_audiences(search: Search) -> list[int]:
+    """Return the audiences seen that have rows."""
+    index, numbers = search.index, range(len(sources.ALL))
+    return [] if index is None else [a for a in search.viewer.audiences if index.count_rows(numbers, [a])[0]]
 
 
 def _compare(part: Part, asked: Any, *, is_held: bool) -> _Compared:
