@@ -214,14 +214,14 @@ def test_f12_t26_rows_the_index_does_not_hold_yet_are_searched_as_narrowly(
     """Where the index cannot be read rows are found by the plain predicates: each of them is one the scope may see."""
     origins = origin_of_rows(world)
     looked_up: list[tuple[int, int]] = []
-    plainly = table_plain.search
+    plainly = table_plain.read_newest
 
     def search(*asked: Any) -> Any:
         rows = plainly(*asked)
         looked_up.extend((row.source, row.id) for row in rows)
         return rows
 
-    monkeypatch.setattr(table_plain, "search", search)
+    monkeypatch.setattr(table_plain, "read_newest", search)
     found: list[str] = []
     seen: Counter[str] = Counter()
     with monkeypatch.context() as broken:
