@@ -16,7 +16,7 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.schema import conversations, participants, short_term_memories
-from ..database.statements import Part
+from ..database.statements import Part, aside
 from .shapes import Entry, Life
 from .table import SOURCE, read_items
 
@@ -49,15 +49,17 @@ _MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
 _SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 
-def _select_entries(columns: Sequence[Any], which: Which, *, live: bool, trusted: bool) -> Any:
+def _select_entries(columns: Sequence[Any], which: Which, family: str, *, live: bool, trusted: bool) -> Any:
     """Return the SELECT of a lookup: `live` reads the newest unexpired ones up to a limit, else all."""
+    # SQLite would take the index of times, and read through everybody's entries for those of one person.
+    updated = aside(_C.last_updated, family) if which == "person" else _C.last_updated
     where = [_C.persona_id == _PERSONA, *_match_lookup(which)]
     # Whoever is in a thread sees it, so the parent counts only for other channels.
     where += [_match_local()] if trusted else _match_visible(parents=which != "channel")
     if live:
-        where += [_match_live(_C), _C.last_updated > bindparam("since", type_=Time())]  # bounds the index range
+        where += [_match_live(_C), updated > bindparam("since", type_=Time())]  # bounds the index range
         where += [~_match_newer().exists()] if which == "server" else []
-    newest = select(*columns).select_from(_E).where(*where).order_by(_C.last_updated.desc(), _C.id.desc())
+    newest = select(*columns).select_from(_E).where(*where).order_by(updated.desc(), _C.id.desc())
     return newest.limit(bindparam("most", type_=Integer())) if live else newest
 
 
@@ -128,12 +130,12 @@ def _build_values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> 
 
 
 @lru_cache(maxsize=12)
-def _build_read(which: Which, live: bool, trusted: bool) -> Any:
+def _build_read(which: Which, family: str, live: bool, trusted: bool) -> Any:
     columns = [
         _C.id, _C.participant_key, _C.channel_id, _C.lineage_id, _C.server_id, _C.server_name, _C.channel_name,
         _C.messages, _C.summary, _C.summary_updated_at, _C.last_updated, _C.turns_since_summary,
     ]  # fmt: skip
-    return _select_entries(columns, which, live=live, trusted=trusted)
+    return _select_entries(columns, which, family, live=live, trusted=trusted)
 
 
 def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], *, life: Life) -> list[Entry]:
@@ -141,7 +143,7 @@ def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], *, lif
     now = db.clock()
     entries: dict[int, Entry] = {}
     for lookup in lookups:
-        statement = _build_read(lookup.which, lookup.most is not None, lookup.trusted)
+        statement = _build_read(lookup.which, db.family, lookup.most is not None, lookup.trusted)
         for row in db.read(statement, _build_values(viewer, lookup, now, life), source=SOURCE):
             entries[row.id] = Entry(
                 id=row.id,
@@ -207,7 +209,7 @@ def _build_part(place: int, which: Which, family: str) -> Part:
         user=_C.participant_key,
         updated=_C.last_updated,
     )
-    return Part(_select_entries(columns, which, live=True, trusted=False), family)
+    return Part(_select_entries(columns, which, family, live=True, trusted=False), family)
 
 
 def build_branches(viewer: Viewer, lookups: Sequence[Lookup], *, now: datetime, life: Life) -> list[Branch]:

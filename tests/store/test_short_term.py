@@ -24,6 +24,7 @@ from core.privacy import link_participants, set_conversation_privacy, set_privac
 from core.scope import Scope, use_scope
 from core.short_term import rules as short_term_rules
 from core.short_term import table as short_term_table
+from tests.store.test_plans import catching, explain
 from tests.store.world import NOW, Clock, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -370,6 +371,18 @@ def _rows_note(into: list[int]) -> Any:
         into.append(cursor.rowcount)
 
     return note
+
+
+@pytest.mark.engines("sqlite")  # the others choose by what there is
+def test_m15_each_lookup_takes_the_index_made_for_it(world: World) -> None:
+    world.turn(channel="c1")
+    with catching(world.db) as caught:
+        world.context(channel="c0")
+        world.of_user()
+    used = [
+        each.index for statement, values in caught for each in explain(world.db, statement, values) if each.table == "e"
+    ]
+    assert used == [f"ix_short_term_{name}" for name in ("user", "server", "channel", "user")]
 
 
 def test_m17_a_context_shows_the_newest_three_and_the_own_summary(world: World) -> None:
