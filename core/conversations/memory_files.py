@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..base import logs
+from ..base.whole_file import replace_file
 from ..calls import screening
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
@@ -318,19 +318,15 @@ def _read(path: Path) -> str | None:
 def _write(path: Path, text: str) -> bool:
     """Replace the text of a file in one step; return whether it changed."""
     content = text.encode("utf-8", "replace")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         if path.exists() and path.read_bytes() == content:
             return False
-        part.write_bytes(content)
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        part.replace(path)
+        with replace_file(path) as part:
+            part.write_bytes(content)
+            if path.exists():
+                part.chmod(path.stat().st_mode & 0o777)
     except OSError as error:
         raise TransferError(f"{str(path)!r} cannot be written ({type(error).__name__}).", path=str(path)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
     return True
 
 
