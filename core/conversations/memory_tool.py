@@ -88,7 +88,7 @@ def _is_offered(settings: Settings) -> bool:
 def parse_tool_call(
     reply: Any,
     *,
-    db: Database | None = None,  # noqa: ARG001 - every door takes it
+    db: Database | None = None,  # noqa: ARG001 - every public function takes it
     settings: GivenSettings = None,  # noqa: ARG001
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[ToolCall]:

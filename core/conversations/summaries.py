@@ -135,7 +135,7 @@ def choose_model(call: Call, model: Any) -> Any:
 
 
 def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: bool = False) -> Summary:
-    """Return title and summary: of the model, else what stands in for its answer, without a model an extract."""
+    """Return title and summary: by the model, without one an extract; a failing model gives the substitute."""
     if model is None:
         return screen_summary(lines, rules_summaries.extract_summary(lines))
     renderer = Renderer(settings.templates_dir)

@@ -140,7 +140,7 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
-        # No conversation ended: the row's own id stands for the end, so that two never are the same.
+        # No conversation ended: the row's own id is the end, so no two ends are equal.
         new = NewSummary(row_id, None, title, summary, at, row_id, "import")
         return enlist_summary(connection, db, scope.persona, new, place, most=most)
 

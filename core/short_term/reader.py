@@ -177,8 +177,8 @@ def relative_age(
     now: object = None,
     *,
     db: Database | None = None,
-    settings: GivenSettings = None,  # noqa: ARG001 - every door takes it
-    scope: Scope | None = None,  # noqa: ARG001 - every door takes it
+    settings: GivenSettings = None,  # noqa: ARG001 - every public function takes it
+    scope: Scope | None = None,  # noqa: ARG001 - every public function takes it
 ) -> str:
     """Return how long ago a moment was, in words, such as `2 minutes ago`.
 

@@ -74,7 +74,7 @@ def drop_expired(entries: Iterable[Entry], now: datetime, life: Life) -> list[En
 
 
 def describe_age(moment: datetime, now: datetime) -> str:
-    """Return how long ago something was, in words; what lies in the future is `just now`."""
+    """Return how long ago something was, in words; the future is `just now`."""
     seconds = (now - moment).total_seconds()
     if seconds < 60:
         return "just now"
@@ -154,7 +154,7 @@ def _write_line(item: Item, zone: tzinfo) -> str:
         sender_name=item.speaker,
         time=item.at,
     )
-    return lines.body(line, zone=zone, now=None)  # the age stands beside the lines
+    return lines.body(line, zone=zone, now=None)  # the section has the age already
 
 
 # Summaries

@@ -101,7 +101,7 @@ def _read_name(given: Any, context: Any, field: str, place: Any) -> str:
 
 
 def _read_id_of(value: Any) -> Any:
-    """Return an id that stands alone or inside an object that has one."""
+    """Return an id, given alone or as a field of an object."""
     return value if value is None or is_plain(value) else read_field(value, "id", "key", "interface_path")
 
 

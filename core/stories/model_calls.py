@@ -70,7 +70,7 @@ def room_tokens(settings: Settings) -> int:
 
 
 def cut_pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:
-    """Return items in stretches that take at most `room` together; one that is larger alone stands alone."""
+    """Return items in groups that take at most `room` together; a larger item is a group of its own."""
     pieces: list[list[T]] = []
     used = 0
     for item in items:

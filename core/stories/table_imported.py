@@ -1,4 +1,4 @@
-"""What lies beside the messages of a chat file: alternatives, recaps, scenes, the running recap."""
+"""What a chat file holds beside its messages: alternatives, recaps, scenes, the running recap."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What lies beside one message."""
+    """What is stored beside one message."""
 
     recap: Recap | None = None
     alternatives: tuple[Alternative, ...] = ()
@@ -88,7 +88,7 @@ NOTHING = Beside()
 
 
 def insert_beside(connection: Connection, db: Database, persona: str, made: Sequence[tuple[int, str, Beside]]) -> None:
-    """Store what lies beside messages that were stored just now; each is `(row id, conversation, what)`."""
+    """Store what new messages have beside them; each is `(row id, conversation, what)`."""
     now = db.clock()
     texts, recaps, ends, versions = [], [], [], []
     ids = iter(db.ids.take(sum(what.scene is not None for _, _, what in made)))
@@ -221,7 +221,7 @@ _METADATA = select(_K.metadata).where(
 
 
 def read_beside(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[int, Beside]:
-    """Return what lies beside messages, by row id; those beside which nothing lies are not in it."""
+    """Return what is stored beside messages, by row id, without messages that have nothing."""
     recaps: dict[tuple[int, int], Recap] = {}
     texts: dict[int, list[Alternative]] = {}
     ends: dict[int, Scene] = {}

@@ -179,9 +179,9 @@ def check_message_exclusion(
 
 def get_short_token_limit(
     *,
-    db: Database | None = None,  # noqa: ARG001 - every door takes it
+    db: Database | None = None,  # noqa: ARG001 - every public function takes it
     settings: GivenSettings = None,
-    scope: Scope | None = None,  # noqa: ARG001 - every door takes it
+    scope: Scope | None = None,  # noqa: ARG001 - every public function takes it
 ) -> int:
     """Return the tokens message recaps may take together.
 

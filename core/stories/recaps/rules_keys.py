@@ -28,7 +28,7 @@ KINDS: dict[str, Kind] = {
     "scene_recap_metadata": "object",
     "auto_scene_break_checked": "switch",
 }
-"""Key to kind, in the order in which values are handed out."""
+"""Key to kind, in the order in which `get_data` returns values."""
 
 SCENE = frozenset(key for key in KINDS if key.startswith("scene_"))
 """Keys of the scene that ends with the message."""

@@ -228,7 +228,7 @@ def get_data(
 
 
 def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
-    """Return what is set; with a key only where that lies is asked."""
+    """Return what is set; with a key, only the table of that key is read."""
     read, values = call.reader(), dict[str, Any]()
     if key not in rules_keys.SCENE and key != "exclude":
         recap = table_recaps.find_recap(read, call.persona, row_id) or Recap(row_id)

@@ -25,7 +25,7 @@ from . import table as running_table
 from .rules import CoveredScene, RecapPlan, Version
 
 EXCLUDED_SCENES = 1
-"""Newest scenes left out when the recap is made anew: their full text still stands in the history."""
+"""Newest scenes left out when the recap is made anew: the history still has their full text."""
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract as it is."""
 PREVIOUS_SHARE = 0.5

@@ -29,7 +29,7 @@ TEMPLATE = "running_recap.txt.j2"
 
 
 class FittedRecap(NamedTuple):
-    """A running recap as it stands in a prompt."""
+    """A running recap as a prompt shows it."""
 
     text: str = ""
     """Blank when nothing of it fits."""

@@ -22,7 +22,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; what was cut is told one by one, oldest first."""
+    """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; the report names each sentence that was cut."""
     for row in running_table.CURRENT.rows_in(rows):
         from .injection import fit_version  # noqa: PLC0415 - loads all of the stories, and few prompts have a running recap
 

@@ -33,7 +33,7 @@ class Layout:
     """By index."""
 
     def find(self, break_row: int) -> PlacedScene | None:
-        """Return the scene that ends with a message, None if no break lies on it."""
+        """Return the scene that ends with a message, None without a break."""
         return next((each for each in self.scenes if each.scene.break_row == break_row), None)
 
     def first_of(self, placed: PlacedScene) -> int:

@@ -17,7 +17,7 @@ BEFORE_ALL = -1
 """Index before the first message: that of the newest break where there is none."""
 
 OFFSET = 8
-"""Newest messages among which no break is found: a scene goes on while it is being told."""
+"""Newest messages among which no break is proposed: their scene may go on."""
 
 _NO_BREAK = ("", "false", "null", "none", "no")
 _MOST_DIGITS = 12

@@ -18,7 +18,7 @@ from . import layout
 from .layout import Layout, PlacedScene
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
-NO_BREAK = WriteResult(False, None, "unchanged", notes=("no scene break lies on this message",))
+NO_BREAK = WriteResult(False, None, "unchanged", notes=("this message has no scene break",))
 NO_VERSION = WriteResult(False, None, "refused", notes=("the scene has no recap of this number",))
 
 
@@ -301,7 +301,7 @@ def get_scene_range(
         `(first, last)`; the first message of a conversation has the index 0.
 
     Raises:
-        MessageError: there is no such message, or no break lies on it.
+        MessageError: there is no such message, or it has no break.
         StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
@@ -318,7 +318,7 @@ def get_scene_range(
     story = layout.read_layout(call.reader("scenes"), call.persona, call.conversation)
     placed = story.find(call.row_id)
     if placed is None:
-        raise MessageError("No scene break lies on this message. Make one with add_scene_break.", fields=("message",))
+        raise MessageError("No scene break is on this message. Make one with add_scene_break.", fields=("message",))
     return story.first_of(placed), placed.index
 
 
