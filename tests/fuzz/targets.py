@@ -183,7 +183,7 @@ def _texts(value: str) -> object:
         text.fold(value), text.collapsed(value), list(text.runs(text.fold(value))), words.words(value),
         words.index_terms(text.fold(value)), hits.snippet(value, 200),
         hits.find_match(value, ["a", "猫"]), hits.content_digest(value), lines.one_line(value), lines.quoted(value),
-        summaries.escape_brackets(value), sizes.estimate_tokens(value), tags.normal(value),
+        sizes.estimate_tokens(value), tags.normal(value),
         rows.short_interface(value),
     )  # fmt: skip
 
