@@ -223,6 +223,9 @@ OperationState = Literal["pending", "in_progress", "retrying", "completed", "fai
 """pending: waits for its turn. in_progress: a worker has it. retrying: a try failed, another comes. completed: done,
 once. failed: given up, with a reason. cancelled: not wanted any more."""
 
+OPEN_STATES: tuple[OperationState, ...] = ("pending", "retrying", "in_progress")
+"""States of an operation that has not ended."""
+
 RunState = Literal["completed", "retrying", "failed", "dropped"]
 """What one try came to. dropped: cancelled, cleared or taken over meanwhile, so nothing of it was stored."""
 

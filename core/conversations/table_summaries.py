@@ -23,12 +23,11 @@ from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversation_summaries, conversations, memory_jobs
 from ..database.statements import Part
-from ..jobs import rules as jobs_rules
 from ..messages import new_message
 from ..messages.new_message import NewMessage
 from ..messages.table_batches import Seen
 from ..scope import Scope
-from ..shapes import WriteResult
+from ..shapes import OPEN_STATES, WriteResult
 from .rules_summaries import Line, keep_newest_of_each
 
 _C = conversation_summaries.c
@@ -357,7 +356,7 @@ _OPEN = select(_J.payload).where(
     _J.persona_id == bindparam("persona"),
     _J.conversation_key == bindparam("conversation"),
     _J.type == OPERATION,
-    _J.status.in_(jobs_rules.OPEN),
+    _J.status.in_(OPEN_STATES),
 )
 
 

@@ -8,7 +8,7 @@ it takes effect once, whichever worker dies when.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.hints import hint_name
 from ..calls.call import GivenSettings, open_call
@@ -17,14 +17,25 @@ from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.strict_json import make_strict
-from . import embedding, handlers, rules, table, table_listing, worker
-from .handlers import register_handler
+from . import rules, table, table_listing
 from .tools import Effect, Handler, Tools, operation_scope
-from .worker import Claimer, Worker
+
+if TYPE_CHECKING:
+    from .handlers import register_handler
+    from .worker import Worker
 
 __all__ = ["Effect", "Handler", "ListedOperation", "Operation", "OperationRun", "Tools", "Worker", "cancel",
            "count_operations", "enqueue_operation", "list_operations", "operation_scope",
            "register_handler", "retry_operation", "run_pending"]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return what loads models and handlers, which a process that only queues does without."""
+    if name not in ("Worker", "register_handler"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import handlers, worker  # noqa: PLC0415
+
+    return worker.Worker if name == "Worker" else handlers.register_handler
 
 
 def enqueue_operation(
@@ -126,8 +137,10 @@ def run_pending(
     """
     if limit is not None and limit < 0:
         raise ValueError(f"limit is {limit}. It must be a whole number of operations, 0 or more, or None.")
+    from . import embedding, worker  # noqa: PLC0415 - see __getattr__
+
     call = open_call(db, settings, scope)
-    claimer = Claimer(call.db)
+    claimer = worker.Claimer(call.db)
     reports: list[OperationRun] = []
     embedding.queue_due(call.db, call.settings, [call.persona], now=True)
     while limit is None or len(reports) < limit:
@@ -277,6 +290,8 @@ def count_operations(
 
 
 def _check_type(kind: object) -> None:
+    from . import handlers  # noqa: PLC0415 - see __getattr__
+
     known = sorted(handlers.list_all_types())
     if isinstance(kind, str) and kind in known:
         return

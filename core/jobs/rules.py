@@ -14,9 +14,6 @@ PRIORITIES: tuple[OperationPriority, ...] = ("HIGH", "NORMAL", "LOW")
 TO_DO: tuple[OperationState, ...] = ("pending", "retrying")
 """States of an operation that waits for a worker."""
 
-OPEN: tuple[OperationState, ...] = (*TO_DO, "in_progress")
-"""States of an operation that has not ended."""
-
 STATES: tuple[OperationState, ...] = ("in_progress", "retrying", "pending", "failed", "cancelled", "completed")
 """Every state, in the order lists show them: what goes on, what comes, what needs somebody, what is over."""
 

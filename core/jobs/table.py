@@ -12,7 +12,7 @@ from ..database.bulk import chunks
 from ..database.engine import Database
 from ..database.rows import read_object
 from ..database.schema import conversations, memory_jobs
-from ..shapes import OperationState
+from ..shapes import OPEN_STATES, OperationState
 from . import rules
 
 KEPT_DAYS = 7
@@ -132,7 +132,7 @@ def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState,
     now = db.clock()
     change = (
         update(memory_jobs)
-        .where(_J.persona_id == persona, _J.id.in_(ids), _J.status.in_(rules.OPEN))
+        .where(_J.persona_id == persona, _J.id.in_(ids), _J.status.in_(OPEN_STATES))
         .values(status=status, payload=EMPTIED, error=error, lease_until=None, updated_at=now)
     )
     done = and_(_J.persona_id == persona, _J.id.in_(ids), _J.status == status, _J.updated_at == now)

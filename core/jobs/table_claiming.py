@@ -15,7 +15,7 @@ from ..database.dialects import EPOCH, Time
 from ..database.engine import Database, UndoError
 from ..database.rows import read_list, read_object
 from ..database.schema import memory_jobs
-from ..shapes import Operation, OperationState
+from ..shapes import OPEN_STATES, Operation, OperationState
 from ..upkeep.leases import is_free
 from . import rules
 from .rules import Waiting
@@ -49,7 +49,7 @@ class Batch(NamedTuple):
 def read_personas(db: Database, *, working: bool = True) -> list[str]:
     """Return the personas that have operations, in the order of their keys; the `working` ones have some not ended."""
     found = db.read(_PERSONAS, source=_SOURCE)
-    return sorted({row.persona_id for row in found if not working or row.status in rules.OPEN})
+    return sorted({row.persona_id for row in found if not working or row.status in OPEN_STATES})
 
 
 # The two leading columns of the index: a server jumps from one pair to the next, past all that has ended.
@@ -77,7 +77,7 @@ def read_next(db: Database, persona: str, types: Collection[str], most: int) -> 
     )
     others = {other for each in waiting for other in each.depends_on}
     states = {row.id: row.status for row in _states(db, persona, others)}
-    per_state = [sum(each.status == status for each in waiting) for status in rules.OPEN]
+    per_state = [sum(each.status == status for each in waiting) for status in OPEN_STATES]
     return Batch(waiting, states, max(per_state) < most)
 
 
@@ -96,7 +96,7 @@ def _next() -> Any:
     now = bindparam("now", type_=Time())
     due = or_(_J.available_at.is_(None), _J.available_at <= now)
     branches = []
-    for status in rules.OPEN:
+    for status in OPEN_STATES:
         chosen = (
             select(_J.id, _J.type, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries)
             .where(

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, func, select
 from ..database.engine import Database
 from ..database.rows import read_list
 from ..database.schema import memory_jobs
-from ..shapes import ListedOperation
+from ..shapes import OPEN_STATES, ListedOperation
 from . import rules
 
 _J = memory_jobs.c
@@ -50,7 +50,7 @@ def _read(
         where.append(_J.type.in_(types))
     if conversation is not None:
         where.append(_J.conversation_key == conversation)
-    order = (_J.priority, _J.created_at, _J.id) if state in rules.OPEN else (_J.created_at.desc(), _J.id.desc())
+    order = (_J.priority, _J.created_at, _J.id) if state in OPEN_STATES else (_J.created_at.desc(), _J.id.desc())
     return db.read(select(*_COLUMNS).where(*where).order_by(*order).limit(most), source=_SOURCE)
 
 

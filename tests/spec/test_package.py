@@ -143,12 +143,12 @@ def test_r2_the_names_of_the_package() -> None:
 
 
 @pytest.mark.slow
-def test_the_first_prompt_loads_nothing_that_deletes_or_imports() -> None:
+def test_the_first_prompt_loads_nothing_that_deletes_or_works_in_the_background() -> None:
     """A process that starts for one prompt waits for every module: these were thirty more."""
     code = (
         "import sys; from core import build_messages, open_database;"
         "build_messages({'text': 'hi'}, db=open_database('sqlite://'));"
-        "print([m for m in sys.modules if m.startswith(('core.forgetting', 'core.transfer'))])"
+        "print([m for m in sys.modules if m.startswith(('core.forgetting', 'core.jobs.worker', 'core.llm'))])"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
     assert ran.stdout == "[]\n"

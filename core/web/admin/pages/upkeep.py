@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from .... import jobs, lifelong, privacy
 from ....forgetting import delete_quarantined
-from ....jobs.rules import OPEN, STATES
+from ....jobs.rules import STATES
 from ....lifelong import CycleResult, Pruned, table_runs
 from ....lifelong.pruning import PROTECTED_IMPORTANCE
 from ....llm.table_usage import read_usage
 from ....memories import table_figures
 from ....memories.table_figures import Growth
-from ....shapes import Source
+from ....shapes import OPEN_STATES, Source
 from ...errors import Refused
 from . import plots
 from .formats import TIER_NAMES, plural
@@ -58,7 +58,7 @@ def listing(page: Page) -> Response:
         operations=listed,
         names=read_names(page.db, page.persona, people, [*places, *(run.conversation_key for run in runs)]),
         most=MOST_LISTED,
-        open_states=OPEN,
+        open_states=OPEN_STATES,
         growth=draw_growth(table_figures.growth(page.db, page.persona, GROWTH_DAYS), page.db.clock()),
         days=GROWTH_DAYS,
         runs=runs,
