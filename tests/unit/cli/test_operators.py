@@ -19,7 +19,6 @@ from core.db import insert_memory, open_database
 from core.scope import Scope
 from tests.store.world import verify_index
 from tests.unit.cli.conftest import KITCHEN, Command
-from tests.unit.llm.model_server import running
 
 
 @pytest.fixture
@@ -69,14 +68,8 @@ def test_forget_of_a_server_leaves_no_other_and_nothing_of_it(run: Command, call
     for server in ("s1", "s2"):
         _say(call, f"discord/{server}a", f"canary{server}", server=server)
         _say(call, f"discord/{server}b", f"canary{server} again", server=server)
-        insert_memory(
-            f"canary{server} kept",
-            "a",
-            "b",
-            ["cat"],
-            Scope("default", f"discord/{server}a", server=server),
-            db=call["db"],
-        )
+        scope = Scope("default", f"discord/{server}a", server=server)
+        insert_memory(f"canary{server} kept", "a", "b", ["cat"], scope, db=call["db"])
     told = run("forget", "--server", "s1", "--dry-run").json
     done = run("forget", "--server", "s1", "--yes")
     assert done.code == 0 and done.json["tables"] == told["tables"] and done.json["tables"]["chat_history_cache"] == 2
@@ -99,22 +92,6 @@ def test_a_worker_with_a_dead_model_says_what_waits(
     assert sum(each["retrying"] for each in jobs.count_operations(**call, scope=Scope("default")).values()) == 4
 
 
-def test_a_worker_with_a_refused_key_says_what_failed_and_what_mends_it(
-    run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Given up at once, they are no longer among those that wait: the end of the run looked like all was well."""
-    for number in range(3):
-        _say(call, "discord/c1", f"Line number {number} has some words in it.")
-    assert run("recap", "make", "discord/c1").json == {"queued": 3}
-    with running() as server:
-        monkeypatch.setenv("LLM_BASE_URL", server.base("401"))
-        monkeypatch.setenv("LLM_MODEL", "m")
-        ran = run("worker", "--once")
-    assert "Operations that failed: 3, the last one: ModelError: auth (401). Correct LLM_API_KEY, then" in ran.err
-    assert "jobs retry --all" in ran.err and "that wait" not in ran.err
-    assert run("jobs", "retry", "--all").json["pending"] == 3
-
-
 def test_config_check_knows_an_address_without_its_scheme(run: Command, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("LLM_BASE_URL: localhost:8080/v1\n")
     ran = run("config", "check")
@@ -132,14 +109,6 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     (tmp_path / "config.yaml").write_text("CONTEXT_VERBOSITY: 4\n")
     assert run("config", "preset", name).code == 1 and run("config", "preset", name, "--force").code == 0
     assert run("config", "preset", "nothing").code == 2
-
-
-def test_config_preset_companion_shows_more_of_long_answers(run: Command) -> None:
-    """Of what an assistant agreed with somebody the first 400 characters are the greeting."""
-    made, default = run("config", "preset", "companion").json, Settings()
-    assert made["flags"]["SNIPPET_CHARS"] > default.snippet_chars
-    assert made["flags"]["MEMORY_ITEMS"] > default.context_verbosity
-    assert any("MAX_PROMPT_CHARS" in need for need in made["needs"])
 
 
 def test_db_backup_is_a_whole_database(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
