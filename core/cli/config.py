@@ -69,10 +69,10 @@ def check(run: Run) -> None:
         with _without_log():
             settings = _load_settings(run)
     except ConfigError as error:
-        found = [Problem(error.flag, str(error), error.source, error.line)]
+        unusable = [Problem(error.flag, str(error), error.source, error.line)]
     else:
-        found = _find_unusable(settings)
-    problems += [one for one in found if one.text not in {each.text for each in problems}]
+        unusable = _find_unusable(settings)
+    problems += [one for one in unusable if one.text not in {each.text for each in problems}]
     run.answer([asdict(problem) for problem in problems], lambda: _print_problems(problems))
     if problems:
         raise typer.Exit(1)
@@ -94,9 +94,9 @@ def _find_unusable(settings: Settings) -> list[Problem]:
             check_url(settings.database_url)
     except ConfigError as error:
         note("DATABASE_URL", str(error))
-    said = describe_bad_token(settings.admin_token) if settings.admin_token else ""
-    if said:
-        note("ADMIN_TOKEN", said)
+    reason = describe_bad_token(settings.admin_token) if settings.admin_token else ""
+    if reason:
+        note("ADMIN_TOKEN", reason)
     scheme, sign, rest = settings.llm_base_url.partition("://")
     if settings.llm_base_url and (scheme not in ("http", "https") or not rest):
         near = f" Write http://{scheme}, if that is meant." if not sign else ""
@@ -123,12 +123,12 @@ def set_(run: Run, name: NameArgument, value: ValueArgument) -> None:
     with refusals():
         changed = config.set_in_file(flag, value, file)
     (row,) = (row for row in config.show(_load_settings(run)) if row.flag == flag)
-    said = (
+    sentence = (
         f"{flag} is {row.value} now."
         if row.source == "file"
         else f"Written, but {flag} is {row.value} here: the {row.source} goes before the file."
     )
-    run.answer({"flag": flag, "file": file, "changed": changed, "value": row.value, "source": row.source}, said)
+    run.answer({"flag": flag, "file": file, "changed": changed, "value": row.value, "source": row.source}, sentence)
 
 
 def preset(run: Run, name: PresetArgument, folder: FolderArgument = Path(), force: ForceOption = False) -> None:

@@ -145,8 +145,8 @@ def pack(run: Run) -> None:
     with output.bar() as bar:
         done = door.pack_index(run.db, progress=bar)
     seconds = round(time.monotonic() - began, 1)
-    said = f"{done} rows were packed, in {seconds} seconds." if done else "There was nothing to pack."
-    run.answer({"done": done, "seconds": seconds}, said)
+    sentence = f"{done} rows were packed, in {seconds} seconds." if done else "There was nothing to pack."
+    run.answer({"done": done, "seconds": seconds}, sentence)
 
 
 def backup(run: Run, file: BackupArgument = None, force: ForceOption = False) -> None:
@@ -191,21 +191,21 @@ def run_script(run: Run, name: NameArgument, settings: SetOption = None, apply_:
 
 def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
     """Return name and value of `NAME=VALUE`, the value of the type the script has there."""
-    name, sign, said = text.partition("=")
+    name, sign, given = text.partition("=")
     if not sign or name not in script.values:
         raise typer.BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(script.values)}")
-    known = script.values[name]
-    if isinstance(known, str):
-        if not _TIME.match(known):
-            return name, said
-        time = parse_time(said)
+    default = script.values[name]
+    if isinstance(default, str):
+        if not _TIME.match(default):
+            return name, given
+        time = parse_time(given)
         if time is None:
             raise typer.BadParameter(f"--set {text!r}: {name} is a time such as 2026-01-01 00:00:00, UTC")
         return name, time
     try:
-        return name, type(known)(said)
+        return name, type(default)(given)
     except ValueError:
-        raise typer.BadParameter(f"--set {text!r}: {name} is a number such as {known}") from None
+        raise typer.BadParameter(f"--set {text!r}: {name} is a number such as {default}") from None
 
 
 def _list_scripts(run: Run) -> None:

@@ -169,13 +169,13 @@ def _store_sample(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _build_message(sample: Mapping[str, Any]) -> dict[str, Any]:
-    said = sample["message"]
+    asked = sample["message"]
     return {
         "message_id": "demo-1",
         "date": sample["today"],
-        "text": said["text"],
+        "text": asked["text"],
         "interface_path": KITCHEN,
-        "from_user": {"id": said["speaker"], "full_name": said["speaker"], "username": said["speaker"].lower()},
+        "from_user": {"id": asked["speaker"], "full_name": asked["speaker"], "username": asked["speaker"].lower()},
         "chat": {"id": "kitchen", "type": "group"},
     }
 

@@ -228,8 +228,8 @@ def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> 
         return
     done = jobs.retry_operation(job_id, **asking)
     notes = "; ".join(done.notes)
-    said = "It is in the queue again." if done.stored else f"Not possible: {notes}." if notes else _NOT_FAILED
-    run.answer({"id": job_id, "pending": done.stored, "reason": done.reason, "notes": list(done.notes)}, said)
+    sentence = "It is in the queue again." if done.stored else f"Not possible: {notes}." if notes else _NOT_FAILED
+    run.answer({"id": job_id, "pending": done.stored, "reason": done.reason, "notes": list(done.notes)}, sentence)
     if not done.stored:
         raise typer.Exit(1)
 

@@ -151,8 +151,8 @@ def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
     from ..text.search_words import TAGS_LIMIT
 
     settings = run.settings
-    known = extract_tags(text, current(run.db, scope.persona), settings=settings)
-    return known or extract_keywords(text, settings=settings)[:TAGS_LIMIT]
+    tags = extract_tags(text, current(run.db, scope.persona), settings=settings)
+    return tags or extract_keywords(text, settings=settings)[:TAGS_LIMIT]
 
 
 # Forgetting

@@ -99,8 +99,8 @@ class Run:
 
         bare = defaults.open_bare(self.url)
         if bare.target.is_missing and not self.creates:
-            said = f"There is no database {bare.target.shown}. Correct --database or DATABASE_URL"
-            raise StoreError(f"{said}; a new one is made by: prompt-engine db init", source="DATABASE_URL")
+            sentence = f"There is no database {bare.target.shown}. Correct --database or DATABASE_URL"
+            raise StoreError(f"{sentence}; a new one is made by: prompt-engine db init", source="DATABASE_URL")
         return bare
 
     def use(self, db: Database) -> None:

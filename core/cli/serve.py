@@ -477,10 +477,10 @@ def add_token(
     kind: TokenKind = "admin" if admin else "host" if host else "scope"
     try:
         scope = run.scope(conversation, participant, server)
-        made = tokens.add_token(kind, label=label, personas=personas, db=run.db, settings=run.settings, scope=scope)
+        token = tokens.add_token(kind, label=label, personas=personas, db=run.db, settings=run.settings, scope=scope)
     except MessageError as error:
         raise typer.BadParameter(str(error)) from error
-    run.answer(made, made["token"])
+    run.answer(token, token["token"])
     if not run.as_json:
         output.note(ONCE)
 

@@ -292,11 +292,11 @@ def count_operations(
 def _check_type(kind: object) -> None:
     from . import handlers  # noqa: PLC0415 - see __getattr__
 
-    known = sorted(handlers.list_all_types())
-    if isinstance(kind, str) and kind in known:
+    types = sorted(handlers.list_all_types())
+    if isinstance(kind, str) and kind in types:
         return
     raise ValueError(
-        f"type is {str(kind)[:40]!r}. It must be one of {', '.join(known)}, or be registered." + hint_name(kind, known)
+        f"type is {str(kind)[:40]!r}. It must be one of {', '.join(types)}, or be registered." + hint_name(kind, types)
     )
 
 
@@ -305,12 +305,12 @@ def _read_payload(metadata: object) -> dict[str, Any]:
         return {}
     if not isinstance(metadata, Mapping):
         raise MessageError.of_type("metadata", metadata, "a mapping")
-    made, changed = make_strict(dict(metadata))
+    payload, changed = make_strict(dict(metadata))
     if changed:
         raise MessageError(
             f"metadata is no plain JSON ({changed[0]}). Use texts, numbers, lists and mappings.", fields=("metadata",)
         )
-    return dict(made)
+    return dict(payload)
 
 
 def _read_ids(values: Iterable[int], field: str = "depends_on") -> list[int]:

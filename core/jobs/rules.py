@@ -65,10 +65,10 @@ _FOR_GOOD = frozenset({"ConfigError", "MessageError", "ScopeError", "TransferErr
 
 def error_text(kind: str, reason: str = "", number: int | None = None, cause: str = "") -> str:
     """Return what is kept of a failure: class, reason, class underneath, server's number."""
-    made = f"{kind}: {reason}" if reason else kind
+    text = f"{kind}: {reason}" if reason else kind
     facts = [cause] if cause else []
     facts += [str(number)] if number is not None else []
-    return (f"{made} ({', '.join(facts)})" if facts else made)[:ERROR_CHARS]
+    return (f"{text} ({', '.join(facts)})" if facts else text)[:ERROR_CHARS]
 
 
 def shown_state(status: str, lease_until: datetime | None, now: datetime) -> OperationState:
@@ -106,12 +106,12 @@ def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str]) -> Turns
     failed: list[tuple[int, int]] = []
     lost: list[int] = []
     for each in sorted(waiting, key=lambda each: (each.priority, each.created_at, each.id)):
-        known = {other: states[other] for other in each.depends_on if other in states}
-        broken = [other for other, state in known.items() if state in ("failed", "cancelled")]
+        dependencies = {other: states[other] for other in each.depends_on if other in states}
+        broken = [other for other, state in dependencies.items() if state in ("failed", "cancelled")]
         if broken:
             failed.append((each.id, broken[0]))
         elif each.status == "in_progress" and each.tries >= MAX_TRIES:
             lost.append(each.id)
-        elif all(state == "completed" for state in known.values()):
+        elif all(state == "completed" for state in dependencies.values()):
             ready.append(each)
     return Turns(tuple(ready), tuple(failed), tuple(lost))

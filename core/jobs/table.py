@@ -69,17 +69,17 @@ def enqueue(
 
 def insert(db: Database, persona: str, kind: str, **fields: Any) -> int:
     """Put an operation into the queue in a transaction of its own, and return its id; `fields` as in `enqueue`."""
-    made: list[int] = []
+    job_ids: list[int] = []
 
     def work(connection: Connection) -> int:
         job_id = enqueue(connection, db, persona, kind, **fields)
         assert job_id is not None, "only `once` puts nothing in"
-        made.append(job_id)
+        job_ids.append(job_id)
         return job_id
 
     def confirm(connection: Connection) -> int | None:
-        found = connection.execute(_THERE, {"persona": persona, "ids": made}).first()
-        return None if found is None else int(found.id)
+        row = connection.execute(_THERE, {"persona": persona, "ids": job_ids}).first()
+        return None if row is None else int(row.id)
 
     return db.transaction(work, source="memory_jobs", confirm=confirm)
 
@@ -145,8 +145,8 @@ def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState,
 
 def retry(db: Database, persona: str, job_id: int) -> bool | None:
     """Put a failed operation back into the queue, with all its tries before it."""
-    found = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
-    if found and (read_object(found[0].payload) or {}).get(rules.TEXTS) == "":
+    rows = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
+    if rows and (read_object(rows[0].payload) or {}).get(rules.TEXTS) == "":
         return None
     change = (
         update(memory_jobs)
@@ -171,17 +171,17 @@ _FOUND = select(_J.status, _J.payload).where(_J.persona_id == bindparam("persona
 def prune(db: Database, persona: str) -> int:
     """Remove one batch of operations that ended long ago, and return how many; 0 when there are no more."""
     now = db.clock()
-    gone = 0
+    removed = 0
     for status, days in (("completed", KEPT_DAYS), ("cancelled", KEPT_DAYS), ("failed", FAILED_KEPT_DAYS)):
         before = now - timedelta(days=days)
         is_old = and_(_J.persona_id == persona, _J.status == status, _J.updated_at <= before)
         # Nothing is changed before it is made: the index of the next operation leads to the old ones.
         led = and_(_J.priority.in_(range(len(rules.PRIORITIES))), _J.created_at <= before)
-        found = db.read(select(_J.id).where(is_old, led).limit(PART), source="memory_jobs")
-        ids = sorted(row.id for row in found)
+        rows = db.read(select(_J.id).where(is_old, led).limit(PART), source="memory_jobs")
+        ids = sorted(row.id for row in rows)
         if ids:
-            gone += _remove(db, delete(memory_jobs).where(is_old, _J.id.in_(ids)))
-    return gone
+            removed += _remove(db, delete(memory_jobs).where(is_old, _J.id.in_(ids)))
+    return removed
 
 
 def _remove(db: Database, statement: Any) -> int:

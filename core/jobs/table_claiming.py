@@ -48,8 +48,8 @@ class Batch(NamedTuple):
 
 def read_personas(db: Database, *, working: bool = True) -> list[str]:
     """Return the personas that have operations, in the order of their keys; the `working` ones have some not ended."""
-    found = db.read(_PERSONAS, source=_SOURCE)
-    return sorted({row.persona_id for row in found if not working or row.status in OPEN_STATES})
+    rows = db.read(_PERSONAS, source=_SOURCE)
+    return sorted({row.persona_id for row in rows if not working or row.status in OPEN_STATES})
 
 
 # The two leading columns of the index: a server jumps from one pair to the next, past all that has ended.
@@ -58,7 +58,7 @@ _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct(
 
 def read_next(db: Database, persona: str, types: Collection[str], most: int) -> Batch:
     """Return the `most` operations that are next in each state and might be claimed."""
-    found = db.read(
+    rows = db.read(
         _next(),
         {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most},
         source=_SOURCE,
@@ -73,7 +73,7 @@ def read_next(db: Database, persona: str, types: Collection[str], most: int) -> 
             row.status,
             row.tries,
         )
-        for row in found
+        for row in rows
     )
     others = {other for each in waiting for other in each.depends_on}
     states = {row.id: row.status for row in _states(db, persona, others)}

@@ -225,12 +225,12 @@ def run_next(
     on_done: Callable[[OperationRun], None] | None = None,
 ) -> OperationRun | None:
     """Do the next operation of a persona and return what became of it; None when none may begin now."""
-    known = settings_for(settings)
-    known_model = llm.resolve(model, known, db)
-    claimed = claimer.next(persona, handlers.list_types(known), lease_seconds=LEASE_SECONDS)
+    current = settings_for(settings)
+    current_model = llm.resolve(model, current, db)
+    claimed = claimer.next(persona, handlers.list_types(current), lease_seconds=LEASE_SECONDS)
     if claimed is None:
         return None
-    report = run_operation(db, claimed, settings=known, model=known_model)
+    report = run_operation(db, claimed, settings=current, model=current_model)
     if on_done is not None:
         on_done(report)
     return report

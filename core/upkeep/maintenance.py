@@ -111,11 +111,11 @@ def run_script(
     def work(connection: Connection) -> Ran:
         counted: dict[str, int] = {}
         changed: dict[str, int] = {}
-        _give(connection, db.family, bound)
+        _bind_values(connection, db.family, bound)
         is_prune = name == PRUNE and bound.get("apply") == 1
         for number, statement in enumerate(script.statements):
             if is_prune and number == script.first_change:
-                _take_out(connection, db, bound)
+                _unindex_expired(connection, db, bound)
             done = connection.exec_driver_sql(statement)
             if done.returns_rows:
                 counted |= {str(row[0]): int(row[1]) for row in done.fetchall()}
@@ -123,7 +123,8 @@ def run_script(
                 table = statement.removeprefix("DELETE FROM ").removeprefix("UPDATE ").split()[0]
                 changed[table] = changed.get(table, 0) + max(0, done.rowcount)
         if is_prune:
-            packing.purge(connection, db.family, _read_audiences(connection, str(bound["persona"])))
+            owned = select(audiences.c.audience_id).where(audiences.c.persona_id == bound["persona"])
+            packing.purge(connection, db.family, list(connection.execute(owned).scalars()))
         if db.family == "sqlite":
             connection.exec_driver_sql("DROP TABLE temp.given")
         return Ran(name, counted, changed)
@@ -131,7 +132,7 @@ def run_script(
     return db.transaction(work, source=f"the maintenance script {name}")
 
 
-def _take_out(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
+def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
     """Take rows that are to go out of the index, with their words, which no statement of a script can."""
     persona, m = str(values["persona"]), memories.c
     expired, archived = (
@@ -143,12 +144,7 @@ def _take_out(connection: Connection, db: Database, values: Mapping[str, Value])
         indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=db.clock())
 
 
-def _read_audiences(connection: Connection, persona: str) -> list[int]:
-    found = connection.execute(select(audiences.c.audience_id).where(audiences.c.persona_id == persona))
-    return list(found.scalars())
-
-
-def _give(connection: Connection, family: str, values: Mapping[str, Value]) -> None:
+def _bind_values(connection: Connection, family: str, values: Mapping[str, Value]) -> None:
     """Put the values where the statements of a script look for them."""
     if family == "mysql":
         for key, value in values.items():
