@@ -1,4 +1,4 @@
-"""Probes of the flags of conversations."""
+"""Probes of the flags of conversations and of their Markdown files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from core.config import Settings
 from core.conversations import (
     add_recent_conversation,
     add_saved_memory,
+    export_markdown,
     get_user_memory_prompt,
     list_recent_conversations,
     memory_tools,
@@ -63,3 +64,10 @@ def _enabled_tool_ids(stage: Stage, value: Any) -> object:
 def _memory_mode(stage: Stage, value: Any) -> object:
     add_saved_memory("I like quince", **_call(stage))
     return get_user_memory_prompt(**_call(stage, memory_mode=value)) is None
+
+
+@probe("memory", "mine")
+def _memory_folder_name(stage: Stage, value: Any) -> object:
+    folder = stage.folder / value  # type: ignore[attr-defined]
+    done = export_markdown(db=stage.db, settings=Settings(memory_folder_name=str(folder)), scope=stage.scope(HERE))
+    return done.folder
