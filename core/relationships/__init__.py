@@ -15,7 +15,7 @@ from ..database.engine import Database
 from ..scope import Scope
 from ..templates.render import Renderer
 from ..text.times import iso_text
-from . import rules, table_reading
+from . import rules, table
 from .rules import Relationship, RelationshipResult
 
 __all__ = ["Relationship", "RelationshipResult", "adjust", "ensure_and_touch", "get", "list_recent",
@@ -54,7 +54,7 @@ def get(
     """
     call = open_call(db, settings, scope)
     key = rules.key_of(user_id, call.scope)
-    row = table_reading.find(call.db, call.persona, key)
+    row = table.find(call.db, call.persona, key)
     return _relationship(row, key, call.db.clock(), call.settings)
 
 
@@ -128,8 +128,6 @@ def adjust(
     >>> liked.relationship["affinity"], liked.relationship["trust"]
     (100, 0)
     """
-    from . import table  # noqa: PLC0415 - it writes, and a prompt only reads
-
     # 1. what is wanted
     change = table.Change(
         rules.read_delta(affinity_delta, "affinity_delta"),
@@ -174,7 +172,7 @@ def list_recent(
     most = rules.read_most(limit, rules.MOST_LISTED)
     call = open_call(db, settings, scope)
     now = call.db.clock()
-    rows = table_reading.read_recent(call.db, call.persona, most)
+    rows = table.read_recent(call.db, call.persona, most)
     return [_relationship(row, row.user_id, now, call.settings) for row in rows]
 
 
@@ -209,7 +207,7 @@ def relationship_text(
     """
     call = open_call(db, settings, scope)
     key = rules.key_of(user_id, call.scope)
-    row = table_reading.find(call.db, call.persona, key)
+    row = table.find(call.db, call.persona, key)
     if row is None:
         return ""
     shown = _relationship(row, key, call.db.clock(), call.settings)
@@ -223,9 +221,9 @@ def relationship_text(
     )
 
 
-def _relationship(row: table_reading.Row | None, key: str, now: datetime, settings: Settings) -> Relationship:
+def _relationship(row: table.Row | None, key: str, now: datetime, settings: Settings) -> Relationship:
     if row is None:
-        row = table_reading.Row(key, "", "", 0, 0, 0, 0, 0, None)
+        row = table.Row(key, "", "", 0, 0, 0, 0, 0, None)
     return {
         "user_id": key,
         "username": row.username,

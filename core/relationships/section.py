@@ -8,7 +8,7 @@ from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..shapes import LeftOut
-from . import table_reading
+from . import table
 from .rules import RelationshipInPrompt
 
 KEY = "relationship"
@@ -19,13 +19,13 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     who = asked.viewer.scope.participant
     if not asked.settings.enable_relationship or not who:
         return ()
-    return table_reading.section_parts(who, asked.viewer.person or who)
+    return table.build_branches(who, asked.viewer.person or who)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return `{affinity, trust, interactions}`, faded up to now."""
-    own_rows = [*table_reading.OWN.rows_in(rows), *table_reading.OTHERS.rows_in(rows)]
-    row, level = table_reading.read_section(own_rows, asked.settings.privacy_default)
+    stored = [*table.OWN.rows_in(rows), *table.OTHERS.rows_in(rows)]
+    row, level = table.read_branches(stored, asked.settings.privacy_default)
     if row is None:
         return Built()
     if level == "full":

@@ -1,27 +1,186 @@
-"""Relationships as they are changed: by one UPDATE each."""
+"""Relationships: read for a person, a list, a prompt; changed by one UPDATE each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, case, exists, func, update
+from sqlalchemy import Connection, Integer, bindparam, case, exists, func, literal, select, update
 
-from ..access import table_participants as people
-from ..access import tombstones as forgetting_late
+from ..access import table_participants, tombstones
 from ..calls.call import Call
-from ..database.dialects import Time, upsert, whole_days
+from ..database.dialects import Key, Time, upsert, whole_days
 from ..database.engine import Database
+from ..database.row_shapes import FIRST, KEY, NUMBER, TIME, Branch, Shape
 from ..database.schema import participants, privacy_levels, user_relationships
 from ..database.statements import Part
 from ..shapes import WriteReason
-from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
-from .table_reading import HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
+from .rules import (
+    HIGHEST_AFFINITY,
+    HIGHEST_TRUST,
+    LOWEST_AFFINITY,
+    LOWEST_TRUST,
+    decay,
+    inactive_days,
+)
+
+SOURCE = "user_relationships"
 
 _U = user_relationships.c
+PERSONA, USER = bindparam("persona", type_=Key(64)), bindparam("user", type_=Key(255))
+_NEWEST = (_U.last_interaction.desc(), _U.user_id.desc())
+"""The order of the list, and which of several rows of a person counts: the first. Never met comes last."""
+
+
+class Row(NamedTuple):
+    """One relationship as it is stored."""
+
+    user_id: str
+    username: str
+    realname: str
+    affinity: int
+    affinity_base: int
+    base_days: int
+    trust: int
+    interaction_count: int
+    last_interaction: datetime | None
+
+    def affinity_at(self, now: datetime, decay_days: int) -> int:
+        """Return the affinity as it has faded up to now."""
+        return decay(self.affinity_base, inactive_days(self.last_interaction, now, self.base_days), decay_days)
+
+
+# Finding
+
+COLUMNS = tuple(_U[name] for name in Row._fields)
+_MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
+IDENTITIES = (
+    select(_LINKED.c.participant_key, _LINKED.c.person_key)
+    .select_from(
+        _MINE.join(_LINKED, (_LINKED.c.persona_id == _MINE.c.persona_id) & (_LINKED.c.person_key == _MINE.c.person_key))
+    )
+    .where(_MINE.c.persona_id == PERSONA, _MINE.c.participant_key == USER)
+    .order_by(_LINKED.c.participant_key)
+)
+ROWS = (
+    select(*COLUMNS)
+    .where(_U.persona_id == PERSONA, _U.user_id.in_(bindparam("keys", expanding=True, type_=Key(255))))
+    .order_by(*_NEWEST)
+)
+HELD = ROWS.with_for_update()
+
+
+def identities(found: Sequence[Any], key: str) -> tuple[str, list[str]]:
+    """Return the key of the person and all keys of theirs; of a person nobody knows the key alone."""
+    person = found[0].person_key if found else key
+    return person, sorted({key, person, *(row.participant_key for row in found)})
+
+
+def find(db: Database, persona: str, key: str) -> Row | None:
+    """Return the relationship of a person, None where there is none."""
+    with db.one_call():
+        found = db.read(IDENTITIES, {"persona": persona, "user": key}, source=participants.name)
+        _, keys = identities(found, key)
+        rows = db.read(ROWS, {"persona": persona, "keys": keys}, source=SOURCE)
+    return Row(*rows[0]) if rows else None
+
+
+def read_recent(db: Database, persona: str, most: int) -> list[Row]:
+    """Return one relationship for each person, newest interaction first, ties by key; never met ones last."""
+    person = func.coalesce(participants.c.person_key, _U.user_id, type_=Key(255)).label("person")
+    known = (participants.c.persona_id == _U.persona_id) & (participants.c.participant_key == _U.user_id)
+    chosen = (
+        select(*COLUMNS, person)
+        .select_from(user_relationships.outerjoin(participants, known))
+        .where(_U.persona_id == PERSONA)
+        .order_by(*_NEWEST)
+    )
+    by_person: dict[str, Row] = {}
+    skipped, at_once = 0, most + 20  # rows of linked identities are few
+    with db.one_call():
+        while len(by_person) < most:
+            rows = db.read(chosen.limit(at_once).offset(skipped), {"persona": persona}, source=SOURCE)
+            for row in rows:
+                by_person.setdefault(row.person, Row(*row[:-1]))
+            if len(rows) < at_once:
+                break
+            skipped += at_once
+    return list(by_person.values())[:most]
+
+
+# For a prompt
+
+
+class StoredRelationship(NamedTuple):
+    """A relationship of the person a prompt answers."""
+
+    id: int
+    """How many interactions there were."""
+    affinity_base: int
+    base_days: int
+    trust: int
+    strictest: int
+    """Rank of the strictest level among the person's identities."""
+    user_id: str
+    at: datetime | None
+
+
+OWN = Shape(
+    FIRST + 40, StoredRelationship,
+    affinity_base=NUMBER, base_days=NUMBER, trust=NUMBER, strictest=NUMBER, user_id=KEY, at=TIME,
+)  # fmt: skip
+"""The row under the key itself."""
+OTHERS = OWN.numbered(FIRST + 41)
+"""Those of linked identities."""
+
+
+@lru_cache(maxsize=4)
+def _part(shape: Shape[StoredRelationship], family: str) -> Part:
+    p = participants.c
+    strictest = table_participants.strictest_rank(USER)
+    row = shape.columns(
+        id=_U.interaction_count,
+        affinity_base=_U.affinity_base,
+        base_days=_U.base_days,
+        trust=_U.trust,
+        strictest=func.coalesce(strictest, 0),
+        user_id=_U.user_id,
+        at=_U.last_interaction,
+    )
+    if shape is OWN:
+        made = select(*row).where(_U.persona_id == PERSONA, _U.user_id == USER)
+    else:
+        joined = participants.join(
+            user_relationships, (_U.persona_id == p.persona_id) & (_U.user_id == p.participant_key)
+        )
+        made = (
+            select(*row)
+            .select_from(joined)
+            .where(p.persona_id == PERSONA, p.person_key == bindparam("person", type_=Key(255)))
+        )
+    return Part(made, family, in_order=True)
+
+
+def build_branches(key: str, person: str) -> tuple[Branch, ...]:
+    """Return what brings the relationship of who is asking with the last statement of a prompt."""
+    values = {"user": key, "person": person}
+    return tuple(Branch(shape, partial(_part, shape), values, SOURCE, of_persona=True) for shape in (OWN, OTHERS))
+
+
+def read_branches(stored: Sequence[StoredRelationship], privacy_default: str) -> tuple[Row | None, str]:
+    """Return the relationship that the branches brought, None where there is none, and the person's level."""
+    if not stored:
+        return None, privacy_default
+    newest = max(stored, key=lambda row: (row.at is not None, row.at, row.user_id.encode()))
+    base = newest.affinity_base
+    row = Row(newest.user_id, "", "", base, base, newest.base_days, newest.trust, newest.id, newest.at)
+    return row, table_participants.level_of(newest.strictest, privacy_default)
+
+
+# Changing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +194,6 @@ class Change:
     realname: str = ""
     touch: bool = False
     """It is an interaction: counted, and absence begins anew."""
-
-    def __bool__(self) -> bool:
-        return bool(self.affinity or self.trust or self.username or self.realname or self.touch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,46 +217,30 @@ def _days(now: Any) -> Any:
     return case((days <= 0, 0), else_=days)
 
 
-def _faded() -> Any:
+def fade(now: Any, within: Any) -> Any:
     """Return `relationships.rules.decay` as SQL."""
-    within = bindparam("decay_days", type_=Integer())
-    passed = _days(bindparam("now", type_=Time())) - _U.base_days
+    passed = _days(now) - _U.base_days
     days = case((passed <= 0, 0), (passed >= within, within), else_=passed)
     lost = (2 * func.abs(_U.affinity_base, type_=Integer()) * days + within) // (2 * within)
     return case((_U.affinity_base < 0, _U.affinity_base + lost), else_=_U.affinity_base - lost)
 
 
-def _within(value: Any, low: int, high: int) -> Any:
+def _clamp(value: Any, low: int, high: int) -> Any:
     return case((value <= low, low), (value >= high, high), else_=value)
 
 
-@lru_cache(maxsize=16)
-def _update(moves: bool, touch: bool, names: tuple[str, ...]) -> Any:
-    """Return the UPDATE of one relationship."""
+def _build_update(persona: str, user: str, wanted: Change, now: datetime, decay_days: int) -> Any:
+    """Return the UPDATE of one relationship; servers assign from left to right, so what is read comes first."""
+    at = literal(now, Time())
     changes: list[tuple[Any, Any]] = []
-    if moves:
-        moved = _within(_faded() + bindparam("by_affinity", type_=Integer()), LOWEST_AFFINITY, HIGHEST_AFFINITY)
-        changes += [(_U.affinity, moved), (_U.affinity_base, moved)]
-        changes.append((_U.base_days, 0 if touch else _days(bindparam("now", type_=Time()))))
-    if touch:
-        changes += [(_U.last_interaction, bindparam("now", type_=Time()))]
-        changes.append((_U.interaction_count, _U.interaction_count + 1))
-    changes.append((_U.trust, _within(_U.trust + bindparam("by_trust", type_=Integer()), LOWEST_TRUST, HIGHEST_TRUST)))
-    changes += [(_U[name], bindparam(f"new_{name}", type_=_U[name].type)) for name in names]
-    return update(user_relationships).where(_U.persona_id == PERSONA, _U.user_id == USER).ordered_values(*changes)
-
-
-def _statement(wanted: Change, now: datetime, decay_days: int) -> tuple[Any, dict[str, Any]]:
-    """Return the UPDATE of a change and what it binds, beside the row's key."""
-    names = tuple(name for name in ("username", "realname") if getattr(wanted, name))
-    moves = bool(wanted.affinity) or wanted.touch
-    values: dict[str, Any] = {"by_trust": wanted.trust} | {f"new_{name}": getattr(wanted, name) for name in names}
-    if moves:
-        values |= {"by_affinity": wanted.affinity, "now": now, "decay_days": decay_days}
-    return _update(moves, wanted.touch, names), values
-
-
-# Changing
+    if wanted.affinity or wanted.touch:
+        moved = _clamp(fade(at, literal(decay_days)) + wanted.affinity, LOWEST_AFFINITY, HIGHEST_AFFINITY)
+        changes += [(_U.affinity, moved), (_U.affinity_base, moved), (_U.base_days, 0 if wanted.touch else _days(at))]
+    if wanted.touch:
+        changes += [(_U.last_interaction, at), (_U.interaction_count, _U.interaction_count + 1)]
+    changes.append((_U.trust, _clamp(_U.trust + wanted.trust, LOWEST_TRUST, HIGHEST_TRUST)))
+    changes += [(_U[name], getattr(wanted, name)) for name in ("username", "realname") if getattr(wanted, name)]
+    return update(user_relationships).where(_U.persona_id == persona, _U.user_id == user).ordered_values(*changes)
 
 
 def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str) -> Changed:
@@ -116,7 +256,10 @@ def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: 
         return made
 
     def confirm(connection: Connection) -> Changed | None:
-        return done[0] if done and _is_there(connection, persona, done[0]) else None
+        if not done or not done[0].stored or done[0].row is None:
+            return done[0] if done else None
+        row = connection.execute(ROWS, {"persona": persona, "keys": [done[0].row.user_id]}).first()
+        return done[0] if row is not None and Row(*row) == done[0].row else None
 
     return db.transaction(work, source=SOURCE, confirm=confirm)
 
@@ -139,7 +282,7 @@ def plan_count(call: Call, who: str | None, username: str, role: str) -> Callabl
     return count
 
 
-_SELF, _LINKED = participants.alias(), participants.alias()
+_SELF, _OTHER = participants.alias(), participants.alias()
 _COUNT = (
     update(user_relationships)
     .where(
@@ -150,9 +293,9 @@ _COUNT = (
         _U.username == bindparam("new_username", type_=_U.username.type),
         ~exists().where(
             _SELF.c.participant_key == USER,
-            _LINKED.c.persona_id == _SELF.c.persona_id,
-            _LINKED.c.person_key == _SELF.c.person_key,
-            _LINKED.c.participant_key != USER,
+            _OTHER.c.persona_id == _SELF.c.persona_id,
+            _OTHER.c.person_key == _SELF.c.person_key,
+            _OTHER.c.participant_key != USER,
         ),
         ~exists().where(privacy_levels.c.participant_key == USER, privacy_levels.c.level != "none"),
     )
@@ -169,14 +312,6 @@ def _count(family: str) -> Part:
     return Part(_COUNT, family)
 
 
-def _is_there(connection: Connection, persona: str, made: Changed) -> bool:
-    """Return whether what a transaction wrote is stored, though the answer to its commit was lost."""
-    if not made.stored or made.row is None:
-        return True
-    row = connection.execute(ROWS, {"persona": persona, "keys": [made.row.user_id]}).first()
-    return row is not None and Row(*row) == made.row
-
-
 def _change(
     connection: Connection,
     db: Database,
@@ -190,10 +325,10 @@ def _change(
     person, keys = identities(connection.execute(IDENTITIES, {"persona": persona, "user": key}).all(), key)
     held = {"persona": persona, "keys": keys}
     before = connection.execute(HELD, held).first()
-    level = people.known(connection, persona, [key], privacy_default)[key].level
-    if level != "none" or forgetting_late.is_late(db, persona, begun, people=keys):
+    level = table_participants.known(connection, persona, [key], privacy_default)[key].level
+    if level != "none" or tombstones.is_late(db, persona, begun, people=keys):
         return Changed(Row(*before) if before else None, False, reason="privacy")
-    if not wanted:
+    if wanted == Change():
         return Changed(Row(*before) if before else None, False, reason="unchanged")
     made = before is None
     if before is None:
@@ -202,8 +337,7 @@ def _change(
         connection.execute(made_empty, {"persona_id": persona, "user_id": person, "interaction_count": 0})
         before = connection.execute(HELD, held).one()
     old, now = Row(*before), db.clock()
-    statement, values = _statement(wanted, now, decay_days)
-    connection.execute(statement, {"persona": persona, "user": old.user_id, **values})
+    connection.execute(_build_update(persona, old.user_id, wanted, now, decay_days))
     new = Row(*connection.execute(ROWS, {"persona": persona, "keys": [old.user_id]}).one())
     if not made and new == old:
         return Changed(new, False, reason="unchanged", now=now)

@@ -9,15 +9,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, literal, select
 
+from core.database.dialects import Time
 from core.database.engine import Database
 from core.database.schema import user_relationships
 from core.relationships import table as store
-from core.relationships import table_reading as reading
 from core.relationships.rules import decay, inactive_days
-from core.relationships.table import Change, Changed
-from core.relationships.table_reading import Row
+from core.relationships.table import Change, Changed, Row
 from tests.store.relay import Relay
 from tests.store.world import NOW, own_scope, rows_of
 
@@ -37,7 +36,7 @@ def change(db: Database, persona: str, user: str = "tg/ann", *, within: int = 60
 
 
 def found(db: Database, persona: str, user: str = "tg/ann") -> Row:
-    row = reading.find(db, persona, user)
+    row = store.find(db, persona, user)
     assert row is not None
     return row
 
@@ -95,9 +94,8 @@ def test_l29_the_update_fades_as_the_rule_does(db: Database, persona: str) -> No
 
     for within in (60, 7):
         db.transaction(store_them, source="user_relationships")
-        shown = select(user_relationships.c.user_id, store._faded().label("faded"))
-        asked = {"now": NOW, "decay_days": within}
-        read = db.read(shown.where(user_relationships.c.persona_id == persona), asked, source="user_relationships")
+        shown = select(user_relationships.c.user_id, store.fade(literal(NOW, Time()), literal(within)).label("faded"))
+        read = db.read(shown.where(user_relationships.c.persona_id == persona), source="user_relationships")
         wanted = {
             f"u{n:04}": decay(base, inactive_days(NOW - age, NOW, counted), within)
             for n, (base, age, counted) in enumerate(cases)
@@ -106,22 +104,6 @@ def test_l29_the_update_fades_as_the_rule_does(db: Database, persona: str) -> No
         assert all(row.trust == 50 for row in rows_of(db, user_relationships, persona))
         persona = f"{persona}b"
         rows = [{**row, "persona_id": persona} for row in rows]
-
-
-def test_l30_what_is_added_is_added_to_the_faded_value(db: Database, persona: str) -> None:
-    clock: Any = db.clock
-    before = clock.now
-    try:
-        change(db, persona, affinity=60, trust=10, touch=True)
-        clock.forward(days=30)
-        assert found(db, persona).affinity == 60  # as written
-        assert found(db, persona).affinity_at(clock.now, 60) == 30
-        change(db, persona, affinity=5, touch=True)
-        assert found(db, persona).affinity_at(clock.now, 60) == 35
-        clock.forward(days=12)
-        assert found(db, persona).affinity_at(clock.now, 60) == 28
-    finally:
-        clock.now = before
 
 
 def test_l36_an_operators_change_is_the_new_base_and_no_interaction(db: Database, persona: str) -> None:
@@ -174,10 +156,10 @@ def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, person
     finally:
         clock.now = before
     change(db, persona, "tg/never", affinity=1)
-    assert [row.user_id for row in reading.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/a", "tg/never"]
+    assert [row.user_id for row in store.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/a", "tg/never"]
     table_people.link_people(db, persona, "tg/a", "dc/a")
-    assert [row.user_id for row in reading.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/never"]
-    assert [row.user_id for row in reading.read_recent(db, persona, 2)] == ["tg/c", "dc/a"]
+    assert [row.user_id for row in store.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/never"]
+    assert [row.user_id for row in store.read_recent(db, persona, 2)] == ["tg/c", "dc/a"]
     assert found(db, persona, "tg/a") == found(db, persona, "dc/a")
 
 
@@ -197,4 +179,4 @@ def test_l31_the_list_reads_on_where_many_identities_are_linked(db: Database, pe
         connection.execute(insert(participants), known)
 
     db.transaction(work, source="x")
-    assert [row.user_id for row in reading.read_recent(db, persona, 3)] == ["tg/00", "tg/58", "tg/59"]
+    assert [row.user_id for row in store.read_recent(db, persona, 3)] == ["tg/00", "tg/58", "tg/59"]
