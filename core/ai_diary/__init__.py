@@ -83,40 +83,38 @@ def add_diary_entry(
     call = open_call(db, settings, scope)
     now = db.clock()
     # 2. the entry
-    notes: list[str] = []
     kept, dropped = tag_rules.stored_form(context_tags)
-    notes += [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
-    texts = {
-        name: rows.text(value, name)
-        for name, value in (
-            ("personal_thought", personal_thought),
-            ("interaction_summary", interaction_summary),
-            ("user_message", user_message),
-        )
-    }
+    notes = [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
+    thought = rows.text(personal_thought, "personal_thought")
+    summary = rows.text(interaction_summary, "interaction_summary")
+    message = rows.text(user_message, "user_message")
     moment = now if timestamp is None else read_time(timestamp)[0]
     if moment is None:
         notes.append("timestamp cannot be read; now is used")
-    flagged, flags = screening.is_flagged("\n".join(filter(None, (said, *texts.values()))), "diary", screen=screen)
+    flagged, flags = screening.is_flagged(
+        "\n".join(filter(None, (said, thought, summary, message))), "diary", screen=screen
+    )
     entry = table.NewEntry(
         content=said,
-        at=moment or now,
-        **texts,
+        personal_thought=thought,
+        interaction_summary=summary,
+        user_message=message,
         emotions=tuple(rows.json_value(_read_list(emotions), "emotions", notes)),
         context_tags=tuple(kept),
         involved_users=tuple(rows.unique(filter(None, map(str, _read_names(involved_users))))),
+        timestamp=moment or now,
         interface=_read_key(interface, "interface", 50),
         chat_id=_read_key(chat_id, "chat_id", 255),
         thread_id=_read_key(thread_id, "thread_id", 255),
         local_only=rows.yes_no(local_only, "local_only"),
         quarantined=int(flagged),
         source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id) or ()),
-        dropped_tags=len(dropped),
-        notes=(*notes, *flags),
     )
     # 3. store it
-    default = call.settings.privacy_default
-    return table.insert_entry(db, call.scope, entry, privacy_default=default, row_id=row_id)
+    stored = table.insert_entry(db, call.scope, entry, privacy_default=call.settings.privacy_default, row_id=row_id)
+    if stored is None:
+        return WriteResult(False, None, "privacy", notes=(*notes, *flags))
+    return WriteResult(True, stored[0], dropped_tags=len(dropped), notes=(*notes, *flags, *stored[1]))
 
 
 def get_recent_entries(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select, update
@@ -27,11 +28,9 @@ from ..index import table as index_table
 from ..scope import Scope
 from ..shapes import DiaryEntry, WriteResult
 from ..tags import table as tags_table
-from ..text.hits import content_digest, stored_tags
+from ..text.hits import stored_tags
 
 _C = ai_diary.c
-_WALK = 200
-"""Entries read first where the room for them is not known beforehand."""
 _ALL = 2**31 - 1
 _AUDIENCES_AT_ONCE = 500
 _FEW = 8
@@ -41,69 +40,61 @@ _NAMELESS = 1000
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """One diary entry, ready to be stored."""
+    """One diary entry, ready to be stored: columns of the table."""
 
     content: str
-    at: datetime
-    personal_thought: str = ""
-    interaction_summary: str = ""
-    user_message: str = ""
-    emotions: tuple[Any, ...] = ()
-    context_tags: tuple[str, ...] = ()
-    involved_users: tuple[str, ...] = ()
-    interface: str = ""
+    personal_thought: str
+    interaction_summary: str
+    user_message: str
+    emotions: tuple[Any, ...]
+    context_tags: tuple[str, ...]
+    involved_users: tuple[str, ...]
+    timestamp: datetime
+    interface: str
     """As the host names it; kept in its reduced form."""
-    chat_id: str = ""
-    thread_id: str = ""
-    local_only: int = 0
-    quarantined: int = 0
-    source_message_ids: tuple[int | str, ...] = ()
+    chat_id: str
+    thread_id: str
+    local_only: int
+    quarantined: int
+    source_message_ids: tuple[int | str, ...]
     """The messages it stands on."""
-    dropped_tags: int = 0
-    notes: tuple[str, ...] = ()
-
-    @property
-    def folded(self) -> str:
-        """The four texts, folded, joined by a sign no keyword can hold."""
-        return index_entries.fold_texts(getattr(self, name) for name in index_entries.DIARY_TEXTS)
 
 
 @retry_duplicates
 def insert_entry(
-    db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int | None = None
-) -> WriteResult:
-    """Store one entry."""
-    row_id = row_id or db.ids.one()
-    stored = WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=entry.notes)
+    db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int
+) -> tuple[int, Sequence[str]] | None:
+    """Store one entry; return its id and notes on what was left out, None where whom it names was just forgotten."""
 
-    def work(connection: Connection) -> WriteResult:
+    def work(connection: Connection) -> tuple[int, Sequence[str]]:
         own = _find_scope(connection, scope, entry)
         kept, keys, notes = _drop_private(connection, scope, entry, privacy_default)
         place = table_conversations.ensure(connection, db, own, sender=own.participant)
         if _is_late(db, own, entry, row_id):
-            raise UndoError(WriteResult(False, None, "privacy", notes=entry.notes))
-        kept = _place_entry(kept, own)
-        folded = kept.folded
-        rows.check_size(folded, "the entry's texts in their folded form")
-        local = int(place.local_only or kept.local_only)
-        row = _build_row(scope.persona, row_id, kept, place.audience_id, folded, local)
-        rows.insert_rows(connection, ai_diary, [{**row, "participant_keys": keys or None}])
+            raise UndoError(None)
+        row = asdict(_place_entry(kept, own))
+        row |= index_entries.derive_columns([row[name] for name in index_entries.DIARY_TEXTS])
+        row |= {name: row[name] or None for name in (*index_entries.DIARY_TEXTS[1:], "source_message_ids")}
+        row |= {name: list(value) for name, value in row.items() if isinstance(value, tuple)}
+        rows.check_size(row["text_folded"], "the entry's texts in their folded form")
+        row |= {
+            "id": row_id,
+            "persona_id": scope.persona,
+            "audience_id": place.audience_id,
+            "local_only": int(place.local_only or kept.local_only),
+            "participant_keys": keys or None,
+        }
+        rows.insert_rows(connection, ai_diary, [row])
         if not kept.quarantined:
-            one = index_entries.entry(
-                AI_DIARY.number,
-                row_id,
-                place.audience_id,
-                kept.at,
-                folded,
-                kept.context_tags,
-                local,
-                index_entries.place_of(AI_DIARY.number, None),
-            )
-            index_table.add(connection, db.family, [one])
+            where = index_entries.place_of(AI_DIARY.number, None)
+            at, text, local = kept.timestamp, row["text_folded"], row["local_only"]
+            found_by = (AI_DIARY.number, row_id, place.audience_id, at, text, kept.context_tags, local, where)
+            index_table.add(connection, db.family, [index_entries.entry(*found_by)])
         tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
-        return WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=(*entry.notes, *notes))
+        return row_id, notes
 
-    return db.transaction(work, source="ai_diary", confirm=rows.confirm_row(ai_diary, scope.persona, row_id, stored))
+    confirm = rows.confirm_row(ai_diary, scope.persona, row_id, (row_id, ()))
+    return db.transaction(work, source="ai_diary", confirm=confirm)
 
 
 def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
@@ -141,21 +132,21 @@ def _place_entry(entry: NewEntry, scope: Scope) -> NewEntry:
 
 def _drop_private(
     connection: Connection, scope: Scope, entry: NewEntry, default: str
-) -> tuple[NewEntry, list[str], tuple[str, ...]]:
+) -> tuple[NewEntry, list[str], list[str]]:
     """Return the entry without what may not be kept of the people it names, the keys of these people and of who
     speaks (by which forgetting finds the entry), and notes on what was left out.
     """
     closed = _find_closed_names(connection, scope, entry, default)
-    keys = {key for found in closed.values() for key in found} | ({scope.participant} if scope.participant else set())
+    keys = sorted({*(key for found in closed.values() for key in found), *filter(None, [scope.participant])})
     if not closed:
-        return entry, sorted(keys), ()
+        return entry, keys, []
     left = tuple(name for name in entry.involved_users if name not in closed)
     notes = []
     if len(left) < len(entry.involved_users):
         notes.append(f"privacy: {len(entry.involved_users) - len(left)} involved users were left out")
     if entry.user_message:
         notes.append("privacy: user_message was left out")
-    return replace(entry, involved_users=left, user_message=""), sorted(keys), tuple(notes)
+    return replace(entry, involved_users=left, user_message=""), keys, notes
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
@@ -192,32 +183,6 @@ def _read_names(connection: Connection, persona: str, names: Sequence[str]) -> I
     for chosen in (now, before.distinct()) if keys else (now,):
         for row in connection.execute(chosen):
             yield row[0], row[1]
-
-
-def _build_row(
-    persona: str, row_id: int, entry: NewEntry, audience_id: int, folded: str, local_only: int
-) -> dict[str, Any]:
-    return {
-        "id": row_id,
-        "persona_id": persona,
-        "audience_id": audience_id,
-        "content": entry.content,
-        "personal_thought": entry.personal_thought or None,
-        "interaction_summary": entry.interaction_summary or None,
-        "user_message": entry.user_message or None,
-        "text_folded": folded,
-        "emotions": list(entry.emotions),
-        "context_tags": list(entry.context_tags),
-        "involved_users": list(entry.involved_users),
-        "timestamp": entry.at,
-        "interface": entry.interface,
-        "chat_id": entry.chat_id,
-        "thread_id": entry.thread_id,
-        "local_only": local_only,
-        "quarantined": entry.quarantined,
-        "content_hash": content_digest(entry.content),
-        "source_message_ids": list(entry.source_message_ids) or None,
-    }
 
 
 # Archiving
@@ -331,8 +296,7 @@ def _select_newest(since: bool, local: bool, column: str, wanted: int) -> Any:
     if wanted:
         holds = [json_has_text(_C[column], bindparam(f"wanted{n}")) for n in range(wanted)]
         made = made.where(or_(*holds))
-    ordered = made.order_by(_C.timestamp.desc(), _C.id.desc())
-    return ordered.limit(bindparam("most", type_=Integer())).offset(bindparam("skip", type_=Integer()))
+    return made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
 
 
 def read_newest(
@@ -341,55 +305,36 @@ def read_newest(
     *,
     most: int,
     since: datetime | None = None,
-    skip: int = 0,
     tags: Sequence[str] = (),
     person: str | None = None,
 ) -> list[DiaryEntry]:
     """Return visible entries, newest first, ties by the greater id."""
     wanted = [person] if person is not None else list(tags)
     column = "involved_users" if person is not None else "context_tags"
-    values: dict[str, Any] = {"persona": viewer.scope.persona, "most": most + skip, "skip": 0, "since": since}
-    values |= {f"wanted{n}": text for n, text in enumerate(wanted)}
-    if since is None:
-        del values["since"]
+    values: dict[str, Any] = {"persona": viewer.scope.persona, "most": most}
+    values |= {f"wanted{n}": text for n, text in enumerate(wanted)} | ({"since": since} if since else {})
     statement = _select_newest(since is not None, viewer.sees_local_only, column, len(wanted))
     # Each of few audiences is walked by itself, along its index, to its newest entries; in one query all were sorted.
     few = len(viewer.audiences) <= _FEW
     parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences, _AUDIENCES_AT_ONCE))
-    if len(parts) == 1:
-        values |= {"most": most, "skip": skip}
     entries = [
         _read_entry(row)
         for part in parts
         for row in db.read(statement, {**values, "audiences": part}, source="ai_diary")
     ]
-    if len(parts) <= 1:
-        return entries
     entries.sort(key=lambda e: (e.timestamp is not None, e.timestamp, e.id), reverse=True)
-    return entries[skip : skip + most]
+    return entries[:most]
 
 
 def read_recent(db: Database, viewer: Viewer, *, days: float, max_chars: int | None) -> list[DiaryEntry]:
     """Return the entries of the last days, newest first, whole ones up to the first that does not fit."""
     since = db.clock() - timedelta(days=days)
-    entries: list[DiaryEntry] = []
-    room, most = max_chars, _WALK if max_chars is not None else _ALL
-    while True:
-        part = read_newest(db, viewer, most=most, since=since, skip=len(entries))
-        for entry in part:
-            if room is not None:
-                room -= count_chars(entry)
-                if room < 0:
-                    return entries
-            entries.append(entry)
-        if len(part) < most:
-            return entries
-        most *= 2  # what is skipped is read again by the server, so the parts grow
-
-
-def count_chars(entry: DiaryEntry) -> int:
-    """Return the characters of an entry's four texts."""
-    return sum(len(getattr(entry, name)) for name in index_entries.DIARY_TEXTS)
+    if max_chars is None:
+        return read_newest(db, viewer, most=_ALL, since=since)
+    # Each has a character at least, so no more than these can fit.
+    entries = read_newest(db, viewer, most=min(max_chars + 1, _ALL), since=since)
+    sizes = accumulate(sum(len(getattr(entry, name)) for name in index_entries.DIARY_TEXTS) for entry in entries)
+    return [entry for entry, size in zip(entries, sizes, strict=True) if size <= max_chars]
 
 
 def _read_entry(row: Any) -> DiaryEntry:
