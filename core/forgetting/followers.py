@@ -17,7 +17,6 @@ from ..messages import table_changes, table_story_rows
 from ..shapes import WriteResult
 from ..text.folding import fold
 from . import table, table_followers, table_owners
-from .table_followers import Message
 from .table_rows import Removal
 
 if TYPE_CHECKING:
@@ -33,11 +32,10 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
     """Delete a visible message with what was made of it; `unchanged` where there is none."""
 
     def work(removal: Removal, row: Any) -> WriteResult:
-        message = _read_message(row)
         scenes = table_story_rows.delete_rows(removal.connection, call.persona, [row_id])
-        table_followers.remove_followers(removal, message)
+        table_followers.remove_followers(removal, row)
         removal.delete_rows(CHAT, [row_id])
-        table_followers.drop_summaries(removal, message)
+        table_followers.drop_summaries(removal, row)
         return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())
 
     return _change(call, viewer, conversation, row_id, work)
@@ -54,25 +52,17 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
             return WriteResult(False, row_id, "privacy")
         if row.message_text == text:
             return WriteResult(False, row_id, "unchanged")
-        message = _read_message(row)
-        table_followers.change_followers(removal, message, text)
+        table_followers.change_followers(removal, row, text)
         table_changes.rewrite_message(connection, db, persona, row, text)
         table_story_rows.mark_changed(
             connection, db, persona, conversation, row_id, text, role=row.role, queues=flags.recap_on_message
         )
-        table_followers.drop_summaries(removal, message)
+        table_followers.drop_summaries(removal, row)
         _recognise_instructions(call, removal, row, text)
         removal.counts[CHAT.table.name] += 1
         return WriteResult(True, row_id)
 
     return _change(call, viewer, conversation, row_id, work)
-
-
-def _read_message(row: Any) -> Message:
-    return Message(
-        row.id, row.interface_path, row.audience_id, row.message_id, row.participant_key, row.message_text,
-        row.timestamp,
-    )  # fmt: skip
 
 
 def _recognise_instructions(call: Call, removal: Removal, row: Any, text: str) -> None:

@@ -17,16 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from typing import Any
 
-from sqlalchemy import String, and_, case, cast, null, or_, select, update
+from sqlalchemy import String, case, cast, false, null, or_, select, update
 
-from ..access.rules import split_key
+from ..access import table_conversations
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
-from ..database.rows import read_list, short_interface
-from ..database.schema import ai_diary, audiences, chat_history_cache, memories
-from ..database.sources import AI_DIARY, MEMORIES
+from ..database.rows import read_list
+from ..database.schema import ai_diary, chat_history_cache, memories
+from ..database.sources import AI_DIARY, MEMORIES, SourceTable
 from ..index import indexed
 from ..short_term import table as short_term_table
 from ..text.folding import fold
@@ -43,24 +43,6 @@ _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """The message that is changed or deleted, as it was."""
-
-    row_id: int
-    conversation: str
-    audience_id: int
-    message_id: str | None
-    participant: str | None
-    text: str
-    at: datetime
-
-    @property
-    def names(self) -> frozenset[int | str]:
-        """The ids by which a row may say that it stands on the message."""
-        return frozenset({self.row_id} if self.message_id is None else {self.row_id, self.message_id})
-
-
-@dataclass(frozen=True, slots=True)
 class _Standing:
     """A row that stands on the message."""
 
@@ -74,15 +56,14 @@ class _Standing:
     """It is the message's own text."""
 
 
-def remove_followers(removal: Removal, message: Message) -> None:
+def remove_followers(removal: Removal, message: Any) -> None:
     """Take out what was made of a message that goes, while it is still there."""
-    key, row = message.conversation, message.row_id
-    if table_stories.has_story(removal, key):
-        table_stories.delete_parts(removal, key, {row})
-    table_quotes.clean_operations(removal, (), (), {row})
-    table_quotes.change_replies(removal, key, message.message_id, message.text, None)
-    _drop_from_short_term(removal, message, None)
-    _drop_entries(removal, message)
+    key = message.interface_path
+    table_stories.delete_parts(removal, key, {message.id})
+    table_quotes.clean_operations(removal, (), (), {message.id})
+    table_quotes.change_replies(removal, key, message.message_id, message.message_text, None)
+    short_term_table.reword_lines(removal.connection, removal.persona, key, message.message_text, None)
+    _change_entries(removal, message, None)
     standing = _find_items(removal, message)
     gone = [each for each in standing if each.is_made or not each.others]
     _leave_source(removal, [each for each in standing if each not in gone])
@@ -90,88 +71,80 @@ def remove_followers(removal: Removal, message: Message) -> None:
     _make_anew(removal, gone)
 
 
-def change_followers(removal: Removal, message: Message, text: str) -> None:
-    """Bring what was made of a message in step with what it says now; the caller reads the instructions anew."""
-    key = message.conversation
-    if table_stories.has_story(removal, key):
-        table_stories.renew_parts(removal, key, message.row_id)
-    table_quotes.change_replies(removal, key, message.message_id, message.text, text)
-    _drop_from_short_term(removal, message, text)
+def change_followers(removal: Removal, message: Any, text: str) -> None:
+    """Bring what was made of a message in step with what it says now; the caller rewords short-term entries and reads
+    the instructions anew.
+    """
+    key = message.interface_path
+    table_stories.renew_parts(removal, key, message.id)
+    table_quotes.change_replies(removal, key, message.message_id, message.message_text, text)
     _change_entries(removal, message, text)
     standing = _find_items(removal, message)
     said = [each for each in standing if each.is_said and each.kind != "instruction" and not each.others]
     gone = [each for each in standing if each not in said and not each.others]
     away = [each for each in standing if each.others and each.is_made]
-    _leave_source(
-        removal, [each for each in standing if each.others and not each.is_made and each.kind == "instruction"]
-    )
+    left = [each for each in standing if each.others and not each.is_made and each.kind == "instruction"]
+    _leave_source(removal, left)
     _reword(removal, [each.id for each in said], text)
     _remove(removal, gone)
     _put_away(removal, away)
-    _make_anew(removal, [*gone, *away], itself=message.row_id)
+    _make_anew(removal, [*gone, *away], itself=message.id)
 
 
-def drop_summaries(removal: Removal, message: Message) -> None:
+def drop_summaries(removal: Removal, message: Any) -> None:
     """Delete the summaries made of the conversation since the message; called when it is changed or gone."""
-    table_items.remove_summaries(removal, message.conversation, [message.row_id])
+    key = message.interface_path
+    short_term_table.drop_summaries(removal.connection, removal.persona, key, message.timestamp)
+    table_items.remove_summaries(removal, key, [message.id])
+
+
+def _find_standing(
+    removal: Removal, source: SourceTable, message: Any, here: Any, *columns: Any
+) -> list[tuple[Any, tuple[int | str, ...]]]:
+    """Return the rows that name a message as what they stand on, each with what else it names."""
+    c = source.table.c
+    names = {message.id, message.message_id or message.id}
+    listed = cast(c.source_message_ids, String)
+    named = or_(*(has_keyword(listed, like_pattern(str(name))) for name in sorted(names, key=str)))
+    chosen = select(c.id, c.source_message_ids, case((here, 1), else_=0).label("here"), *columns)
+    standing = []
+    for row in removal.read_rows(
+        chosen.where(c.persona_id == removal.persona, c.source_message_ids.is_not(None), named)
+    ):
+        held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
+        own = names if row.here else {message.id}  # a platform's id is one of its conversation alone
+        if not own.isdisjoint(held):
+            standing.append((row, tuple(each for each in held if each not in own)))
+    return standing
 
 
 # Memory items
 
 
-def _find_items(removal: Removal, message: Message) -> list[_Standing]:
+def _find_items(removal: Removal, message: Any) -> list[_Standing]:
     """Return the items that stand on a message, by their ids or because they are what it says and stand on nothing."""
-    columns = (_M.id, _M.source_message_ids, _M.provenance, _M.kind, _M.content_hash, _M.conversation_key)
-    listed = cast(_M.source_message_ids, String)
-    named = [has_keyword(listed, like_pattern(str(name))) for name in sorted(message.names, key=str)]
-    chosen = select(*columns).where(
-        _M.persona_id == removal.persona,
-        _M.audience_id.in_(_find_audiences(removal)),
-        _M.source_message_ids.is_not(None),
-        or_(*named),
-    )
-    digest = content_digest(message.text)
-    found = []
-    for row in removal.read_rows(chosen):
-        held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
-        # A platform's id is one of its conversation alone.
-        own = message.names if row.conversation_key == message.conversation else frozenset({message.row_id})
-        if own.isdisjoint(held):
-            continue
-        others = tuple(each for each in held if each not in own)
-        is_said = bytes(row.content_hash or b"") == digest
-        found.append(_Standing(row.id, others, row.provenance in _MADE, row.kind or "", is_said))
-    return found + _find_said(removal, message, digest)
+    digest = content_digest(message.message_text)
+    here = _M.conversation_key == message.interface_path
+    standing = _find_standing(removal, MEMORIES, message, here, _M.provenance, _M.kind, _M.content_hash)
+    return [
+        _Standing(row.id, others, row.provenance in _MADE, row.kind or "", bytes(row.content_hash or b"") == digest)
+        for row, others in standing
+    ] + _find_said(removal, message, digest)
 
 
-def _find_audiences(removal: Removal) -> list[int]:
-    """Return the audiences of the persona, by which its rows are found without those of others being read."""
-    return sorted(removal.find_values(audiences.c.audience_id))
-
-
-def _find_said(removal: Removal, message: Message, digest: bytes) -> list[_Standing]:
+def _find_said(removal: Removal, message: Any, digest: bytes) -> list[_Standing]:
     """Return the items that are what the message says and name no message, unless another says it too."""
-    whose = _M.participant_key == message.participant if message.participant else _M.participant_key.is_(None)
-    same = select(_M.id, _M.kind, _M.source_message_ids).where(
-        _M.persona_id == removal.persona,
-        _M.audience_id.in_(_find_audiences(removal)),
-        _M.content_hash == digest,
-        _M.conversation_key == message.conversation,
-        whose,
-    )
-    there = [row for row in removal.read_rows(same) if not read_list(row.source_message_ids)]
-    if not there:
+
+    def said(c: Any, conversation: Any) -> tuple[Any, ...]:
+        who = c.participant_key == message.participant_key if message.participant_key else c.participant_key.is_(None)
+        return c.persona_id == removal.persona, conversation == message.interface_path, c.content_hash == digest, who
+
+    items = select(_M.id, _M.kind, _M.source_message_ids).where(*said(_M, _M.conversation_key))
+    unnamed = [row for row in removal.read_rows(items) if not read_list(row.source_message_ids)]
+    again = select(_C.id).where(*said(_C, _C.interface_path), _C.id != message.id).limit(1)
+    if not unnamed or removal.read_rows(again):
         return []
-    again = select(_C.id).where(
-        _C.persona_id == removal.persona,
-        _C.interface_path == message.conversation,
-        _C.content_hash == digest,
-        _C.id != message.row_id,
-    )
-    who = _C.participant_key == message.participant if message.participant else _C.participant_key.is_(None)
-    if removal.read_rows(again.where(who).limit(1)):
-        return []
-    return [_Standing(row.id, (), False, row.kind or "", True) for row in there]
+    return [_Standing(row.id, (), False, row.kind or "", True) for row in unnamed]
 
 
 def _remove(removal: Removal, gone: Sequence[_Standing]) -> None:
@@ -233,54 +206,17 @@ def _make_anew(removal: Removal, standing: Sequence[_Standing], itself: int | No
     table_items.consolidate_anew(removal, rows, CHANGED)
 
 
-# What was said a moment ago
-
-
-def _drop_from_short_term(removal: Removal, message: Message, text: str | None) -> None:
-    connection, persona, key = removal.connection, removal.persona, message.conversation
-    if text is None:  # what says something else is reworded with the message itself
-        short_term_table.reword_lines(connection, persona, key, message.text, None)
-    short_term_table.drop_summaries(connection, persona, key, message.at)
-
-
 # The diary
 
 
-def _find_entries(removal: Removal, message: Message) -> tuple[list[_Standing], list[int]]:
-    """Return the entries that stand on a message, and those that hold its text as what somebody said to the persona."""
-    listed = cast(_D.source_message_ids, String)
-    named = [has_keyword(listed, like_pattern(str(name))) for name in sorted(message.names, key=str)]
-    interface, chat, thread = split_key(message.conversation)
-    here = and_(
-        _D.interface.in_(sorted({interface, short_interface(interface)})), _D.chat_id == chat, _D.thread_id == thread
-    )
-    chosen = select(_D.id, _D.source_message_ids, case((here, 1), else_=0).label("here")).where(
-        _D.persona_id == removal.persona,
-        _D.audience_id.in_(_find_audiences(removal)),
-        _D.source_message_ids.is_not(None),
-        or_(*named),
-    )
-    standing = []
-    for row in removal.read_rows(chosen):
-        held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
-        # A platform's id is one of its conversation alone.
-        own = message.names if row.here else frozenset({message.row_id})
-        if not own.isdisjoint(held):
-            standing.append(_Standing(row.id, tuple(each for each in held if each not in own)))
-    quoting = removal.find_values(_D.id, here, _D.user_message == message.text)
-    return standing, sorted(quoting - {each.id for each in standing})
-
-
-def _drop_entries(removal: Removal, message: Message) -> None:
-    standing, quoting = _find_entries(removal, message)
-    removal.delete_rows(AI_DIARY, [each.id for each in standing])
-    for part in chunks(quoting, indexed.AT_ONCE):
-        table_quotes.change_entries(removal, {row: {"user_message": null()} for row in part})
-
-
-def _change_entries(removal: Removal, message: Message, text: str) -> None:
-    """Delete the entries that stand on the message alone; one that only holds its text holds it as it reads now."""
-    standing, quoting = _find_entries(removal, message)
-    removal.delete_rows(AI_DIARY, [each.id for each in standing if not each.others])
-    for part in chunks(quoting, indexed.AT_ONCE):
-        table_quotes.change_entries(removal, {row: {"user_message": text} for row in part})
+def _change_entries(removal: Removal, message: Any, text: str | None) -> None:
+    """Delete the entries that stand on the message alone, or at all where it goes; one that holds its text as what
+    somebody said to the persona holds it as it reads now.
+    """
+    facts = table_conversations.find(removal.connection, removal.persona, message.interface_path)
+    here = false() if facts is None else table_conversations.said_in(AI_DIARY, facts)
+    standing = _find_standing(removal, AI_DIARY, message, here)
+    quoting = removal.find_values(_D.id, here, _D.user_message == message.message_text)
+    removal.delete_rows(AI_DIARY, [row.id for row, others in standing if text is None or not others])
+    for part in chunks(sorted(quoting - {row.id for row, _ in standing}), indexed.AT_ONCE):
+        table_quotes.change_entries(removal, {row: {"user_message": null() if text is None else text} for row in part})

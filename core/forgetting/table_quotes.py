@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -104,20 +104,37 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
 def clean_replies(removal: Removal, person: Person, gone: Collection[int]) -> None:
     """Take the notes of answering the person out of the messages of others."""
     ids, texts = _quotable(removal, gone)
-    noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
-    chosen = select(_C.id, _C.interface_path, _C.metadata).where(
-        _C.persona_id == removal.persona, _C.metadata.is_not(None), noted
-    )
-    for row in list(_pages(removal, chosen, _C.id)):
-        told = read_object(row.metadata)
-        if row.id in gone or not told:
-            continue
+
+    def drop_reply(row: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
         here = row.interface_path
-        left = rules.without_reply(told, here, person, ids.get(here, ()), texts.get(here, ()))
+        if row.id in gone:
+            return None
+        return rules.without_reply(metadata, here, person, ids.get(here, ()), texts.get(here, ()))
+
+    _change_metadata(removal, drop_reply)
+
+
+def change_replies(removal: Removal, conversation: str, message_id: str | None, old: str, new: str | None) -> None:
+    """Let the messages that quote one of their conversation say what it says now; None takes the quote out."""
+
+    def change_quote(_: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
+        return rules.change_quote(metadata, message_id, old, new)
+
+    _change_metadata(removal, change_quote, _C.interface_path == conversation)
+
+
+def _change_metadata(
+    removal: Removal, change: Callable[[Any, dict[str, Any]], dict[str, Any] | None], *where: Any
+) -> None:
+    """Give messages that answer another the metadata that `change` returns; None leaves a message as it is."""
+    noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
+    chosen = select(_C.id, _C.interface_path, _C.metadata).where(_C.persona_id == removal.persona, noted, *where)
+    for row in list(_pages(removal, chosen, _C.id)):
+        left = change(row, read_object(row.metadata) or {})
         if left is not None:
             mine = (_C.persona_id == removal.persona, _C.id == row.id)
-            change = update(chat_history_cache).where(*mine).values(metadata=left or null())
-            removal.counts[chat_history_cache.name] += int(removal.connection.execute(change).rowcount)
+            written = update(chat_history_cache).where(*mine).values(metadata=left or null())
+            removal.counts[chat_history_cache.name] += int(removal.connection.execute(written).rowcount)
 
 
 def _quotable(removal: Removal, gone: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -134,20 +151,6 @@ def _quotable(removal: Removal, gone: Collection[int]) -> tuple[dict[str, set[st
             if (row.said or "").strip():
                 texts.setdefault(row.interface_path, set()).add(row.said)
     return ids, texts
-
-
-def change_replies(removal: Removal, conversation: str, message_id: str | None, old: str, new: str | None) -> None:
-    """Let the messages that quote one of their conversation say what it says now; None takes the quote out."""
-    noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
-    chosen = select(_C.id, _C.metadata).where(
-        _C.persona_id == removal.persona, _C.interface_path == conversation, _C.metadata.is_not(None), noted
-    )
-    for row in list(_pages(removal, chosen, _C.id)):
-        left = rules.change_quote(read_object(row.metadata) or {}, message_id, old, new)
-        if left is not None:
-            mine = (_C.persona_id == removal.persona, _C.id == row.id)
-            change = update(chat_history_cache).where(*mine).values(metadata=left or null())
-            removal.counts[chat_history_cache.name] += int(removal.connection.execute(change).rowcount)
 
 
 # Messages handed in with an operation

@@ -23,7 +23,7 @@ _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.
 
 def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> None:
     """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew."""
-    story = layout.read_layout(reader_in(removal.connection), removal.persona, conversation)
+    story = _read_story(removal, conversation)
     first = next((index for index, row in enumerate(story.rows) if row in gone), None)
     if first is None:
         return
@@ -37,7 +37,7 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
 
 def renew_parts(removal: Removal, conversation: str, row: int) -> None:
     """Queue anew what a conversation's story was made of a message that says something else now."""
-    story = layout.read_layout(reader_in(removal.connection), removal.persona, conversation)
+    story = _read_story(removal, conversation)
     if row not in story.rows:
         return
     index = story.rows.index(row)
@@ -47,11 +47,13 @@ def renew_parts(removal: Removal, conversation: str, row: int) -> None:
     _queue(removal, conversation, anew, running=bool(covering))
 
 
-def has_story(removal: Removal, conversation: str) -> bool:
-    """Return whether a conversation has scenes or a running recap: most have neither."""
+def _read_story(removal: Removal, conversation: str) -> Layout:
+    """Return where the messages of a conversation lie in its story; empty where it has neither scenes nor a recap."""
     scene = select(_S.id).where(_S.persona_id == removal.persona, _S.conversation_key == conversation).limit(1)
     version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
-    return bool(removal.read_rows(scene)) or bool(removal.read_rows(version))
+    if not removal.read_rows(scene) and not removal.read_rows(version):
+        return Layout((), ())
+    return layout.read_layout(reader_in(removal.connection), removal.persona, conversation)
 
 
 def _scenes_with(story: Layout, messages: Collection[int]) -> list[PlacedScene]:
