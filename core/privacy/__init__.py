@@ -12,6 +12,7 @@ from ..calls.screening import set_screen
 from ..context.incoming import read_message
 from ..database.engine import Database
 from ..database.rows import yes_no
+from ..database.sources import BY_NAME
 from ..memories.rules import read_id
 from ..scope import Privacy, Scope
 from ..search.rules_arguments import read_limit
@@ -252,8 +253,8 @@ def set_privacy(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    held = table_people.set_privacy(call.db, call.persona, participant, level)
-    return {"level": held["level"], "removed": held["removed"], "remaining": held["remaining"]}
+    level, removed, remaining = table_people.set_privacy(call.db, call.persona, participant, level)
+    return {"level": level, "removed": removed, "remaining": remaining}
 
 
 def list_quarantined(
@@ -287,14 +288,10 @@ def list_quarantined(
     most, note = read_limit(limit, 100, 1, 10_000)
     if note:
         logs.warning("list_quarantined_limit", note=note)
+    chars = call.settings.snippet_chars
     return [
-        {
-            "source": each.source,
-            "id": each.id,
-            "timestamp": each.at.isoformat() if each.at else "",
-            "snippet": snippet(each.text, call.settings.snippet_chars),
-        }
-        for each in table_marks.read_quarantined(call.db, call.persona, most)
+        {"source": source, "id": row_id, "timestamp": at.isoformat() if at else "", "snippet": snippet(text, chars)}
+        for source, row_id, at, text in table_marks.read_quarantined(call.db, call.persona, most)
     ]
 
 
@@ -332,4 +329,4 @@ def release(
     if source not in ("memories", "ai_diary"):
         raise ValueError(f"source is {str(source)[:40]!r}. It must be 'memories' or 'ai_diary'.")
     call = open_call(db, settings, scope)
-    return table_marks.release_row(call.db, call.persona, source, read_id(id))
+    return table_marks.release_row(call.db, call.persona, BY_NAME[source], read_id(id))

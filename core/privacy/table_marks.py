@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, select, update
 
 from ..access import table_conversations, table_participants
 from ..access.rules import parent_key
@@ -16,7 +16,7 @@ from ..access.view import ConversationFacts
 from ..database.engine import Database
 from ..database.followers import FOLLOWING
 from ..database.schema import chat_history_cache, conversations
-from ..database.sources import AI_DIARY, BY_NAME, CHAT, MEMORIES, SourceTable
+from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..errors import MessageError
 from ..index import indexed
 from ..scope import Privacy, Scope
@@ -122,42 +122,27 @@ def _mark_rows(
 # Texts the screening hook has flagged: stored unchanged, read by nobody until an operator releases them
 
 
-class Quarantined(NamedTuple):
-    """One flagged row."""
-
-    source: Source
-    id: int
-    at: datetime | None
-    text: str
-
-
-def read_quarantined(db: Database, persona: str, limit: int) -> list[Quarantined]:
-    """Return the persona's flagged rows, newest first, memories before diary entries of one instant."""
-    flagged: list[Quarantined] = []
+def read_quarantined(db: Database, persona: str, limit: int) -> list[tuple[Source, int, datetime | None, str]]:
+    """Return source, id, time and text of the persona's flagged rows, newest first, memories before diary entries of
+    one instant.
+    """
+    flagged: list[tuple[Source, int, datetime | None, str]] = []
     for source in (MEMORIES, AI_DIARY):
         c = source.table.c
-        chosen = select(c.id, c.timestamp, source.text).where(c.persona_id == bindparam("persona"), c.quarantined == 1)
-        rows = db.read(
-            chosen.order_by(c.timestamp.desc(), c.id.desc()).limit(limit),
-            {"persona": persona},
-            source=source.table.name,
-        )
-        flagged += [Quarantined(source.name, row[0], row[1], row[2]) for row in rows]
-    flagged.sort(key=lambda each: (each.at is not None, each.at, each.source == "memories", each.id), reverse=True)
+        chosen = select(c.id, c.timestamp, source.text).where(c.persona_id == persona, c.quarantined == 1)
+        newest = chosen.order_by(c.timestamp.desc(), c.id.desc()).limit(limit)
+        flagged += [(source.name, *row) for row in db.read(newest, source=source.table.name)]
+    flagged.sort(key=lambda row: (row[2] is not None, row[2], row[0] == "memories", row[1]), reverse=True)
     return flagged[:limit]
 
 
-def release_row(db: Database, persona: str, source: str, row_id: int) -> bool:
+def release_row(db: Database, persona: str, source: SourceTable, row_id: int) -> bool:
     """Let a flagged row be read; False where there is none."""
-    table = BY_NAME.get(source)  # type: ignore[call-overload]
-    if table not in (MEMORIES, AI_DIARY):
-        return False
-    c = table.table.c
+    c = source.table.c
     flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1)
 
     def work(connection: Connection) -> int:
         ids = connection.execute(flagged.with_for_update()).scalars().all()
-        return indexed.set_hidden(connection, db, table, persona, ids, quarantined=0)
+        return indexed.set_hidden(connection, db, source, persona, ids, quarantined=0)
 
-    changed: Any = db.repeat(work, source=table.table.name)
-    return bool(changed)
+    return bool(db.repeat(work, source=source.table.name))

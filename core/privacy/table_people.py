@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
@@ -27,8 +26,10 @@ from ..short_term.table import remove_person
 _P = participants.c
 
 
-def set_privacy(db: Database, persona: str, participant: object, level: str) -> dict[str, Any]:
-    """Set what may be kept of a person from now on."""
+def set_privacy(
+    db: Database, persona: str, participant: object, level: str
+) -> tuple[str, dict[str, int], dict[str, int]]:
+    """Set what may be kept of a person from now on; return the level that holds, rows removed and rows that remain."""
     if level not in table_participants.LEVELS:
         raise MessageError(f"level is {shown(level)}. It must be none, partial or full.", fields=("level",))
     key = checked_key(participant)
@@ -38,7 +39,7 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
             fields=("participant",),
         )
 
-    def work(connection: Connection) -> dict[str, Any]:
+    def work(connection: Connection) -> tuple[str, dict[str, int], dict[str, int]]:
         group = hold(connection, db, persona, [key])
         keys_of: dict[str, list[str]] = {}
         for each in sorted(group):
@@ -55,23 +56,13 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
                 connection.execute(nameless.values(display_name=""))
                 gone += remove_person(connection, name, keys)[0]
             removed = {"short_term_memories": gone} if gone else {}
-        return {
-            "level": strictest,
-            "removed": removed,
-            "remaining": _count_remaining(connection, persona, sorted(group)),
-        }
+        remaining = {}
+        for whose in (chat_history_cache.c.participant_key, memories.c.participant_key, user_relationships.c.user_id):
+            mine = select(func.count()).where(whose.table.c.persona_id == persona, whose.in_(sorted(group)))
+            remaining[whose.table.name] = int(connection.execute(mine).scalar_one())
+        return strictest, removed, remaining
 
     return db.repeat(work, source="participants")
-
-
-def _count_remaining(connection: Connection, persona: str, keys: list[str]) -> dict[str, int]:
-    counts = {}
-    c, m, u = chat_history_cache.c, memories.c, user_relationships.c
-    for whose in (c.participant_key, m.participant_key, u.user_id):
-        table = whose.table
-        mine = select(func.count()).where(table.c.persona_id == persona, whose.in_(keys))
-        counts[table.name] = int(connection.execute(mine).scalar_one())
-    return counts
 
 
 # Identities
