@@ -125,8 +125,10 @@ def test_f81_what_changes_a_room_leaves_that_of_the_other_server(stage: Stage) -
     for server in SERVERS:
         rooms.fill(server)
     by = rooms.given("beta")
+    add_diary_entry("canary of alpha", user_message="canary of beta", **rooms.given("alpha"))
     assert edit_chat_message("m1", "canary of beta, edited", interface_path=ROOM, **by).stored
     assert "edited" in rooms.read("beta")["load"] and "edited" not in rooms.read("alpha")["load"]
+    assert "edited" not in rooms.read("alpha")["diary"]
     assert delete_chat_message("m1", interface_path=ROOM, **by).stored
     assert "canary of alpha" in rooms.read("alpha")["load"]
     rooms.say("beta")
