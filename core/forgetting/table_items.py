@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 
 from sqlalchemy import func, select, update
 
@@ -22,17 +21,6 @@ _MADE = ("model", "extract")
 _M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c
 
 
-@dataclass
-class _Going:
-    """Items that go, and what becomes of those around them."""
-
-    ids: set[int]
-    undone: set[int] = field(default_factory=set)
-    """Items whose taking the place of others is undone: those come back."""
-    left: set[int] = field(default_factory=set)
-    """Messages that stay, of which items that go were made."""
-
-
 def add_former_versions(removal: Removal, ids: Collection[int]) -> set[int]:
     """Return items with those they took the place of, and so on: their former versions."""
     found, new = set(ids), set(ids)
@@ -48,37 +36,35 @@ def add_former_versions(removal: Removal, ids: Collection[int]) -> set[int]:
 def remove_items(
     removal: Removal, ids: Collection[int], messages: Collection[int] = (), withdrawn: Collection[int] = ()
 ) -> None:
-    """Delete items, those made of them or of messages that go, and everything noted about them."""
-    going = _Going(removal.find_values(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
-    going.undone |= set(withdrawn)
-    if messages:
-        _made_of_messages(removal, going, messages)
-    _bring_back(removal, going)
-    _let_go(removal, going.ids)
-    removal.delete_rows(MEMORIES, going.ids)
-    consolidate_anew(removal, going.left - set(messages), REASON)
+    """Delete items, those made of messages that go, and everything noted about them; what `withdrawn` ones took the
+    place of comes back.
+    """
+    gone = removal.find_values(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids)
+    going = frozenset(messages)
+    left: set[int] = set()
+    """Messages that stay, of which items that go were made."""
+    if going:
+        chosen = select(_M.id, _M.source_message_ids, _M.provenance).where(
+            _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
+        )
+        for row in removal.connection.execute(chosen):
+            sources = {found for each in read_list(row.source_message_ids) if (found := find_id(each)) is not None}
+            if row.id in gone or not sources.isdisjoint(going):
+                gone.add(row.id)
+                left |= sources if row.provenance in _MADE else set()
+    _bring_back(removal, withdrawn, gone)
+    _let_go(removal, gone)
+    removal.delete_rows(MEMORIES, gone)
+    consolidate_anew(removal, left - going, REASON)
 
 
-def _made_of_messages(removal: Removal, going: _Going, messages: Collection[int]) -> None:
-    gone = frozenset(messages)
-    chosen = select(_M.id, _M.source_message_ids, _M.provenance).where(
-        _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
-    )
-    for row in removal.connection.execute(chosen):
-        sources = {found for each in read_list(row.source_message_ids) if (found := find_id(each)) is not None}
-        if row.id in going.ids or not sources.isdisjoint(gone):
-            going.ids.add(row.id)
-            if row.provenance in _MADE:
-                going.left |= sources - gone
-
-
-def _bring_back(removal: Removal, going: _Going) -> None:
-    """Let the items that something was made of, which goes, be found again."""
+def _bring_back(removal: Removal, withdrawn: Collection[int], gone: Collection[int]) -> None:
+    """Let the items that withdrawn ones took the place of be found again."""
     back: set[int] = set()
-    for part in chunks(sorted(going.undone), AT_ONCE):
+    for part in chunks(sorted(withdrawn), AT_ONCE):
         back |= removal.find_values(_M.id, _M.superseded_by.in_(part))
     now = removal.db.clock()
-    for some in chunks(sorted(back - going.ids), AT_ONCE):
+    for some in chunks(sorted(back.difference(gone)), AT_ONCE):
         where = (_M.persona_id == removal.persona, _M.id.in_(some))
         change = update(memories).where(*where)
         removal.connection.execute(change.values(archived_at=None, superseded_by=None, updated_at=now))
