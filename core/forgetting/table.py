@@ -118,7 +118,8 @@ def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> 
         table_quotes.clean_short_term(removal, owner.person.keys)
     # 2. rows that nothing else was made of
     _delete_plain_rows(removal, owner, before)
-    table_quotes.clean_operations(removal, owner.person.keys, staying, messages)
+    if messages or before is None:
+        table_quotes.clean_operations(removal, owner.person.keys, staying, messages)
     # 3. what was made of the messages, and these
     for key in sorted(staying):
         table_stories.delete_parts(removal, key, staying[key])

@@ -22,6 +22,7 @@ from .rules import Person
 from .table_rows import AT_ONCE, Removal
 
 _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
+_OPEN = ("in_progress", "pending", "retrying")
 
 
 def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
@@ -163,13 +164,16 @@ def clean_operations(
     begins anew, without them.
     """
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
-        _J.persona_id == removal.persona, _J.payload.is_not(None)
+        _J.persona_id == removal.persona,
+        or_(_J.status.in_(_OPEN), cast(_J.payload, String).like("%message_id%")),
     )
     for row in list(_pages(removal, chosen.with_for_update(), _J.id)):
         payload = read_object(row.payload) or {}
-        left = rules.without_lines(payload, keys, gone)
+        left = rules.without_lines(payload, keys, gone) if row.status in _OPEN else None
         mine = (_J.persona_id == removal.persona, _J.id == row.id)
-        if payload.get("message_id") in gone or (left is not None and not (left.get("rows") or left.get("texts"))):
+        about = payload.get("message_id")
+        is_about_gone = isinstance(about, int) and about in gone
+        if is_about_gone or (left is not None and not (left.get("rows") or left.get("texts"))):
             removal.delete(memory_jobs, _J.id == row.id)
         elif left is not None or (row.status == "in_progress" and row.conversation_key in conversations):
             # Who has it finds it taken away, and stores nothing of what was read before.
