@@ -446,7 +446,7 @@ def test_f45_the_markdown_files_are_written_anew(stage: Stage, tmp_path: Path) -
     assert str(everybody / saved) in done.files and str(hers / saved) in done.files
     told = [each.partition(": ") for each in done.out_of_reach]
     assert {(path, why) for path, _, why in told} >= {
-        (str(unknown / saved), "it is not known whose rows it holds"),
+        (str(unknown / saved), "it is unknown whose rows it contains"),
         (str(out), "an exported file"),
     }
     assert not any(str(other) in each for each in (*done.files, *done.out_of_reach))
