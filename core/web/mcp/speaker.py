@@ -56,17 +56,7 @@ def build_scope(
     privacy: Privacy | None = None,
     destination: Destination | None = None,
 ) -> Scope:
-    """Return the scope of a connection.
-
-    Args:
-        persona: whose memory.
-        participant: key `interface/id` of who speaks; None is one person nobody has named.
-        conversation: where; None is the direct message between persona and participant, by the participant's own key.
-        server: community the conversation belongs to.
-        privacy: how private the conversation is; None leaves it as it is stored, and keeps the direct message direct.
-
-    Raises:
-        ScopeError, MessageError: a value that cannot be used.
+    """Return the scope of a connection: without a conversation the direct messages with the participant.
 
     >>> build_scope("iris").conversation, build_scope("iris").privacy
     ('mcp/me', 'direct')

@@ -69,7 +69,8 @@ def _iter_system_texts(messages: Any) -> Iterator[tuple[dict[str, Any], dict[str
             content = message.get("content")
             if isinstance(content, str):
                 yield message, message, "content"
-            yield from ((message, part, "text") for part in content or () if _is_text(part))
+            elif isinstance(content, list):
+                yield from ((message, part, "text") for part in content if _is_text(part))
 
 
 def is_own_name(name: object, persona: str) -> bool:
