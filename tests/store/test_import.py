@@ -261,15 +261,6 @@ def test_f12_a_wish_of_an_imported_private_chat_stays_there(db: Database, tmp_pa
     assert _wishes(db, scope, "Ann", "import/elsewhere") == []
 
 
-def test_l39_a_dry_run_stores_nothing_and_says_what_it_would(db: Database, tmp_path: Path) -> None:
-    """Looking first is how people dare."""
-    scope, path = own_scope(), _file(tmp_path, [*_rows(3), "{broken"])
-    result = _import(db, scope, path, dry_run=True)
-    assert (result.imported, result.error_count, result.speakers) == (0, 1, {"Ann": 2, "Iris": 1})
-    assert result.could_import == 3
-    assert _stored(db, scope) == []
-
-
 def test_f10_what_somebody_importing_may_not_have_meant_is_noted(db: Database, tmp_path: Path) -> None:
     """A persona without a name and a private chat made public are both found out too late otherwise."""
     path = _file(tmp_path, _rows(2))

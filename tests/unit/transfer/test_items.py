@@ -152,8 +152,6 @@ def test_items_are_told_from_conversations(content: str, told: bool) -> None:
         ("items:\n- {text: b, kind: x, text: c}", "line 2 repeats a key"),
         ('a: 1\n"a": 2\n', "line 2 repeats a key"),
         ("items:\n- !!python/object:os.system {}", "line 2 holds a tag"),
-        ("items: !!set {a, b}", "holds a tag"),
-        ("items:\n- !!str a", "holds a tag"),
         ("!x\nitems: []", "holds a tag"),
         ("a: &a [1]\nitems: *a", "line 2 holds an alias"),
         ("<<: *a\nitems: []", "holds an alias"),
