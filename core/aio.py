@@ -235,9 +235,7 @@ revoke_token = _awaitable(tokens.revoke_token)
 save_transcript = _awaitable(transcripts.save_transcript)
 
 export_items = _awaitable(transfer.export_items)
-export_values = _awaitable(transfer.export_values)
 import_items = _awaitable(transfer.import_items)
-import_values = _awaitable(transfer.import_values)
 
 export_chat = _awaitable(exports.export_chat)
 

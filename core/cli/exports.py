@@ -1,4 +1,4 @@
-"""`prompt-engine export`: a conversation for another program, memories, values, or all rows of a person."""
+"""`prompt-engine export`: a conversation for another program, memories, or all rows of a person."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .memory import name_near
 from .run import ForceOption, LocalOption, Run, ServerOption, add_command, refusals
 
 if TYPE_CHECKING:
-    from ..scope import Scope
     from ..transfer.items import ItemExport
 
 _STDOUT = "-"
@@ -31,13 +30,6 @@ ChatOption = Annotated[
 ]
 PersonOption = Annotated[
     str | None, typer.Option("--person", metavar="KEY", help="All that is kept of a person: interface/id.")
-]
-ValuesOption = Annotated[
-    bool,
-    typer.Option(
-        "--values",
-        help="Values under names, as a LangGraph store keeps them: of a --chat, a --person in it, or shared.",
-    ),
 ]
 ItemsOption = Annotated[bool, typer.Option("--items", help="The persona's memories in place of a conversation.")]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND,...", help="Memories of these kinds alone.")]
@@ -64,7 +56,6 @@ def export(
     file: TargetArgument,
     chat: ChatOption = None,
     items: ItemsOption = False,
-    values: ValuesOption = False,
     person: PersonOption = None,
     kind: KindOption = None,
     limit: LimitOption = None,
@@ -74,14 +65,13 @@ def export(
     force: ForceOption = False,
     markdown: MarkdownOption = False,
 ) -> None:
-    """Write a conversation, memories, values or a person into a file.
+    """Write a conversation, memories or a person into a file.
 
     All messages are written, hidden ones too, with their alternatives, recaps and scenes, and the running recap. What
     was imported from such a file and not changed is written as it was. The file appears whole or not at all.
 
     Memories are written oldest first, 50,000 a file, and read again by `import`. Of a person every row is written that
-    names them, by table, to be read and handed over. Values are written with namespace and name, those that --chat and
-    --person reach there, and read again by `import`.
+    names them, by table, to be read and handed over.
     """
     if markdown:
         from ..conversations import export_markdown
@@ -90,11 +80,8 @@ def export(
             done = export_markdown(file, db=run.db, settings=run.settings, scope=run.scope(chat, person, server))
         run.answer(asdict(done), lambda: output.facts([("Conversations", done.recent), ("Memories", done.saved)]))
         return
-    if values and not items:
-        _export_values(run, file, run.scope(chat, person, server, "local" if local else None), force=force)
-        return
-    if sum((items, values, chat is not None, person is not None)) != 1:
-        raise typer.BadParameter("name one: a conversation with --chat, a person with --person, --items or --values")
+    if sum((items, chat is not None, person is not None)) != 1:
+        raise typer.BadParameter("name one: a conversation with --chat, a person with --person, or --items")
     if person is not None:
         _export_person(run, file, person, force=force)
         return
@@ -131,35 +118,16 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
     rows = read_rows(run.db, run.scope().persona, person)
     if not any(rows.values()):
         raise TransferError(f"{name_near(run, 'participant', person)} A person is named by its key interface/id.")
-    value = {"person": person, "persona": run.scope().persona, "tables": rows}
-    if _write_value(file, value, force):
-        counts = {name: len(each) for name, each in rows.items()}
-        columns = ("table", "rows")
-        run.answer({"file": str(file), "rows": counts}, lambda: output.table(columns, counts.items(), right=(1,)))
-
-
-def _export_values(run: Run, file: Path, scope: Scope, *, force: bool) -> None:
-    """Write the values a scope reaches."""
-    from ..transfer.values import KEY, export_values
-
-    with refusals():
-        values = export_values(db=run.db, scope=scope)
-        written = _write_value(file, {KEY: values}, force)
-    if written:
-        facts = {"file": str(file), "values": len(values)}
-        run.answer(facts, lambda: output.facts(facts.items()))
-
-
-def _write_value(file: Path, value: object, force: bool) -> bool:
-    """Write a value as JSON into a file, or onto stdout; return whether it was a file."""
     from ..transfer.exports import write_whole
 
+    value = {"person": person, "persona": run.scope().persona, "tables": rows}
     if str(file) == _STDOUT:
         output.print_json(value)
-        return False
+        return
     with write_whole(file, overwrite=force) as stream:
         stream.write((json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n").encode())
-    return True
+    counts = {name: len(each) for name, each in rows.items()}
+    run.answer({"file": str(file), "rows": counts}, lambda: output.table(("table", "rows"), counts.items(), right=(1,)))
 
 
 # Memory items

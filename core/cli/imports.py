@@ -111,8 +111,7 @@ def import_(
 
     Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0, of the
     memory server of MCP or of an Open-LLM-VTuber with a memory, a list of memories as text, or the tables of the
-    original application as JSON. Or values, as `export --values` writes them: --conversation, --user and --private say
-    whose they are from then on.
+    original application as JSON.
 
     Or it is a character card, as PNG, CHARX or JSON: it becomes the persona's text (PERSONA_FOLDER), its book memories.
 
@@ -126,19 +125,14 @@ def import_(
     assert file is not None
     from ..conversations.memory_files import NAMES
     from ..transfer.cards import read_card
-    from ..transfer.values import read_values
 
     if any((file / name).is_file() for name in NAMES):
         _import_markdown(run, file, run.scope(conversation, user or None, server))
         return
     with refusals():
         is_card = read_card(file) is not None
-        values = read_values(file) if file.is_file() and not is_card else None
     if is_card:
         _import_card(run, file, dry_run=dry_run)
-    elif values is not None:
-        scope = run.scope(conversation, user or None, server, privacy="direct" if private else None)
-        _import_values(run, values, scope, dry_run=dry_run, strict=strict)
     elif _is_items(file):
         if persona is not None or private is not None:
             raise typer.BadParameter(
@@ -317,20 +311,6 @@ def _print_card(done: CardImport) -> None:
     for note in done.notes:
         output.note(f"{note}.", style="yellow")
     _print_items(done.items)
-
-
-def _import_values(run: Run, values: list[Any], scope: Scope, *, dry_run: bool, strict: bool) -> None:
-    from ..transfer.values import import_values
-
-    with refusals():
-        done = import_values(values, dry_run=dry_run, db=run.db, scope=scope)
-    took = "could be imported; nothing was stored" if dry_run else "imported"
-    sentence = f"{done.imported} values {took}, {done.duplicates} there already, {done.error_count} not taken."
-    run.answer(done.as_dict(), sentence)
-    for each in done.errors[:_SHOWN]:
-        output.note(f"Value {each.row}: {each.reason}", style="yellow")
-    if strict and done.error_count:
-        raise typer.Exit(1)
 
 
 def _is_items(file: Path) -> bool:

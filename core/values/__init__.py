@@ -1,4 +1,4 @@
-"""Values under names, for frameworks that keep files or entries of their own: `adapters` and `transfer.values` call it.
+"""Values under names, for frameworks that keep files or entries of their own. Called by `adapters`.
 
 A scope reaches the values of its own audience and of who is speaking, and no others: what is written in a direct
 conversation is read in direct conversations with the same person, what nobody in particular wrote is shared. The text

@@ -262,8 +262,6 @@ _reads("core.transfer.export_items",
        lambda p, **by: ["".join(transfer.export_items(fmt=fmt, **by)) for fmt in ("json", "yaml", "jsonl")],
        "persona")  # fmt: skip
 
-_reads("core.transfer.export_values", lambda p, **by: transfer.export_values(**by))
-
 
 def _chat_file(place: Place, **by: Any) -> str:
     out = io.BytesIO()
@@ -297,7 +295,7 @@ WRITERS = {
     "core.synth_tagging": "add_alias add_tag link_tags",
     "core.tokens": "add_token revoke_token",
     "core.transcripts": "save_transcript",
-    "core.transfer": "import_items import_values",
+    "core.transfer": "import_items",
     "core.transfer.imports": "import_file",
     "core.values": "change_values delete_expired_values",
     "core.db": "forget insert_memory",

@@ -32,7 +32,6 @@ MODULES = (
     "core.tokens",
     "core.transcripts",
     "core.transfer.items",
-    "core.transfer.values",
     "core.db",
 )
 

@@ -84,7 +84,7 @@ def test_l38_rows_not_taken_are_shown(run: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("export", "out.json"), 2, "a conversation with --chat, a person with --person, --items or --values"),
+        (("export", "out.json"), 2, "a conversation with --chat, a person with --person, or --items"),
         (("export", "--items", "--chat", "a/b", "out.json"), 2, "--items"),
         (("export", "--items", "out.json", "--format", "xml"), 2, "fmt is 'xml'. It must be json, yaml, jsonl"),
         (("export", "--items", "out.json", "--limit", "0"), 2, "--limit"),
