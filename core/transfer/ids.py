@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
 from typing import NamedTuple
 
 from .shapes import Line
@@ -18,7 +17,7 @@ class MadeId(NamedTuple):
     id: str
     family: str
     """Its beginning, the same for all lines of one time: one of them that is not in a later export, and a new one of
-    the same speaker in its place, are one line that was edited."""
+    the same speaker in its place, are one line that was edited. Blank where each line of the file is a message."""
 
 
 class IdMaker:
@@ -33,9 +32,10 @@ class IdMaker:
     def make_id(self, line: Line) -> MadeId:
         """Return the id of a line."""
         made = f"{_PREFIX}{_digest(line.made_of or line.at.isoformat())[:16]}-{_digest(line.text)[:12]}"
-        known = number_of(f"{line.room.id}\x1f{made}")
+        file = line.place if line.row else ""  # files of lines may overlap
+        known = number_of(f"{file}\x1f{line.room.id}\x1f{made}")
         count = self._seen[known] = self._seen.get(known, 0) + 1
-        return MadeId(made if count == 1 else f"{made}-{count}", made[:_FAMILY_CHARS])
+        return MadeId(made if count == 1 else f"{made}-{count}", "" if line.row else made[:_FAMILY_CHARS])
 
 
 def number_of(made: str) -> int:
@@ -55,23 +55,3 @@ def text_digest(text: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class RowIds:
-    """Makes ids for rows of a file that keeps its speakers' names; equal rows are numbered.
-
-    With `anywhere` equal rows count wherever they are, else those of one moment.
-    """
-
-    def __init__(self, *, anywhere: bool = False) -> None:
-        self._anywhere = anywhere
-        self._time: object = None
-        self._seen: dict[str, int] = {}
-
-    def make_id(self, time: datetime, *parts: str) -> str:
-        """Return the id of a message said at `time`; `parts` are what it is known by."""
-        if time != self._time and not self._anywhere:
-            self._time, self._seen = time, {}
-        digest = _digest("\x1f".join((time.isoformat(), *parts)))[:32]
-        count = self._seen[digest] = self._seen.get(digest, 0) + 1
-        return f"row-{digest}" if count == 1 else f"row-{digest}-{count}"

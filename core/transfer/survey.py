@@ -89,7 +89,7 @@ class Survey:
     def add(self, program: str, read: Read, maker: IdMaker) -> None:
         if isinstance(read, Line):
             self._add_line(program, read)
-            if not read.id:
+            if not read.id and not read.row:
                 self._add_made(program, read, maker.make_id(read).id)
         elif isinstance(read, Left):
             if read.reason == BLANK:
@@ -215,7 +215,7 @@ class Plan:
 
     def id_of(self, line: Line, message_id: str) -> str:
         """Return the id of a message; where several chats become one they are told apart."""
-        is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not line.row
+        is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 
     def is_persona(self, program: str, line: Line) -> bool:

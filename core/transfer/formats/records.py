@@ -8,7 +8,6 @@ from typing import Any
 from ...scope import KEY_BYTES
 from ..fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
 from ..files import Member
-from ..ids import RowIds
 from ..json_values import BadJson, read_lines
 from ..shapes import BLANK, Fault, Left, Line, Read, Reading, Room, Speaker
 
@@ -26,19 +25,18 @@ def fits(value: dict[str, Any]) -> bool:
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     """Yield the messages of every file. Unknown fields are kept in the metadata, `session` with them."""
     for member in members:
-        ids = RowIds()
         for line in read_lines(member):
             try:
                 if isinstance(line.value, BadJson):
                     raise RefusedError(line.value.reason)
                 if not isinstance(line.value, dict):
                     raise RefusedError(f"the row is {said_type(line.value)}, it must be an object")
-                yield _message(member, line.row, line.value, ids, reading)
+                yield _message(member, line.row, line.value, reading)
             except RefusedError as error:
                 yield Fault(member.name, str(error), line.row)
 
 
-def _message(member: Member, row: int, value: dict[str, Any], ids: RowIds, reading: Reading) -> Line | Left:
+def _message(member: Member, row: int, value: dict[str, Any], reading: Reading) -> Line | Left:
     text = text_of(value.get("text"), "text")
     if not text.strip():
         return Left(BLANK)
@@ -51,12 +49,11 @@ def _message(member: Member, row: int, value: dict[str, Any], ids: RowIds, readi
     time = read_time(value["timestamp"], reading.zone)
     if time is None:
         raise RefusedError("timestamp cannot be read, it must be ISO 8601 such as 2026-03-10T12:00:00Z")
-    message_id = key_of(value.get("id"), "id", MESSAGE_ID_BYTES)
     metadata = {name: held for name, held in value.items() if name not in _FIELDS}
     if value.get("session") is not None:
         metadata["session"] = value["session"]
     return Line(
         place=member.name, room=Room(conversation or member.stem, privacy="direct" if reading.private else "public"),
         text=text, at=time, speaker=Speaker(speaker, speaker), metadata=metadata, row=row,
-        id=message_id or ids.make_id(time, conversation, speaker, text),
+        id=key_of(value.get("id"), "id", MESSAGE_ID_BYTES),
     )  # fmt: skip

@@ -13,7 +13,6 @@ from typing import Any
 
 from ...fields import SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
 from ...files import Member
-from ...ids import RowIds
 from ...json_values import BadJson, JsonLine, read_lines
 from ...shapes import BLANK, Ending, Fault, Header, Left, Line, Read, Reading, Room, Speaker
 from . import header, json_text, lines
@@ -49,7 +48,6 @@ class _Chat:
         self._reading = reading
         self._room = Room(member.stem, privacy=privacy, keeps_order=True)  # type: ignore[arg-type]
         self._header: Header | None = None
-        self._ids = RowIds(anywhere=True)
         self._time: datetime | None = None
         self._names = {"user": "User", "persona": "Character"}
         self._headers = 0
@@ -103,7 +101,7 @@ class _Chat:
         return Line(
             place=self._member.name, room=self._room, text=text, at=time,
             speaker=Speaker(name, name, is_assistant=is_persona),
-            id=self._ids.make_id(time, name, role, text), role=role, hidden=hidden, excluded=taken.excluded,
+            role=role, hidden=hidden, excluded=taken.excluded,
             metadata=self._metadata(taken.kept) | json_text.style_facts(style), beside=taken.beside, row=line.row,
             index=line.row - 1 - self._headers,
         )  # fmt: skip
