@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, or_, select, update
 
 from ..access import table as audience_table
 from ..access import table_conversations, tombstones
@@ -47,6 +47,8 @@ _ESCAPE = "\x1e"
 _SOURCES: dict[Kind, str] = {"file": "memory_file", "entry": "store"}
 """Where the items of values come from."""
 _V, _M = stored_values.c, memories.c
+_BEGINNING = datetime(1970, 1, 2, tzinfo=UTC)
+"""A time at which nothing has expired."""
 
 
 def write_namespace(parts: Sequence[str]) -> str:
@@ -126,17 +128,10 @@ def find_owners(read: Reader, persona: str, participant: str | None) -> tuple[st
     """Return the keys of all linked identities of who is speaking; one blank key where nobody is."""
     if not participant:
         return ("",)
-    rows = read(_OWNERS, {"persona": persona, "participant": participant})
-    return tuple(sorted({participant, *(row.participant_key for row in rows)}))
-
-
-_P = participants.c
-_PERSON = (
-    select(_P.person_key)
-    .where(_P.persona_id == bindparam("persona"), _P.participant_key == bindparam("participant"))
-    .scalar_subquery()
-)
-_OWNERS = select(_P.participant_key).where(_P.persona_id == bindparam("persona"), _P.person_key == _PERSON)
+    p = participants.c
+    person = select(p.person_key).where(p.persona_id == persona, p.participant_key == participant)
+    linked = select(p.participant_key).where(p.persona_id == persona, p.person_key == person.scalar_subquery())
+    return tuple(sorted({participant, *(row.participant_key for row in read(linked, {}))}))
 
 
 def _where(address: Address, now: datetime) -> list[Any]:
@@ -147,7 +142,7 @@ def _where(address: Address, now: datetime) -> list[Any]:
         a.server_id == address.own.server,
         a.ref == address.own.ref,
     )
-    found = [
+    conditions = [
         _V.persona_id == address.persona,
         _V.audience_id == own.scalar_subquery(),
         _V.kind == address.kind,
@@ -158,8 +153,8 @@ def _where(address: Address, now: datetime) -> list[Any]:
     ]
     if not address.local:
         closed = select(k.local_only).where(k.persona_id == _V.persona_id, k.conversation_key == _V.conversation_key)
-        found.append(func.coalesce(closed.scalar_subquery(), 0) == 0)
-    return found
+        conditions.append(func.coalesce(closed.scalar_subquery(), 0) == 0)
+    return conditions
 
 
 _JOINED = stored_values.outerjoin(memories, and_(_M.persona_id == _V.persona_id, _M.id == _V.memory_id))
@@ -190,25 +185,25 @@ def _read(row: Any, kind: Kind) -> StoredValue:
     )
 
 
+def _select(address: Address, now: datetime, prefix: Sequence[str] = ()) -> Select[Any]:
+    return select(*_COLUMNS).select_from(_JOINED).where(*_where(address, now), *_below(prefix))
+
+
 def find_values(
-    read: Reader, address: Address, names: Iterable[ValueName], now: datetime, *, expired: bool = False
+    read: Reader, address: Address, names: Iterable[ValueName], now: datetime
 ) -> dict[ValueName, StoredValue]:
-    """Return the values of these names that there are; of two of one name the newest."""
-    found: dict[ValueName, StoredValue] = {}
+    """Return the values with these names; of two of one name the newest."""
+    values: dict[ValueName, StoredValue] = {}
     by_namespace: dict[str, set[str]] = {}
     for each in names:
         by_namespace.setdefault(write_namespace(each.namespace), set()).add(each.name)
     for namespace, wanted in sorted(by_namespace.items()):
         for part in chunks(sorted(wanted), AT_ONCE):
-            chosen = select(*_COLUMNS).select_from(_JOINED).where(*_where(address, _FIRST if expired else now))
-            rows = read(chosen.where(_V.namespace == namespace, _V.name.in_(part)).order_by(_V.id), {})
-            for row in rows:
+            here = (_V.namespace == namespace, _V.name.in_(part))
+            for row in read(_select(address, now).where(*here).order_by(_V.id), {}):
                 value = _read(row, address.kind)
-                found[ValueName(value.namespace, value.name)] = value
-    return found
-
-
-_FIRST = datetime(1970, 1, 2, tzinfo=UTC)
+                values[ValueName(value.namespace, value.name)] = value
+    return values
 
 
 def list_values(
@@ -220,24 +215,22 @@ def list_values(
     limit: int | None = None,
     offset: int = 0,
 ) -> list[StoredValue]:
-    """Return the values below a namespace and in it, the one changed last first."""
-    chosen = select(*_COLUMNS).select_from(_JOINED).where(*_where(address, now), *_below(prefix))
-    chosen = chosen.order_by(_V.updated_at.desc(), _V.id.desc())
+    """Return the values in a namespace and below it, the one changed last first."""
+    statement = _select(address, now, prefix).order_by(_V.updated_at.desc(), _V.id.desc())
     if limit is not None:
-        chosen = chosen.limit(limit).offset(offset)
-    return [_read(row, address.kind) for row in read(chosen, {})]
+        statement = statement.limit(limit).offset(offset)
+    return [_read(row, address.kind) for row in read(statement, {})]
 
 
 def find_by_items(
     read: Reader, address: Address, prefix: Sequence[str], ids: Iterable[int], now: datetime
 ) -> dict[int, StoredValue]:
     """Return the values below a namespace that these memory items belong to, by item."""
-    found: dict[int, StoredValue] = {}
+    values: dict[int, StoredValue] = {}
     for part in chunks(sorted(set(ids)), AT_ONCE):
-        chosen = select(*_COLUMNS).select_from(_JOINED).where(*_where(address, now), *_below(prefix))
-        for row in read(chosen.where(_V.memory_id.in_(part)).order_by(_V.id), {}):
-            found[int(row.memory_id)] = _read(row, address.kind)
-    return found
+        for row in read(_select(address, now, prefix).where(_V.memory_id.in_(part)).order_by(_V.id), {}):
+            values[int(row.memory_id)] = _read(row, address.kind)
+    return values
 
 
 def list_namespaces(read: Reader, address: Address, now: datetime) -> list[tuple[str, ...]]:
@@ -314,7 +307,7 @@ class Change:
         ):
             raise RefusedError(WriteResult(False, None, "privacy"))
         names = [check_name(each.namespace, each.name) for each in new]
-        there = find_values(self.read, self.address, names, self.now, expired=True)
+        there = find_values(self.read, self.address, names, _BEGINNING)
         items = self._write_items(new, place)
         for each, item, row_id in zip(new, items, db.ids.take(len(new)), strict=True):
             old = there.get(ValueName(each.namespace, each.name))
@@ -410,7 +403,7 @@ class Change:
     def delete_expired(self) -> int:
         mine = replace(self.address, local=True)
         over = [_V.expires_at.is_not(None), _V.expires_at <= bindparam("over", self.now, type_=Time())]
-        chosen = select(*_COLUMNS).select_from(_JOINED).where(*_where(mine, _FIRST), *over).limit(AT_ONCE)
-        rows = [_read(row, self.address.kind) for row in self.read(chosen, {})]
+        statement = _select(mine, _BEGINNING).where(*over).limit(AT_ONCE)
+        rows = [_read(row, self.address.kind) for row in self.read(statement, {})]
         self.delete(rows)
         return len(rows)
