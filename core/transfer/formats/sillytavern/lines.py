@@ -14,7 +14,7 @@ from ....stories.table_imported import NOTHING, Alternative, Beside, Recap
 from ....text.folding import clean
 from ...fields import SPEAKER_BYTES, TEXT_BYTES, RefusedError, said_without_thoughts
 from . import recaps
-from .json_text import KEY, keep, kept
+from .json_text import kept
 
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
 """`extra.type` of messages that no participant said."""
@@ -100,11 +100,8 @@ def _take_alternatives(line: dict[str, Any], text: str, own: Recap | None) -> tu
         if isinstance(info, dict) and (number != current or own is not None):
             extra, taken = recaps.split_extra(info.get("extra"), recaps.OF_RECAP)
             recap = recaps.recap_of(taken)
-            info = infos[number] = {**info, "extra": extra} if taken else info
-        held = keep(info) if isinstance(info, dict) and not is_alone else None
-        if held is not None:
-            infos[number] = None
-        made.append(Alternative(number, said, number == current, None if held is None else {KEY: held}, recap))
+            infos[number] = {**info, "extra": extra} if taken else info
+        made.append(Alternative(number, said, number == current, recap=recap))
     if infos:
         line["swipe_info"] = infos
     return () if is_alone else tuple(made)
@@ -215,8 +212,6 @@ def _put_infos(
         if each is None:
             made.append(info)
             continue
-        own = kept(each.metadata)
-        info = info if own is None else own
         values = {**recaps.values_of(said.beside.recap if each.is_current else each.recap), "include": None}
         has_recap = any(value is not None for value in values.values())
         if not isinstance(info, dict) and (is_new or (has_recap and not each.is_current)):

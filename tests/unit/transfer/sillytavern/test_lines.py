@@ -57,7 +57,6 @@ def test_s48_an_alternative_has_the_recap_of_its_own() -> None:
     assert [(a.number, a.is_current, a.recap) for a in found.alternatives] == [
         (0, False, Recap("old")), (1, True, Recap("b")), (2, False, None)
     ]  # fmt: skip
-    assert found.alternatives[2].metadata == {KEY: "{}"}
     made = json.loads(_again(line))["swipe_info"]
     assert made == [infos[0], {"extra": {"auto_recap": {"memory": "mine"}}}, {}]
 
