@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from ..base.file_order import settle_times
 from ..database.dialects import from_microseconds, microseconds
 from ..scope import Privacy
 from .formats import OWN, Found
@@ -41,7 +41,7 @@ class RoomFacts:
     shown: list[str] = field(default_factory=list)
     """The first lines, as a dry run shows them."""
     times: array[int] = field(default_factory=lambda: array("q"))
-    """Of each message, in microseconds since 1970, where the order of the file is kept (`base.file_order`)."""
+    """Of each message, in microseconds since 1970, where the order of the file is kept (`settle_times`)."""
 
     def is_persona(self, speaker: Speaker) -> bool:
         """Return whether the format says that somebody is the persona: in a group, whom the file names."""
@@ -177,6 +177,38 @@ def count_export(
                 break
     survey.settle()
     return survey
+
+
+def settle_times(times: Sequence[int]) -> list[int]:
+    """Return times that never fall, as many of those given as possible among them, each at its place."""
+    kept = _longest_rising(times)
+    settled: list[int] = []
+    now = times[kept[0]] if kept else 0
+    fitting = set(kept)
+    for at, time in enumerate(times):
+        now = time if at in fitting else now
+        settled.append(now)
+    return settled
+
+
+def _longest_rising(times: Sequence[int]) -> list[int]:
+    """Return the places of a longest part of the times that never falls, rising."""
+    lowest: list[int] = []  # the lowest last time of such a part, by its length
+    places: list[int] = []  # and its place
+    before: list[int] = []
+    for place, time in enumerate(times):
+        length = bisect_right(lowest, time)
+        before.append(places[length - 1] if length else -1)
+        if length == len(lowest):
+            lowest.append(time)
+            places.append(place)
+        else:
+            lowest[length], places[length] = time, place
+    rising, place = [], places[-1] if places else -1
+    while place >= 0:
+        rising.append(place)
+        place = before[place]
+    return rising[::-1]
 
 
 def _shown(line: Line) -> str:

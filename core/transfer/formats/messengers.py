@@ -92,9 +92,9 @@ class Discord(_Messenger):
             for read in super().read([member]):
                 count += not (isinstance(read, Fault) and read.place == member.name)
                 yield read
-            told = self._head.get("messageCount")
-            if isinstance(told, int) and not isinstance(told, bool) and told > count:
-                yield Fault(member.name, f"it says that it has {told} messages, {count} were found")
+            expected = self._head.get("messageCount")
+            if isinstance(expected, int) and not isinstance(expected, bool) and expected > count:
+                yield Fault(member.name, f"it says that it has {expected} messages, {count} were found")
 
     def make_room(self, head: Mapping[str, Any], member: Member) -> Room:
         """Return the channel; a thread stands under its parent."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.file_order import settle_times
+from core.transfer.survey import settle_times
 
 TIMES = st.lists(st.integers(0, 12), max_size=30)
 
