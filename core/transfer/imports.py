@@ -25,7 +25,7 @@ from ..scope import KEY_BYTES, Scope, key_text
 from ..text.times import zone as zone_named
 from .fields import SPEAKER_BYTES
 from .files import MAX_BYTES, WHAT_TO_DO, describe_file
-from .formats import Found, find_export
+from .formats import ChatFiles, find_export
 from .shapes import Fault, Reading
 from .storage import Progress, store_export, store_notes
 from .survey import MAX_LISTED, SHOWN_LINES, Plan, Survey, count_export
@@ -172,23 +172,23 @@ def import_file(
     """
     file = Path(path)
     zone = _check_arguments(time_zone, interface, conversation, user)
-    found = find_export(file, max_bytes)
-    if found is None:
+    files = find_export(file, max_bytes)
+    if files is None:
         raise TransferError(f"Nothing can be taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}")
     stop = should_stop or (lambda: False)
     reading = Reading(zone, day_first, user, private)
-    survey = count_export(found, reading, _named(progress, "looking"), stop)
+    survey = count_export(files, reading, _named(progress, "looking"), stop)
     speaker = None if persona is None else _find_speaker(survey, persona, file)
     server = scope.server if scope else ""
     plan = Plan(survey, interface, conversation, speaker, bool(private), server)
     if dry_run or stop():
-        result = _describe(plan, found, reading, shown=dry_run)
+        result = _describe(plan, files, reading, shown=dry_run)
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
     call = open_call(db, settings, scope)
     plan = replace(plan, server=call.scope.server)
-    result = _describe(plan, found, reading)
+    result = _describe(plan, files, reading)
     here = replace(call, scope=replace(call.scope, conversation=None, participant=None))
-    return _store(here, found, reading, plan, result, progress, stop)
+    return _store(here, files, reading, plan, result, progress, stop)
 
 
 def _check_arguments(time_zone: str, interface: str | None, conversation: str | None, user: str) -> tzinfo:
@@ -226,10 +226,10 @@ def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
 
 
 def _store(
-    call: Call, found: Found, reading: Reading, plan: Plan, result: ImportResult, progress: Progress | None,
+    call: Call, files: ChatFiles, reading: Reading, plan: Plan, result: ImportResult, progress: Progress | None,
     should_stop: Callable[[], bool],
 ) -> ImportResult:  # fmt: skip
-    outcome = store_export(call, found, reading, plan, progress, should_stop)
+    outcome = store_export(call, files, reading, plan, progress, should_stop)
     memories = store_notes(call, plan, outcome) if outcome.stopped_after is None else 0
     counts, left = outcome.counts, Counter(result.left_out)
     left.update({name: n for name, n in counts.items() if name not in ("stored", "edited", "service", "duplicate")})
@@ -246,20 +246,20 @@ def _store(
         conversations=tuple(map(plain_key, plan.privacies())),
         left_out=dict(sorted(left.items())),
         errors=tuple(
-            sorted((*result.errors, *_problems(outcome.refused, found)), key=lambda one: one.row)[:MAX_LISTED]
+            sorted((*result.errors, *_problems(outcome.refused, files)), key=lambda one: one.row)[:MAX_LISTED]
         ),
         error_count=result.error_count + outcome.refused_count,
         stopped_after_row=outcome.stopped_after,
     )
 
 
-def _problems(faults: Sequence[Fault], found: Found) -> list[Problem]:
+def _problems(faults: Sequence[Fault], files: ChatFiles) -> list[Problem]:
     """Return faults as rows; in one file of lines the number of the row says where it is."""
-    is_one = len(found.export.members) == 1
+    is_one = len(files.export.members) == 1
     return [Problem(fault.row, fault.reason, "" if fault.row and is_one else fault.place) for fault in faults]
 
 
-def _describe(plan: Plan, found: Found, reading: Reading, *, shown: bool = False) -> ImportResult:
+def _describe(plan: Plan, files: ChatFiles, reading: Reading, *, shown: bool = False) -> ImportResult:
     """Return what an export holds; with `shown` also the first lines of its conversations."""
     survey, privacies = plan.survey, plan.privacies()
     public = sum(1 for privacy in privacies.values() if privacy == "public")
@@ -271,13 +271,13 @@ def _describe(plan: Plan, found: Found, reading: Reading, *, shown: bool = False
         key = plan.key_of(program, room_id)
         lines[key] = (*lines.get(key, ()), *facts.shown)[:SHOWN_LINES]
     return ImportResult(
-        format=found.format,
+        format=files.format,
         could_import=survey.lines,
         service=survey.services,
         memories=survey.notes,
         skipped=survey.blank,
         left_out=dict(sorted(survey.left.items())),
-        errors=tuple(_problems(survey.faults, found)),
+        errors=tuple(_problems(survey.faults, files)),
         error_count=survey.fault_count,
         conversations=tuple(privacies),
         lines=lines,

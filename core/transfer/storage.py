@@ -28,7 +28,7 @@ from ..stories.recaps import rules as recap_rules
 from ..stories.table_imported import NOTHING, Alternative, Beside
 from ..text.times import parse_time
 from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
-from .formats import Found
+from .formats import ChatFiles
 from .formats.sillytavern import json_text
 from .formats.sillytavern.header import Places
 from .ids import IdMaker, MadeId, is_of_family, number_of, text_digest
@@ -111,7 +111,12 @@ class _Edit(NamedTuple):
 
 
 def store_export(
-    call: Call, found: Found, reading: Reading, plan: Plan, progress: Progress | None, should_stop: Callable[[], bool]
+    call: Call,
+    files: ChatFiles,
+    reading: Reading,
+    plan: Plan,
+    progress: Progress | None,
+    should_stop: Callable[[], bool],
 ) -> Outcome:
     """Store the lines of an export, and return what became of them."""
     outcome, done, row = Outcome(), 0, 0
@@ -120,7 +125,7 @@ def store_export(
             _find_renamed(call, plan, room, facts)
     _find_rooms_of_server(call, plan)
     privacies, total = plan.privacies(), plan.survey.lines + plan.survey.services
-    reading_on = _read_messages(call, found, reading, plan, outcome)
+    reading_on = _read_messages(call, files, reading, plan, outcome)
     try:
         while batch := list(islice(reading_on, BATCH)):
             if should_stop():
@@ -178,12 +183,12 @@ def _find_rooms_of_server(call: Call, plan: Plan) -> None:
 # From lines to messages
 
 
-def _read_messages(call: Call, found: Found, reading: Reading, plan: Plan, outcome: Outcome) -> Iterator[_Ready]:
+def _read_messages(call: Call, files: ChatFiles, reading: Reading, plan: Plan, outcome: Outcome) -> Iterator[_Ready]:
     """Yield every line that can be stored; what cannot goes to `outcome`."""
     maker = IdMaker()
     answering: dict[str, str] = {}
     times = {room: iter(facts.times) for room, facts in plan.survey.rooms.items()}
-    for program, read in found.read(reading):
+    for program, read in files.read(reading):
         if isinstance(read, Note):
             outcome.notes.append((program, read))
         elif isinstance(read, Ending):
@@ -400,15 +405,15 @@ def _insert(call: Call, plan: Plan, new: Sequence[_Ready], privacies: Mapping[st
             privacy=privacies, beside=[_beside(ready.line) for ready in part],
             write_beside=table_imported.insert_beside, instructions=instructions,
         )  # fmt: skip
-        for ready, result, found in zip(part, written, instructions, strict=True):
+        for ready, result, instructions_of in zip(part, written, instructions, strict=True):
             outcome.add_place(ready.key, ready.line, result.id)
             if not result.stored:
                 outcome.counts[result.reason] += 1
                 continue
             outcome.counts["service" if ready.line.is_service else "stored"] += 1
             _count_story(_beside(ready.line), outcome.story)
-            outcome.instructions += len(found)
-            for instruction, _ in found[: max(0, _MOST_INSTRUCTIONS - len(outcome.instruction_texts))]:
+            outcome.instructions += len(instructions_of)
+            for instruction, _ in instructions_of[: max(0, _MOST_INSTRUCTIONS - len(outcome.instruction_texts))]:
                 outcome.instruction_texts.append((ready.message.sender_name, instruction.text))
 
 

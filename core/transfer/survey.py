@@ -11,7 +11,7 @@ from datetime import date, datetime
 
 from ..database.dialects import from_microseconds, microseconds
 from ..scope import Privacy
-from .formats import OWN, Found
+from .formats import OWN, ChatFiles
 from .ids import IdMaker, number_of
 from .shapes import BLANK, Ending, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 
@@ -161,14 +161,14 @@ class Survey:
 
 
 def count_export(
-    found: Found,
+    files: ChatFiles,
     reading: Reading,
     progress: Callable[[int, int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Survey:
     """Return what a whole export holds."""
     survey, maker = Survey(), IdMaker()
-    for number, (program, read) in enumerate(found.read(reading)):
+    for number, (program, read) in enumerate(files.read(reading)):
         survey.add(program, read, maker)
         if number % _EVERY == 0:
             if progress:

@@ -65,7 +65,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TELEGRAM_TYPES = ("message", "service", "unsupported")
 
 
-class Found:
+class ChatFiles:
     """The files of an export by the program they are of."""
 
     def __init__(self, export: Export) -> None:
@@ -117,14 +117,14 @@ def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> I
             yield Fault(member.name, str(error).rstrip("."))
 
 
-def find_export(path: Path, max_bytes: int = MAX_BYTES) -> Found | None:
+def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
     """Return the files of an export by the program they are of; None where a single file is of none of them.
 
     Raises:
         TransferError: there is no such file; or it is an archive or a folder that holds no chat.
     """
     export = Export(path, max_bytes)
-    found = Found(export)
+    found = ChatFiles(export)
     if found.members:
         return found
     if not export.is_zip and not path.is_dir():
@@ -206,26 +206,19 @@ def _kind_of_part(part: Part | Fault) -> str:
     return _kind_of_object({path[0]: value}) if len(path) == 1 else ""
 
 
+_MARKS: dict[str, tuple[declared.Paths, ...]] = {
+    "chatgpt": (("mapping",),),
+    "claude": (("chat_messages",), ("conversations_memory",), ("project_memories",), ("prompt_template",)),
+    "openwebui": (("history.messages",), ("chat.history.messages",), ("chat.messages",)),
+    "discord": (("guild.id",), ("guild.name",)),
+    "telegram": (("personal_information",),),
+    "slack": (("ts", "user"), ("ts", "bot_id"), ("ts", "subtype"), ("ts", "text")),
+}
+"""Paths that a conversation, memory, project or message of a program has: all of one of these."""
+
+
 def _kind_of_object(value: Any) -> str:
-    """Return the program whose conversation, memory or project an object is."""
-    if not isinstance(value, Mapping):
-        return ""
-    if isinstance(value.get("mapping"), (Mapping, list)):
-        return "chatgpt"
-    if "chat_messages" in value or value.keys() & {"conversations_memory", "project_memories", "prompt_template"}:
-        return "claude"
-    chat = value.get("chat") if isinstance(value.get("chat"), Mapping) else value
-    assert isinstance(chat, Mapping)
-    history = chat.get("history")
-    if isinstance(history, Mapping) and "messages" in history:
-        return "openwebui"
-    if chat is not value and isinstance(chat.get("messages"), list):
-        return "openwebui"
-    if isinstance(value.get("guild"), Mapping):
-        return "discord"
-    if "personal_information" in value:
-        return "telegram"
-    return "slack" if messengers.is_slack_message(value) else ""
+    return next((kind for kind, marks in _MARKS.items() if declared.has_marks(value, marks)), "")
 
 
 def _kind_of_message(value: Any) -> str:

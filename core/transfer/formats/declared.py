@@ -270,11 +270,7 @@ def _find_chats(form: Format, document: Any) -> list[Any]:
         if LINES in form.messages and isinstance(document, list):
             lists.append([{LINES: document}])
     for chats in lists:
-        if (
-            isinstance(chats, list)
-            and chats
-            and any(all(_has(chats[0], path) for path in paths) for paths in form.marks)
-        ):
+        if isinstance(chats, list) and chats and has_marks(chats[0], form.marks):
             return chats
     return []
 
@@ -304,6 +300,11 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
             if number == 1:
                 return None
     return values
+
+
+def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:
+    """Return whether a value has all paths of one of these."""
+    return any(all(_has(value, path) for path in paths) for paths in marks)
 
 
 def _has(value: Any, path: str) -> bool:
@@ -350,7 +351,7 @@ def readers() -> dict[str, Callable[[Sequence[Member], Reading], Iterator[Read]]
 
 def _chat(place: str, name: str, chat: Any, member: Member, reading: Reading) -> Iterator[Read]:
     form = FORMATS[name]
-    if not any(all(_has(chat, path) for path in paths) for paths in form.marks):
+    if not has_marks(chat, form.marks):
         yield Fault(place, "it is no chat of this format")
         return
     try:

@@ -405,9 +405,3 @@ def _element_text(element: Any) -> str:
     if isinstance(element, Mapping) and isinstance(element.get("text"), str):
         return str(element["text"])
     return text_at(element, "url")
-
-
-def is_slack_message(value: Mapping[str, Any]) -> bool:
-    """Return whether an object is a message of a Slack channel."""
-    is_message = str(value.get("type", "message")) == "message" and "ts" in value
-    return is_message and bool(value.keys() & {"user", "bot_id", "subtype", "text"})

@@ -17,7 +17,7 @@ import pytest
 from core.transfer import json_values
 from core.transfer.fields import opens
 from core.transfer.files import Export
-from core.transfer.formats import READERS, Found
+from core.transfer.formats import READERS, ChatFiles
 from core.transfer.json_values import BadJson, Part, read_parts
 from core.transfer.shapes import Line, Reading
 from core.transfer.survey import count_export
@@ -84,7 +84,7 @@ def test_r23_a_value_of_another_type_anywhere_ends_nothing(tmp_path: Path, sampl
         for odd in rng.sample(ODD, 2):
             path.write_text(json.dumps(_with(whole, place, odd)), encoding="utf-8")
             _read_all(path, program)
-            Found(Export(path))
+            ChatFiles(Export(path))
 
 
 @pytest.mark.parametrize("sample", FILES, ids=lambda path: path.stem)
@@ -99,10 +99,10 @@ def test_r23_bytes_gone_wrong_anywhere_end_nothing(tmp_path: Path, sample: Path)
         junk = bytes(rng.randrange(256) for _ in range(rng.randrange(8)))
         path.write_bytes(content[:at] + junk + content[at + size :])
         if program == "whatsapp":
-            count_export(Found(Export(path)), Reading(day_first=True))
+            count_export(ChatFiles(Export(path)), Reading(day_first=True))
         else:
             _read_all(path, program)
-            count_export(Found(Export(path)), Reading())
+            count_export(ChatFiles(Export(path)), Reading())
 
 
 def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
