@@ -122,7 +122,6 @@ def _is_private(channel: Any, guild: Any) -> bool:
 
 
 def _sender(message: discord.Message) -> dict[str, Any]:
-    """Return who sent a message; `sender_id` marks the persona's own."""
     author, own = message.author, message.guild.me if message.guild else getattr(message.channel, "me", None)
     person = {"id": str(author.id), "username": author.name, "full_name": author.display_name}
     if own is None or own.id != author.id:

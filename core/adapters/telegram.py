@@ -104,7 +104,6 @@ def _read(update: Update | Message) -> Message:
 
 
 def _sender(message: Message) -> dict[str, Any]:
-    """Return who sent a message; `sender_id` marks the persona's own."""
     who = message.from_user
     if who is None:  # posts of a channel
         chat = message.sender_chat or message.chat

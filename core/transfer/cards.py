@@ -214,7 +214,6 @@ def _read_charx(path: Path) -> Card | None:
 
 
 def _read_json(content: bytes) -> Card | None:
-    """Return the card a JSON text is, None where it is none."""
     try:
         value = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -243,6 +242,5 @@ def _make_card(data: Mapping[str, Any]) -> Card:
 
 
 def _field(data: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """Return the first of these fields that says something."""
     texts = (data.get(name) for name in names)
     return next((clean(text).strip() for text in texts if isinstance(text, str) and text.strip()), "")

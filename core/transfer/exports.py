@@ -153,7 +153,6 @@ def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 
 def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:
-    """Write header and messages, a page at a time."""
     size = count = 0
 
     def write(line: str) -> None:

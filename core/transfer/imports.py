@@ -209,7 +209,6 @@ def _named(progress: Progress | None, what: str) -> Callable[[int, int], None] |
 
 
 def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
-    """Return the id of the speaker who was named."""
     people = survey.people
     if asked in people:
         return asked
@@ -292,7 +291,6 @@ def _describe(plan: Plan, files: ChatFiles, reading: Reading, *, shown: bool = F
 
 
 def _persona_names(plan: Plan) -> tuple[str, ...]:
-    """Return the names of who counts as the persona."""
     people = plan.survey.people
     if plan.persona is not None:
         return tuple(person.name for key, person in people.items() if key == plan.persona)

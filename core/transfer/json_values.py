@@ -78,7 +78,6 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
 
 
 def _read_chat(stream: BinaryIO) -> list[Any] | None:
-    """Return header and messages of a chat that is one document, else None."""
     head = stream.read(_LOOKED_AT).removeprefix(_BOM).lstrip()
     first = head.partition(b"\n")[0]
     is_row = b"\n" in head and isinstance(read_value(first.decode(errors="replace")), dict)

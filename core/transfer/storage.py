@@ -281,7 +281,6 @@ def _metadata(plan: Plan, program: str, line: Line, text: str, own: bool) -> dic
 def _store_batch(
     call: Call, plan: Plan, batch: Sequence[_Ready], privacies: Mapping[str, Privacy], outcome: Outcome
 ) -> None:
-    """Store what is new of a batch, then what was edited."""
     new: list[_Ready] = []
     edits: list[_Edit] = []
     by_key: dict[str, list[_Ready]] = {}
@@ -418,7 +417,6 @@ def _insert(call: Call, plan: Plan, new: Sequence[_Ready], privacies: Mapping[st
 
 
 def _instructions(call: Call, ready: _Ready) -> Instructions:
-    """Return the standing instructions of a person; a program has none."""
     message = ready.message
     metadata = message.metadata or {}
     if ready.line.is_service or "bot" in metadata or "forwarded" in metadata:

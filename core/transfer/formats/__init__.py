@@ -189,7 +189,6 @@ def _kind_of_lines(begins: str) -> str:
 
 
 def _kind_of_part(part: Part | Fault) -> str:
-    """Return the program that writes such a part, blank where it does not say."""
     if isinstance(part, Fault):
         return ""
     path, value = part

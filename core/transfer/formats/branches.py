@@ -82,7 +82,6 @@ def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, f
 
 
 def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
-    """Return the messages from the root to one of them."""
     path: list[Node] = []
     seen: set[str] = set()
     while last in by_id and last not in seen:

@@ -263,7 +263,6 @@ def find_format(member: Member, faults: list[Fault]) -> str:
 
 
 def _find_chats(form: Format, document: Any) -> list[Any]:
-    """Return the chats of a document, none where it is not of this format."""
     lists = [_get(document, path) for path in form.chats]
     if not form.chats:
         lists = [document if isinstance(document, list) else [document]]
@@ -434,7 +433,6 @@ def _reaction(value: Any, form: Format) -> tuple[str, int]:
 
 
 def _first(value: Any, paths: Paths) -> Any:
-    """Return the first of these fields that holds something."""
     found = (_get(value, path) for path in paths)
     return next((each for each in found if each not in (None, "", [])), None)
 

@@ -30,7 +30,6 @@ class _Said(NamedTuple):
 
 
 def _lines(member: Member, said: Sequence[_Said], reading: Reading, title: str) -> Iterator[Read]:
-    """Yield the messages of a chat."""
     people = {each.name for each in said if each.name}
     room = Room(title.replace("/", "_") or "chat", title, "direct" if len(people) <= 2 else "restricted")
     for each in said:

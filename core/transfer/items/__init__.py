@@ -225,7 +225,6 @@ def _check_syntax(fmt: object) -> None:
 
 
 def _place(after: str) -> Place:
-    """Return the place a text names."""
     found = _PLACE.match(after) if isinstance(after, str) else None
     at = parse_time(found["at"]) if found and found["at"] else None
     if found is None or (found["at"] and at is None) or int(found["id"]) >= 2**63:

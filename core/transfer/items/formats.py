@@ -102,7 +102,6 @@ def is_items(text: str) -> bool:
 
 
 def _read_lines(lines: list[JsonLine]) -> Items:
-    """Return the rows of a file with one item a line."""
     if lines and is_graph(lines[0].value):
         return Items("mcp_memory", [row for line in lines for row in _read_graph(line.row, line.value)])
     return Items("lines", [
@@ -112,7 +111,6 @@ def _read_lines(lines: list[JsonLine]) -> Items:
 
 
 def _read_document(value: Any) -> Items | None:
-    """Return the rows of a document; None where it is of no shape that is known."""
     if isinstance(value, list):
         return _read_mem0_list("mem0", value)
     if isinstance(value.get("items"), list):
@@ -336,7 +334,6 @@ def _read_tables(value: dict[str, Any]) -> Items | None:
 
 
 def _read_table_dump(value: Any) -> Items | None:
-    """Return the rows of a dump by phpMyAdmin."""
     if not isinstance(value, list) or not any(_is_part(part) for part in value):
         return None
     rows: list[Row] = []
@@ -445,7 +442,6 @@ def _keys(value: Any) -> list[str]:
 
 
 def _is_pattern(key: str) -> bool:
-    """Return whether a key is a regular expression, which is no tag."""
     return len(key) > 2 and key.startswith("/") and key.rstrip("dgimsuvy").endswith("/")
 
 

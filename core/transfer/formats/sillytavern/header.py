@@ -76,7 +76,6 @@ def read(value: Mapping[str, Any], style: int = 0) -> Header:
 
 
 def _version(entry: Any) -> Version | None:
-    """Return the version an entry is, None where it is none."""
     if not isinstance(entry, dict):
         return None
     number, content = _whole(entry.get("version")), entry.get("content")
@@ -97,7 +96,6 @@ def _whole(value: Any) -> int | None:
 
 
 def _time(value: Any) -> datetime | None:
-    """Return the moment of a number of milliseconds since 1970, None for all else."""
     is_time = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LATEST_MS
     return EPOCH + timedelta(milliseconds=value) if is_time else None
 
