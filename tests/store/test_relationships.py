@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import threading
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -41,38 +40,17 @@ def found(db: Database, persona: str, user: str = "tg/ann") -> Row:
     return row
 
 
-def in_threads(number: int, work: Callable[[], Any]) -> None:
-    """Run work in many threads at once; what one of them raises is raised here."""
-    failed: list[Exception] = []
-    gate = threading.Barrier(number)
-
-    def run() -> None:
-        gate.wait()
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 - raised below
-            failed.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
-
-
 @pytest.mark.parametrize(("start", "total"), [(0, 80), (50, 100)])
 def test_l28_eight_threads_add_up_exactly(db: Database, persona: str, start: int, total: int) -> None:
     """With 0 the row is made by whichever thread comes first."""
     if start:
         change(db, persona, affinity=start, touch=True)
 
-    def ten() -> None:
-        for _ in range(10):
-            assert change(db, persona, affinity=1, trust=2, touch=True).stored
+    def ten(_: int) -> list[bool]:
+        return [change(db, persona, affinity=1, trust=2, touch=True).stored for _ in range(10)]
 
-    in_threads(8, ten)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(all(stored) for stored in pool.map(ten, range(8)))
     row = found(db, persona)
     met = 80 + bool(start)
     assert (row.affinity, row.affinity_base, row.trust, row.interaction_count) == (total, total, 100, met)
