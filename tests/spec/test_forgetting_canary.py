@@ -186,6 +186,9 @@ def plant_participant(p: Planting) -> dict[str, Any]:
     p.add("memory_jobs", type="HOST", participant_key=ANN)
     p.add("access_tokens", kind="scope", token_hash=bytes(32), participant_key=ANN)
     p.add("stored_values", kind="entry", audience_id=1, participant_key=ANN, namespace=w("space"), name=w("name"))
+    p.add("memory_jobs", type="HOST", conversation_key=ANN)
+    p.add("stored_values", kind="entry", audience_id=1, conversation_key=ANN, name=w("direct"))
+    p.add("access_tokens", kind="scope", token_hash=bytes(32), conversation_key=ANN)
     texts = [{"text": w("handed"), "who": WHO, "participant": ANN}, {"text": "hm", "who": BOB, "participant": "tg/bob"}]
     payload = {"summary": 5, "last": bob, "rows": [None, None], "texts": texts}
     job = p.add("memory_jobs", type="CONVERSATION_SUMMARY", conversation_key=OTHER, payload=payload, depends_on=None,

@@ -30,7 +30,10 @@ from core.database.schema import (
 )
 from core.db import forget, insert_memory
 from core.errors import StoreError
+from core.forgetting import table as forgetting_table
 from core.memories.capture import silently_record_memory
+from core.messages.new_message import read_message
+from core.messages.table import insert_message
 from core.privacy import set_privacy
 from core.scope import Scope
 from core.short_term import get_for_user
@@ -132,6 +135,31 @@ def test_f42_entries_of_a_closed_person_are_forgotten(db: Database, level: str, 
     assert {row.id for row in left} == {of_bob.id, of_both.id}
     assert not any("xylofant" in str(row).casefold() or "tg/ann" in str(row).casefold() for row in left)
     assert index_differences(db, scope.persona) == []
+
+
+def test_f47_what_another_process_was_writing_is_deleted(
+    migrated_url: str, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has not heard of the call; what it began afterwards is theirs."""
+    scope = own_scope()
+    own = Scope(scope.persona, GROUP, ANN)
+    delete = forgetting_table.forget_target
+    with of_today(migrated_url) as other:
+        begun = other.ids.one()
+        message = read_message(own, "tg/new", "begun before", now=other.clock(), sender_id="ann")
+        assert message is not None
+
+        def write_meanwhile(*args: Any, **more: Any) -> Any:
+            done = delete(*args, **more)
+            assert insert_message(other, own, message, privacy_default="none", row_id=begun).stored
+            say(other, scope, "begun after")
+            return done
+
+        monkeypatch.setattr(forgetting_table, "forget_target", write_meanwhile)
+        say(db, scope, "said before")
+        assert forget(participant=ANN, **given(db, scope))["chat_history_cache"] == 2
+    left = [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)]
+    assert left == ["begun after"]
 
 
 def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored(db: Database) -> None:
