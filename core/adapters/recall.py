@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from ..base import logs
+from ..calls import defaults
 from ..calls.call import GivenSettings, open_call
 from ..chat_history_cache import save_chat_message
 from ..database.engine import Database
@@ -45,14 +46,15 @@ def build_recall(
     """
     if not text.strip():
         return ""
-    call = open_call(db, settings, scope)
-    message: dict[str, Any] = {"message_id": None, "date": now or call.db.clock(), "text": text}
-    if call.scope.conversation:
-        message["interface_path"] = call.scope.conversation
+    own, known_settings = defaults.handle(db), defaults.settings_for(settings)
+    where = defaults.scope_for(scope, known_settings)
+    message: dict[str, Any] = {"message_id": None, "date": now or own.clock(), "text": text}
+    if where.conversation:
+        message["interface_path"] = where.conversation
     # No lines of the conversation: the request has the last ones. Of the others those are found that belong to it.
-    flags = call.settings.replace(history_lines=0, enable_history_recent=False)
+    flags = known_settings.replace(history_lines=0, enable_history_recent=False)
     try:
-        prompt = build_json_prompt(message, {}, db=call.db, settings=flags, scope=call.scope)
+        prompt = build_json_prompt(message, {}, db=own, settings=flags, scope=where)
     except CoreError as error:  # the request goes on without memory
         logs.warning("recall_failed", error=type(error).__name__)
         return ""

@@ -34,7 +34,7 @@ TEXTS = (
 )
 TAGS = ("cat", "Café", "cafe", "a\\b", "it's", "😀", "猫", "x_y", "50%")
 
-_ID = re.compile(r"\d{16,}")
+_ID = re.compile(r"\d{14,}")
 
 
 class _Story:
@@ -57,7 +57,7 @@ class _Story:
     def tell(self, name: str, call: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
         """Keep what a call gave; an id that comes back for the first time is called after it."""
         result = call(*arguments, **more)
-        row_id = result if isinstance(result, int) and result > 10**15 else getattr(result, "id", None)
+        row_id = result if isinstance(result, int) and result > 10**12 else getattr(result, "id", None)
         if row_id is not None:
             self.labels.setdefault(row_id, name)
         assert name not in self.told
@@ -71,7 +71,7 @@ class _Story:
         if isinstance(value, (list, tuple)):
             return [self.plain(each) for each in value]
         if isinstance(value, int) and not isinstance(value, bool):
-            return self.labels.setdefault(value, f"id {len(self.labels)}") if value > 10**15 else value
+            return self.labels.setdefault(value, f"id {len(self.labels)}") if value > 10**12 else value
         if isinstance(value, str):
             # Ids nobody was given, such as that of a server's short-term entry, go by the order they are seen in.
             return _ID.sub(lambda found: self.labels.setdefault(int(found[0]), f"id {len(self.labels)}"), value)
