@@ -32,23 +32,6 @@ MAX_IDS = 20
 """Ids of left-out rows that are shown for one section and reason."""
 
 
-class Chosen(NamedTuple):
-    """One hit of the search."""
-
-    source: str
-    id: int
-    rank: int
-    score: float
-    is_kept: bool
-    text: str
-    timestamp: str
-    tags: list[str]
-    words: list[str]
-    reasons: list[tuple[str, float, float]]
-    """Name, what it adds to the score, and its share of all of them, 0 to 100."""
-    is_context: bool
-
-
 class Lost(NamedTuple):
     """Items left out of one section for one reason."""
 
@@ -106,29 +89,16 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], mes
     }
 
 
-def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[Chosen]:
-    """Return what the search brought, best first, and whether it is in the prompt."""
+def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the hits of the search, best first, with their texts, their reasons and whether they are in the prompt."""
     kept = {(hit.get("source"), hit.get("id")): hit for hit in prompt.get("context", {}).get("memories") or ()}
     hits = []
     for hit in (report.get("search") or {}).get("hits", ()):
         there = kept.get((hit["source"], hit["id"]))
         text, at = (there["snippet"], there["timestamp"]) if there else _read_text(page, hit["source"], hit["id"])
-        hits.append(
-            Chosen(
-                hit["source"],
-                hit["id"],
-                hit["rank"],
-                hit["score"],
-                there is not None,
-                text,
-                at,
-                hit["tags"],
-                hit["words"],
-                list_reasons(hit.get("reasons") or {}),
-                bool(hit.get("context")),
-            )
-        )
-    return sorted(hits, key=lambda each: each.rank)
+        reasons = list_reasons(hit.get("reasons") or {})
+        hits.append({**hit, "is_kept": there is not None, "text": text, "timestamp": at, "reasons": reasons})
+    return sorted(hits, key=lambda each: int(each["rank"]))
 
 
 def list_reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:
