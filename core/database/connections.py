@@ -293,7 +293,7 @@ def _set_lock_wait(line: Any, wait: int) -> None:
             cursor.execute(statement, (value,))
 
 
-def give_time(connection: Connection, seconds: float) -> None:
+def set_timeout(connection: Connection, seconds: float) -> None:
     """Let the next statement of a connection wait no longer than this for the server."""
     _set_times(connection.connection.dbapi_connection, seconds)
 

@@ -58,7 +58,7 @@ class Call:
         """Return the seconds taken up to now."""
         return self.spent + (0.0 if self.since is None else time.monotonic() - self.since)
 
-    def let_go(self) -> None:
+    def release_connection(self) -> None:
         """Give the connection back."""
         connection, self.connection = self.connection, None
         if connection is not None:
@@ -186,7 +186,7 @@ class Database:
                         return ask(connection)
                 except exc.SQLAlchemyError as error:
                     number = failures.error_number(error)
-                    call.let_go()
+                    call.release_connection()
                     self._make_room(number)
                     in_time = attempt == 1 and call.taken < self.timeout_seconds
                     if not (in_time and (failures.is_lost(error) or number in failures.RETRIED)):
@@ -212,13 +212,13 @@ class Database:
             yield
         finally:
             self._local.call = None
-            call.let_go()
+            call.release_connection()
 
-    def let_go(self) -> None:
+    def release_connection(self) -> None:
         """Give the connection of `one_call` back while something else takes its time; the next read takes another."""
         call: Call | None = getattr(self._local, "call", None)
         if call is not None:
-            call.let_go()
+            call.release_connection()
 
     @contextlib.contextmanager
     def _reading(self, call: Call) -> Iterator[Connection]:
@@ -231,7 +231,7 @@ class Database:
             call.connection = self.engines()[0].connect()
             if call.snapshot:
                 connections.begin_snapshot(call.connection)
-        connections.give_time(call.connection, self._left())
+        connections.set_timeout(call.connection, self._left())
         yield call.connection
 
     def _left(self) -> float:
@@ -271,7 +271,7 @@ class Database:
         """
         unsure = False
         self._check_file(StoreWriteError)
-        self.let_go()  # a snapshot would not hold what is written now
+        self.release_connection()  # a snapshot would not hold what is written now
         alone = getattr(self._local, "call", None) is None
         with self.one_call(), self._spending():
             for attempt in range(1, TRIES + 1):
@@ -374,7 +374,7 @@ class Database:
     def _writing(self) -> Iterator[Connection]:
         """Yield a connection that writes; it waits for rows and answers no longer than the call has left."""
         with self.engines()[1].connect() as connection:
-            connections.give_time(connection, self._left())
+            connections.set_timeout(connection, self._left())
             connections.wait_for_locks(connection, self._left())
             yield connection
 

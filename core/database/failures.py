@@ -10,12 +10,12 @@ from sqlalchemy import exc
 from ..errors import CoreError, StoreError, StoreReadError
 
 RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1203, 1226, 1180, 3100, 3101})
+"""Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
+refused at the commit, by Galera or by group replication."""
 CROWDED = frozenset({1040, 1203, 1226})
 """Numbers that say that there are too many connections, of all or of this account."""
 NO_LOGIN = 2059
 """Number for a login that the driver cannot do as it is installed."""
-"""Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
-refused at the commit, by Galera or by group replication."""
 IN_THE_WAY = frozenset({1213, 1020, 1180, 3101})
 """Numbers of two writers in each other's way, told as soon as it is so."""
 ENDED = frozenset({1053, 1927, 4031})

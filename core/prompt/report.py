@@ -172,5 +172,5 @@ class Guard:
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Return what a host's function gives; it may open a connection of its own meanwhile."""
         if isinstance(self._db, Database):
-            self._db.let_go()
+            self._db.release_connection()
         return hooks.call(function, arguments)

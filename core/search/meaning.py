@@ -128,7 +128,7 @@ def compare_rows(current: Round, db: Database, before: Meanings | None = None) -
     if not search.query.text or not search.viewer.audiences:
         return
     if before is None:
-        db.let_go()  # an embedder may take its time
+        db.release_connection()  # an embedder may take its time
         asked = ask_vector(embedder, search.query.text, SEARCH_SECONDS)
     else:
         asked = before.asked

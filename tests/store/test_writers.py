@@ -180,7 +180,7 @@ class _Held:
             self.connection.exec_driver_sql("BEGIN IMMEDIATE")
         self.connection.execute(select(c.id).where(c.persona_id == persona).with_for_update())
 
-    def let_go(self) -> None:
+    def release_connection(self) -> None:
         self.connection.rollback()
         self.connection.close()
 
@@ -196,7 +196,7 @@ def test_f53_a_lock_wait_is_retried_until_the_row_is_free(db: Database, caplog: 
         deadline = time.monotonic() + 20
         while "write_repeated" not in caplog.text and time.monotonic() < deadline:
             time.sleep(0.02)
-        held.let_go()
+        held.release_connection()
 
     try:
         with caplog.at_level(logging.INFO):
@@ -220,7 +220,7 @@ def test_f53_a_row_that_stays_locked_is_an_error_and_nothing_is_written(db: Data
         with pytest.raises(StoreWriteError) as caught:
             save(hasty, scope, "tg/1", "canary xylofant")
     finally:
-        held.let_go()
+        held.release_connection()
         hasty.close()
     assert caught.value.source == "chat_history_cache"
     assert "xylofant" not in str(caught.value) and "could not be written" in str(caught.value)
@@ -242,7 +242,7 @@ def test_g29_a_write_waits_no_longer_than_the_limit_in_all(db: Database) -> None
             save(limited, scope, "tg/1", "waits")
         took = time.monotonic() - began
     finally:
-        held.let_go()
+        held.release_connection()
     assert 1.0 <= took <= 3.0, took
     # The connection that had little time left at the end has all of it again.
     assert save(limited, scope, "tg/1", "after").stored
