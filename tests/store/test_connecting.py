@@ -60,7 +60,8 @@ def test_g28_rows_whose_ids_another_process_used_are_stored_under_new_ones(
     second = save_chat_message("web/7", "Hello", "Ann", db=db)
     assert second.stored and again != memory and second.id != line.id
     assert {hit["snippet"] for hit in search_memories(keywords=["tea", "coffee"], db=db)} == {"Tea", "Coffee"}
-    assert [each["text"] for each in load_chat_history("web/7", db=db)] == ["Hi", "Hello"]
+    texts = {each["text"] for each in load_chat_history("web/7", db=db)}
+    assert texts == {"Hi", "Hello"}, "in either order: the clock stands still, and a new id is drawn"
 
 
 @pytest.mark.parametrize(
