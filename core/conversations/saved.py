@@ -20,7 +20,7 @@ from ..memories.rules_instructions import MOST_CHARS
 from ..memories.section_instructions import is_recorded
 from ..scope import Scope
 from ..shapes import SavedMemory, WriteResult
-from ..templates.phrases import phrases_for
+from ..templates.words import phrases_for
 from ..text.folding import one_line
 from ..text.remember_phrases import is_request
 from ..text.times import iso_text

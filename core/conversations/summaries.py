@@ -18,8 +18,8 @@ from ..database.engine import Connection, Database
 from ..errors import ModelError, StoreWriteError
 from ..jobs.tools import Effect, Tools, operation_call
 from ..shapes import Operation, WriteResult
-from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
+from ..templates.words import refused_patterns
 from ..text.times import parse_time
 from . import memory_files, rules_summaries, table_summaries
 from .rules_summaries import Line, Summary

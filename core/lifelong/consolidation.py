@@ -24,9 +24,8 @@ from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules_retention import expires_at
 from ..memories.table_merges import Stored
 from ..scope import Scope
-from ..templates.phrases import phrases_for
-from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
+from ..templates.words import phrases_for, refused_patterns
 from . import rules_consolidation as rules
 from . import table_windows
 from .rules_consolidation import Fact

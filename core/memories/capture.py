@@ -14,7 +14,7 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import WriteResult
-from ..templates.phrases import phrases_for
+from ..templates.words import phrases_for
 from ..text import remember_phrases as remember
 from ..text.hits import content_digest
 from ..text.host_values import newest_items

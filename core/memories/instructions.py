@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base import logs
 from ..calls import screening
 from ..config import Settings
-from ..templates.phrases import phrases_for
+from ..templates.words import phrases_for
 from ..text.remember_phrases import may_state, read_statements
 from .rules_instructions import Instruction
 from .rules_modes import MODES

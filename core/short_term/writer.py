@@ -18,8 +18,7 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope
 from ..shapes import WriteReason, WriteResult
-from ..templates.phrases import phrases_for
-from ..templates.refused import refused_patterns
+from ..templates.words import phrases_for, refused_patterns
 from ..text.folding import clean
 from ..text.hits import name_persona
 from ..text.host_values import as_text, has

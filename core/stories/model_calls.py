@@ -13,8 +13,8 @@ from ..config import Settings
 from ..jobs.tools import Tools
 from ..messages import table_lines
 from ..messages.table_lines import Line, StoryPlace
-from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
+from ..templates.words import refused_patterns
 from ..text.replies import judge_refusal, read_object, strip_thoughts
 from ..text.sizes import to_json
 

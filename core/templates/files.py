@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -64,7 +65,12 @@ def source_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable
             source = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise TemplateError(name, f"the file cannot be read ({type(error).__name__})", file=str(path)) from None
-        return source, str(path), lambda: find(name, folders) == path and version(str(path)) == made
+        # The shipped files belong to the program: only those of a folder of one's own are looked at again.
+        return (
+            source,
+            str(path),
+            lambda: len(folders) == 1 or (find(name, folders) == path and version(str(path)) == made),
+        )
 
     return load
 
@@ -80,12 +86,12 @@ def find(name: str, folders: list[Path]) -> Path:
 
 
 def version(file: str) -> tuple[int, int]:
-    """Return what tells one version of a file from another; zeros where there is none."""
+    """Return what tells one version of a file from another; zeros where there is none, or it is a pipe or a device."""
     try:
-        found = Path(file).stat()
+        facts = Path(file).stat()
     except OSError:
         return 0, 0
-    return found.st_mtime_ns, found.st_size
+    return (facts.st_mtime_ns, facts.st_size) if stat.S_ISREG(facts.st_mode) else (0, 0)
 
 
 @lru_cache(maxsize=256)

@@ -1,53 +1,120 @@
-"""Files of words by language below `prompts/`: one of TEMPLATES_DIR takes the place of the shipped one."""
+"""What is read of `prompts/` beside templates: the phrases of each language, and the beginnings of refusals.
+
+A file of TEMPLATES_DIR takes the place of the shipped one and is read again when it changes. Shipped files are read
+once.
+"""
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 from ..base import logs, resources
+from ..config import Settings
+from ..config.file import read_yaml_value
+from ..text.languages import likely_languages
+from ..text.remember_phrases import GROUPS, Phrases
+from .files import version
 
 Words = TypeVar("Words")
 
+LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
+"""Languages in Latin letters with phrases; the others are recognised by their script."""
+REFUSED = "refused.yaml"
 
-def read_words(
-    folder: str, language: str, read: Callable[[str, int], Words], templates_dir: str | Path | None = None
-) -> Words | None:
-    """Return what a file of words holds, None where the language has none."""
-    if not language.isalpha():  # a code is a word, never a way out of the folder
-        return None
-    name = f"{folder}/{language}.yaml"
+
+def _read(name: str, templates_dir: str | Path | None, parse: Callable[[str], Words]) -> Words | None:
+    """Return what `parse` makes of a file of TEMPLATES_DIR, else of the shipped one; None where there is neither."""
     if templates_dir:
-        own = _place(str(templates_dir), name)
-        changed = _changed_at(own)
-        if changed is not None:
+        own = f"{templates_dir}/{name}"
+        if any(changed := version(own)):
             try:
-                return read(str(own), changed)
+                return _parse(own, changed, parse)
             except (OSError, ValueError) as error:
-                _warn(str(own), changed, type(error).__name__)
-    shipped = _place("", name)
-    changed = _changed_at(shipped)
-    return None if changed is None else read(str(shipped), changed)
-
-
-@lru_cache(maxsize=256)
-def _place(root: str, name: str) -> Path:
-    """Return where a file is looked for: below a folder, or, with no folder, below the shipped `prompts`."""
-    return (Path(root) if root else resources.find("prompts")) / name
-
-
-def _changed_at(path: Path) -> int | None:
-    """Return when a file was changed, None where there is none. Every message asks: one question to the system each."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else None
+                _warn(own, changed, type(error).__name__)
+    return _parse_shipped(name, parse)
 
 
 @lru_cache(maxsize=64)
-def _warn(path: str, changed: int, error: str) -> None:  # noqa: ARG001 - one warning for each version of a file
-    logs.warning("word_file_replaced", file=path, error=error)
+def _parse(file: str, changed: tuple[int, int], parse: Callable[[str], Words]) -> Words:  # noqa: ARG001 - the key
+    return parse(Path(file).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=64)
+def _parse_shipped(name: str, parse: Callable[[str], Words]) -> Words | None:
+    path = resources.find("prompts") / name
+    return parse(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+@lru_cache(maxsize=64)
+def _warn(file: str, changed: tuple[int, int], error: str) -> None:  # noqa: ARG001 - one warning for each version
+    logs.warning("word_file_replaced", file=file, error=error)
+
+
+# Phrases that say something is worth remembering
+
+
+def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
+    """Return the phrases of each language a text may be in; all there are where that is unclear."""
+    codes = likely_languages(text, (*settings.languages, *LANGUAGES))
+    return tuple(load_phrases([code], settings.remember_phrases, settings.templates_dir) for code in codes)
+
+
+def load_phrases(
+    languages: Iterable[str], overlay: Phrases | None = None, templates_dir: str | Path | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Return the phrases of all groups for these languages, the overlay's groups in place of the shipped ones."""
+    groups: dict[str, tuple[str, ...]] = dict.fromkeys(GROUPS, ())
+    for language in dict.fromkeys(code.lower() for code in languages if code.isalpha()):
+        for group, phrases in (_read(f"remember/{language}.yaml", templates_dir, _parse_phrases) or {}).items():
+            groups[group] = tuple(dict.fromkeys((*groups[group], *phrases))) if groups[group] else phrases
+    for group, given in (overlay or {}).items():
+        if group in GROUPS:
+            groups[group] = _list_texts(given)
+        else:
+            logs.warning("remember_phrases_unknown_group", group=group, known=GROUPS)
+    return groups
+
+
+def _parse_phrases(text: str) -> dict[str, tuple[str, ...]]:
+    data = read_yaml_value(text)
+    if not isinstance(data, dict):
+        raise ValueError("The file maps no groups to phrases. Write one list for each group.")
+    return {group: tuple(dict.fromkeys(_list_texts(data.get(group)))) for group in GROUPS}
+
+
+def _list_texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, (list, tuple)) else ()
+
+
+# The beginnings of texts that are an error or a refusal and no answer
+
+
+def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]:
+    """Return the patterns that `text.replies.judge_refusal` takes."""
+    return _read(REFUSED, templates_dir, _parse_patterns) or ()
+
+
+def _parse_patterns(text: str) -> tuple[str, ...]:
+    data = read_yaml_value(text)
+    groups = data if isinstance(data, dict) else {"": data}
+    if not all(isinstance(entries, list) for entries in groups.values()):
+        raise ValueError("The file holds no lists of patterns.")
+    numbered = ((name, at, entry) for name, entries in groups.items() for at, entry in enumerate(entries, 1))
+    return tuple(entry for name, at, entry in numbered if _is_usable(entry, name, at))
+
+
+def _is_usable(entry: object, group: object, at: int) -> bool:
+    try:
+        if isinstance(entry, str) and entry.strip():
+            re.compile(entry)
+            return True
+    except re.error:
+        pass
+    logs.warning("refused_pattern_passed_over", file=REFUSED, group=group, entry=at)
+    return False

@@ -47,9 +47,8 @@ from core.stories.running import rules as running_rules
 from core.stories.scenes import rules as scenes
 from core.tags import rules as tags
 from core.templates.files import TemplateError
-from core.templates.phrases import load_phrases
-from core.templates.refused import refused_patterns
 from core.templates.render import Renderer
+from core.templates.words import load_phrases, refused_patterns
 from core.text import (
     extracts,
     hits,

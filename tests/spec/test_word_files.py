@@ -9,8 +9,7 @@ import pytest
 
 from core.config import Settings
 from core.memories.instructions import read_instructions
-from core.templates.phrases import load_phrases
-from core.templates.refused import refused_patterns
+from core.templates.words import load_phrases, refused_patterns
 
 
 def test_p64_phrases_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ...errors import MessageError
 from ...messages import table_lines
 from ...scope import Scope
 from ...shapes import WriteResult
-from ...templates.refused import refused_patterns
+from ...templates.words import refused_patterns
 from ...text.replies import judge_refusal
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps.rules import check_provenance

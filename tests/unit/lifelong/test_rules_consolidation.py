@@ -17,8 +17,7 @@ from core.lifelong.rules_consolidation import (
     read_reply,
     window,
 )
-from core.templates.phrases import load_phrases, phrases_for
-from core.templates.refused import refused_patterns
+from core.templates.words import load_phrases, phrases_for, refused_patterns
 
 PHRASES = load_phrases(["en"])
 ANN, BOB = "tg/ann", "tg/bob"

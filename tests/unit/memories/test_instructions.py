@@ -9,7 +9,7 @@ import pytest
 
 from core.config import Settings
 from core.memories import instructions
-from core.templates.phrases import load_phrases
+from core.templates.words import load_phrases
 
 LANGUAGES = sorted(path.stem for path in Path("prompts/remember").glob("*.yaml"))
 FORMS = ("{} Jo", "Hi. {}, please", '{} "Jo"', '"{}" Jo', "*smiles* {} *nods a lot today* Jo", "ok\n{}: x")

@@ -10,7 +10,7 @@ import pytest
 from core.config.flags import MemoryMode
 from core.conversations.memory_tool import NAME
 from core.memories.rules_modes import MODES, ModeName, asked_before, is_tool_offered, table
-from core.templates.phrases import load_phrases
+from core.templates.words import load_phrases
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "conversations.md"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.templates.refused import refused_patterns
+from core.templates.words import refused_patterns
 
 SHIPPED = refused_patterns()
 
@@ -30,7 +30,7 @@ def test_p65_a_file_that_is_no_list_of_patterns_leaves_the_shipped_one(
     (tmp_path / "refused.yaml").write_text(text, encoding="latin-1")
     with caplog.at_level(logging.WARNING):
         assert refused_patterns(tmp_path) == SHIPPED
-    assert [record.getMessage().split()[0] for record in caplog.records] == ["refused_patterns_not_read"]
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["word_file_replaced"]
 
 
 def test_p65_a_pattern_that_is_none_is_passed_over_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

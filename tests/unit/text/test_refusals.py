@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.templates.refused import refused_patterns
+from core.templates.words import refused_patterns
 from core.text.replies import beginning, judge_refusal
 from tests.unit.text.refusals_corpus import BAD, GOOD
 

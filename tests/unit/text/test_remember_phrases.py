@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.config import Settings
-from core.templates.phrases import load_phrases, phrases_for
+from core.templates.words import load_phrases, phrases_for
 from core.text.remember_phrases import (
     GROUPS,
     REFUSALS,
