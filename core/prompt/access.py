@@ -4,9 +4,9 @@ last looked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from .. import hooks
 from ..access import table_conversations as conversations_table
@@ -24,118 +24,51 @@ from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
 from .call import MessageTags, PromptCall, VisibleContext
 
-if TYPE_CHECKING:
-    from ..index.state import IndexState
-
-Reason = Literal["privacy", "memory"]
-"""Why there is a second look. privacy: the conversation was public until this message said otherwise, and its rows have
-moved. memory: the message asked to remember something, and the first memory of a conversation makes an audience to be
-seen."""
-
 MOST_CHATS = 50
 """Most other conversations read at once."""
 _REMEMBERED = 10_000
 """Most conversations kept in mind as private or local."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a look asks, and what of the message it is made from."""
-
-    tags: MessageTags
-    request: Request
-
-
-@dataclass(frozen=True, slots=True)
-class FirstLook:
-    """What the first look asked and brought."""
-
-    question: Question
-    seen: AccessSnapshot | None
-    """None when nothing stored can be read."""
-    held_private: frozenset[str]
-
-
-def load_visible(call: PromptCall) -> FirstLook:
-    """Ask what the scope sees and which words of the message are known, planned with what this process knows."""
-    held = held_private(call.db, call.scope.persona)
-    question = _plan_question(call)
-    if call.db is None:
-        call.guard.lose_stored()
-        return FirstLook(question, None, held)
-    seen = ask(call, call.db, question.request)
-    if seen is None:
-        return FirstLook(question, None, held)
-    keep_vocabulary(call.db, call.scope.persona, seen)
-    return FirstLook(question, seen, held)
-
-
-def complete_access(call: PromptCall, first: FirstLook, reasons: Collection[Reason]) -> VisibleContext:
-    """Return what is seen, after a second look where there is a reason for one."""
-    question, seen, db = first.question, first.seen, call.db
-    if seen is not None and seen.vocabulary is not None:
-        question = _plan_question(call)
-    if db is not None and seen is not None and reasons:
-        again = ask(call, db, question.request)
-        seen = again or seen
-        if again is not None and again.vocabulary is not None:
-            keep_vocabulary(db, call.scope.persona, again)
-            question = replace(question, tags=find_tags(call, again.vocabulary))
-    tags, languages = question.tags, spoken_in(call.asked_text, call.settings.languages)
+def load_visible(call: PromptCall) -> VisibleContext:
+    """Return what the scope sees, and which tags and words the message asks for."""
+    db, languages = call.db, spoken_in(call.asked_text, call.settings.languages)
     words = list_words(call.asked_text, languages)
+    seen = None if db is None else _load_snapshot(call, db)
     if db is None or seen is None:
-        keywords = choose_words(words, languages, None)
-        return VisibleContext(tags=tags, keywords=keywords, held_private=first.held_private)
-    index = _read_index(call, seen, db) if words or tags.expanded else None
+        call.guard.lose_stored()
+        tags = find_tags(call, Vocabulary() if db is None else known_vocabulary(db, call.scope.persona)[1])
+        return VisibleContext(tags=tags, keywords=choose_words(words, languages, None))
+    if _register_private(call, db, seen):
+        seen = _load_snapshot(call, db) or seen
+    tags = find_tags(call, keep_vocabulary(db, call.scope.persona, seen))
+    index = None
+    if (words or tags.expanded) and call.settings.enable_memories and not is_newest_first(call.settings):
+        index = read_index(seen.viewer, db)[0]
     keywords = choose_words(words, languages, index)
-    remember_private(db, seen.viewer)
-    return VisibleContext(seen.viewer, seen.recent, tags, keywords, index, first.held_private)
+    _remember_private(db, seen.viewer)
+    return VisibleContext(seen.viewer, seen.recent, tags, keywords, index)
 
 
-def _read_index(call: PromptCall, seen: AccessSnapshot, db: Database) -> IndexState | None:
-    """Return what the index holds of what may be seen; a search that finds none tells why."""
-    if not call.settings.enable_memories or is_newest_first(call.settings):
-        return None
-    return read_index(seen.viewer, db)[0]
-
-
-def ask(call: PromptCall, db: Database, request: Request) -> AccessSnapshot | None:
+def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
     """Return what the scope sees; None when that cannot be told."""
-    for step in dict.fromkeys((request, replace(request, vocabulary_version=None, inserted_into=()))):
+    version = known_vocabulary(db, call.scope.persona)[0]
+    request = Request(live_keys(call.live), vocabulary_version=version, recent=count_recent(call))
+    for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
         seen = call.guard(
             "conversations",
             lambda step=step: load_access(call.for_database(db), step),  # type: ignore[misc]
             None,
         )
-        if seen is not None:
+        if seen is not None or call.is_down:
             return seen
-        if call.guard.down:
-            break
-    call.guard.lose_stored()
     return None
 
 
-def request_for_lines(call: PromptCall) -> Request:
-    """Return the part of the request that the history lists need: live conversations, other conversations."""
-    return Request(live_keys=live_keys(call.live), recent=count_recent(call))
-
-
-def _plan_question(call: PromptCall) -> Question:
-    """Return what is asked about the message."""
-    version, vocabulary = (0, Vocabulary()) if call.db is None else known_vocabulary(call.db, call.scope.persona)
-    request = replace(request_for_lines(call), vocabulary_version=version)
-    return Question(find_tags(call, vocabulary), request)
-
-
-def register_private(call: PromptCall, first: FirstLook) -> bool:
-    """Register the conversation as private where the message says so and it is not stored as such."""
-    db, scope, seen = call.db, call.scope, first.seen
-    if (
-        db is None
-        or seen is None
-        or scope.conversation is None
-        or scope.privacy not in ("direct", "separate", "restricted")
-    ):
+def _register_private(call: PromptCall, db: Database, seen: AccessSnapshot) -> bool:
+    """Register a conversation that the message calls private, and return whether it was public: its rows have moved."""
+    scope = call.scope
+    if scope.conversation is None or scope.privacy not in ("direct", "separate", "restricted"):
         return False
     stored = seen.viewer.conversations.get(scope.conversation)
     if stored is not None and stored.is_private:
@@ -209,7 +142,7 @@ def _is_key(text: str) -> bool:
         return False
 
 
-def remember_private(db: Database, viewer: Viewer) -> None:
+def _remember_private(db: Database, viewer: Viewer) -> None:
     """Keep which conversations are private or local, for the time the database does not answer."""
     kept: dict[tuple[str, str], None] = db.caches.setdefault("history.private", {})
     persona = viewer.scope.persona
@@ -222,7 +155,7 @@ def remember_private(db: Database, viewer: Viewer) -> None:
             kept.pop((persona, key), None)
 
 
-def held_private(db: Database | None, persona: str) -> frozenset[str]:
+def _held_private(db: Database | None, persona: str) -> frozenset[str]:
     """Return the conversations of a persona this process has seen to be private or local."""
     kept = db.caches.get("history.private", {}) if db is not None else {}
     return frozenset(key for who, key in list(kept) if who == persona)
@@ -230,7 +163,8 @@ def held_private(db: Database | None, persona: str) -> frozenset[str]:
 
 def may_see(call: PromptCall, visible: VisibleContext) -> Callable[[str], str]:
     """Return what tells why live messages of a conversation stay out, blank when they may be seen."""
-    viewer, held, live, own = visible.viewer, visible.held_private, call.live, call.message.interface_path
+    viewer, live, own = visible.viewer, call.live, call.message.interface_path
+    held = _held_private(call.db, call.scope.persona)
     known = viewer.conversations if viewer is not None else {}
     asked = frozenset(live_keys(live)) if len(live.chats) > LIVE_KEYS // 2 else None
 

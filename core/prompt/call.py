@@ -19,6 +19,7 @@ from ..context.live import LiveHistory, read_context_memory
 from ..database.engine import Database
 from ..scope import Destination, Scope
 from ..shapes import IncomingMessage
+from ..text import times
 from .report import Guard, Report
 
 if TYPE_CHECKING:
@@ -172,6 +173,14 @@ def open_call(request: PromptRequest) -> PromptCall:
     )
 
 
+def in_zone_of_asker(call: PromptCall) -> PromptCall:
+    """Return the call with the time zone of who is asking as TIMEZONE."""
+    s, zone = call.settings, call.message.time_zone
+    if zone and zone != s.timezone and times.zone(zone):
+        return replace(call, settings=replace(s, timezone=zone))
+    return call
+
+
 def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) -> tuple[IncomingMessage, LiveHistory]:
     """Return message and live messages with the key that their conversation is stored under."""
     path = message.interface_path
@@ -213,5 +222,3 @@ class VisibleContext:
     keywords: Sequence[str] = ()
     index: IndexState | None = None
     """What the index holds of what may be seen; None where nothing is searched, or it cannot be read."""
-    held_private: frozenset[str] = frozenset()
-    """Conversations this process has seen to be private or local, for the time the database does not answer."""

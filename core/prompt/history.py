@@ -1,43 +1,31 @@
-"""The history of a prompt: which stored lines are read, whose live lines may be seen, and the context made of both.
-
-Called by the pipeline, and by `HistoryEngine` where somebody wants the context alone.
-"""
+"""The history of a prompt: which stored lines are read, and the context made of them and of live ones."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta, tzinfo
 from typing import Any
 
 from .. import hooks
 from ..access.rules import plain_key
-from ..access.table_rooms import resolve_scope
 from ..access.view import Recent, Viewer
-from ..calls import defaults
 from ..config import Settings
 from ..context import context as context_rules
 from ..context import table as context_table
-from ..context.context import read_hits
 from ..context.diary_lines import diary_lines, thought_lines
 from ..context.history import CURRENT, RECENT, HistoryLists, HistoryOptions, Replaced, build_lists
-from ..context.incoming import read_message
-from ..context.live import read_context_memory
 from ..context.live import read_message as read_live
-from ..context.section_base import Asked
+from ..context.section_base import Built
 from ..context.table import Brought, HistoryWanted
 from ..database.engine import Database
 from ..database.row_shapes import Branch
 from ..messages import table_reading
-from ..scope import Scope
-from ..shapes import DiaryEntry, HistoryEntry, Hit, IncomingMessage, LeftOut
+from ..shapes import DiaryEntry, HistoryEntry, Hit, LeftOut
 from ..text.times import zone as find_zone
-from . import access
-from .access import count_recent, held_private, may_see
-from .call import PromptCall, VisibleContext, put_under_key
-from .report import Guard, Report
-from .sections import BuiltSections, build_sections, plan_sections
+from .access import count_recent, may_see
+from .call import PromptCall, VisibleContext
 
 MARGIN = 6
 """Rows read beyond the wanted lines, for those that turn out to be blank, hidden, echoes or copies of live ones."""
@@ -45,89 +33,6 @@ REPLACED_ROWS = 40
 """Least rows read of a conversation in which a message is replaced, shown or not: its answers are known by them."""
 DEEPER, ROUNDS = 4, 6
 """How many times as much a further reading asks for, and most further readings of one call."""
-
-
-class HistoryEngine:
-    """Builds the context of a prompt."""
-
-    def build_context(
-        self,
-        message: Any,
-        context_memory: Any = None,
-        interface_name: str | None = None,
-        text: str = "",
-        memories: Iterable[Hit] | None = None,
-        *,
-        db: Database | None = None,
-        settings: Settings | Mapping[str, Any] | None = None,
-        scope: Scope | None = None,
-    ) -> dict[str, Any]:
-        """Return the `context` of a prompt, its keys in the order of `context.context.CONTEXT_KEYS`.
-
-        Args:
-            message: the host's message, an object or a dict.
-            context_memory: chat map, metadata dict or both.
-            interface_name: surface of the message; None takes it from the conversation key.
-            text: the message's text, for hooks.
-            memories: hits, of which as many are shown as MEMORY_ITEMS allows; None for none.
-
-        Returns:
-            `history_current_chat`, `history_recent`, `thoughts` and what else there is. A source that cannot be read
-            gives an empty section and one warning.
-
-        Raises:
-            MessageError: the message cannot be used.
-
-        Example:
-            >>> from prompt_engine import open_database
-            >>> db = open_database("sqlite://")
-            >>> message = {"message_id": 2, "date": "2026-03-10T12:00:00Z", "text": "Tea?", "interface_path": "web/7"}
-            >>> said = {"text": "Hello.", "sender_name": "Ann", "timestamp": "2026-03-10T11:59:00Z"}
-            >>> HistoryEngine().build_context(message, {"web/7": [said]}, db=db)["history_current_chat"]
-            ['[2026-03-10 11:59] Ann: "Hello."']
-            >>> db.close()
-        """
-        known = settings if isinstance(settings, Settings) else defaults.settings_for(settings)
-        clock = defaults.clock(db)
-        read = (
-            message
-            if isinstance(message, IncomingMessage)
-            else read_message(message, context_memory=context_memory, interface_name=interface_name, now=clock())
-        )
-        guard = Guard(Report())
-        where = defaults.scope_of(read, scope, known)
-        arguments = {
-            "message": message,
-            "context_memory": context_memory,
-            "interface_name": interface_name,
-            "text": text,
-        }
-        destination = where.destination or known.prompt_destination
-        handle = guard.open(db)
-        where = resolve_scope(handle, where)
-        read, live = put_under_key(read, read_context_memory(context_memory), where.conversation)
-        call = PromptCall(read, live, arguments, known, where, destination, handle, guard)
-        return _read_and_compose(call, read_hits(memories)[0])
-
-
-def _read_and_compose(call: PromptCall, memories: Sequence[Hit]) -> dict[str, Any]:
-    """Read what the context needs when no prompt has read it before, and compose it."""
-    held = held_private(call.db, call.scope.persona)
-    seen = access.ask(call, call.db, access.request_for_lines(call)) if call.db is not None else None
-    seeing = (
-        VisibleContext(held_private=held)
-        if seen is None
-        else VisibleContext(seen.viewer, seen.recent, held_private=held)
-    )
-    lines, sections, brought = StoredLines(), None, Brought()
-    if seen is not None and call.db is not None:
-        wanted = plan_lines(call, seeing)
-        sections = Asked(call.settings, seen.viewer, call.message, call.db.clock())
-        brought = read_stored(call, seen.viewer, wanted, plan_sections(call.guard, sections))
-        lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
-    lists = fill_lists(call, seeing, lines, build_history(call, seeing, lines))
-    built = BuiltSections() if sections is None else build_sections(call.guard, sections, brought.sections, lists)
-    return compose(call, ContextParts(lists, lines, built, memories)).context
 
 
 def zone_of(settings: Settings) -> tzinfo:
@@ -185,63 +90,51 @@ def _shown_whole(call: PromptCall, lines: StoredLines, lists: HistoryLists) -> f
     return frozenset(whole)
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """A context and the account of its sections."""
-
-    context: dict[str, Any]
-    left_out: tuple[LeftOut, ...]
-    ids: dict[str, list[str]]
-    """Section to the ids of its items, in order, for the account of what reduction cuts."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextParts:
-    """What a context is composed of."""
-
-    lists: HistoryLists
-    lines: StoredLines
-    sections: BuiltSections
-    memories: Sequence[Hit]
-    """Of these as many are shown as `Caps` says."""
-
-
-def shown_diary(call: PromptCall, lines: StoredLines) -> frozenset[int]:
+def shown_diary(call: PromptCall, entries: Sequence[DiaryEntry]) -> frozenset[int]:
     """Return the ids of the diary entries that the prompt shows as lines."""
     s = call.settings
     if not (s.enable_ai_diary and s.ai_diary_full):
         return frozenset()
-    lost = {item.id for item in diary_lines(lines.diary, s.diary_chars, zone_of(s))[1]}
-    return frozenset(entry.id for entry in lines.diary if str(entry.id) not in lost)
+    lost = {item.id for item in diary_lines(entries, s.diary_chars, zone_of(s))[1]}
+    return frozenset(entry.id for entry in entries if str(entry.id) not in lost)
 
 
-def compose(call: PromptCall, parts_given: ContextParts) -> Composed:
-    """Return the context from lists, diary, sections and memories."""
-    s, caps, tz, lists = call.settings, call.caps, zone_of(call.settings), parts_given.lists
+def compose(
+    call: PromptCall,
+    lists: HistoryLists,
+    entries: Sequence[DiaryEntry],
+    sections: Mapping[str, Built],
+    memories: Sequence[Hit],
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """Return the context, of the memories as many as `Caps` says, and each section's ids of its items."""
+    s, caps, tz = call.settings, call.caps, zone_of(call.settings)
     parts: dict[str, Any] = {"history_current_chat": lists.current, "history_recent": lists.recent}
     left_out = list(lists.left_out)
-    entries = parts_given.lines.diary if s.enable_ai_diary else []
     thoughts: list[str] = []
     diary: list[str] = []
     if s.enable_ai_diary and s.ai_diary_full:
         diary, lost = diary_lines(entries, s.diary_chars, tz)
         left_out += lost
-    if s.enable_thoughts and not call.skips_history:
+    if s.enable_ai_diary and s.enable_thoughts and not call.skips_history:
         thoughts, lost = thought_lines(entries, caps.thoughts, tz, shown=diary)
         left_out += lost
     parts["thoughts"] = thoughts
-    kept, beyond = list(parts_given.memories[: caps.memories]), parts_given.memories[caps.memories :]
-    left_out += [LeftOut("memories", "limit", f"{h['source']}/{h['id']}") for h in beyond]
+    kept = list(memories[: caps.memories])
+    left_out += [LeftOut("memories", "limit", f"{h['source']}/{h['id']}") for h in memories[caps.memories :]]
     if s.enable_memories:
         parts["memories"] = kept
     if s.enable_tags_placeholder and not s.prompt_lite_mode:
         parts["tags_placeholder"] = []
     if s.enable_ai_diary and s.ai_diary_full:
         parts["ai_diary"] = diary
-    parts |= parts_given.sections.values
-    left_out += parts_given.sections.left_out
-    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **parts_given.sections.ids}
-    return Composed(context_rules.order_context(parts), tuple(left_out), ids)
+    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept]}
+    for key, built in sections.items():
+        parts[key] = built.value
+        left_out += built.left_out
+        if built.ids:
+            ids[key] = list(built.ids)
+    call.report.leave_out(left_out)
+    return context_rules.order_context(parts), ids
 
 
 # The stored lines

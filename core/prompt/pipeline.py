@@ -1,9 +1,9 @@
 """One message to one prompt, in a straight line: a stage takes values and gives values, and what fails gives none.
 
 open_call       the message, settings, scope, database                                       call.py
-look            who sees what; the words and tags of the message                             access.py
+load_visible    who sees what; the words and tags of the message                             access.py
 start_search    the index: which rows fit best, and these rows                               search.py
-read_stored     lines of the history, diary, rows of the sections                            py
+read_stored     lines of the history, diary, rows of the sections                            history.py
 build_history   the lines that are shown                                                     history.py
 build_sections  what each noun shows                                                         sections.py
 finish_search   the best rows that are shown nowhere else                                    search.py
@@ -26,7 +26,7 @@ from ..context.context import order_context
 from ..context.history import HistoryLists
 from ..context.incoming import name_attachments, reply
 from ..context.lines import NameLabels, has_name, mark_lines, reply_note, stamp
-from ..context.section_base import Asked
+from ..context.section_base import Asked, Built
 from ..context.table import Brought
 from ..database import stored_values
 from ..database.engine import Database
@@ -41,11 +41,9 @@ from ..text.hits import content_digest
 from ..text.sizes import resolve_counter, to_json
 from ..text.strict_json import make_strict
 from . import access, cross_channel
-from .call import MOST_ASKED_CHARS, PromptCall, PromptRequest, VisibleContext, open_call
+from .call import MOST_ASKED_CHARS, PromptCall, PromptRequest, VisibleContext, in_zone_of_asker, open_call
 from .fit import Fitted, Space, fit
 from .history import (
-    Composed,
-    ContextParts,
     StoredLines,
     ask_history_hook,
     build_history,
@@ -60,7 +58,7 @@ from .message_lines import MOST_MEMORIES, Material, Records, write_messages, wri
 from .messages import Messages, check_dialect
 from .report import Report
 from .search import Recalled, ShownElsewhere, ask_search_hook, finish_search, start_search
-from .sections import BuiltSections, build_sections, plan_sections
+from .sections import build_sections, plan_sections
 from .structure import (
     MESSAGES,
     Contents,
@@ -161,10 +159,7 @@ def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
 
 def _for_lines(call: PromptCall) -> PromptCall:
     """Return the call with as many memories as fit where nobody says how many, and times in the asker's zone."""
-    s, zone = call.settings, call.message.time_zone
-    if zone and zone != s.timezone and times.zone(zone):
-        call = replace(call, settings=replace(s, timezone=zone))
-    return replace(call, most_memories=MOST_MEMORIES)
+    return replace(in_zone_of_asker(call), most_memories=MOST_MEMORIES)
 
 
 class _Repairs:
@@ -202,32 +197,16 @@ def _gather(call: PromptCall, space: Space) -> Gathered:
     if limit and chars > limit:
         call.report.note("text alone is over the limit; nothing was searched or read for it")
         return Gathered()
+    _save_asked(call)
     with call.one_connection():
-        call, seeing = _look(call)
-        return _build_context(call, seeing)
+        return _add_host_context(call, build_context(call))
 
 
-def _look(call: PromptCall) -> tuple[PromptCall, VisibleContext]:
-    """Take the first round trip, and save what the message itself asks to remember."""
-    first = call.guard("database", lambda: access.load_visible(call), None)
-    if first is None:
-        _save_asked(call)
-        return call, VisibleContext()
-    reasons: set[access.Reason] = set()
-    if access.register_private(call, first):
-        reasons.add("privacy")
-    if _save_asked(call):
-        reasons.add("memory")
-    seeing = call.guard("database", lambda: access.complete_access(call, first, reasons), VisibleContext())
-    call.report.search |= {"tags": list(seeing.tags.said), "words": list(seeing.keywords)}
-    return call, seeing
-
-
-def _save_asked(call: PromptCall) -> bool:
-    """Save what the message itself asks to remember, in mode plus, and return whether that stored something."""
+def _save_asked(call: PromptCall) -> None:
+    """Save what the message itself asks to remember, in mode plus, before it is answered."""
     db = call.db
-    if not isinstance(db, Database) or call.is_down or MODES[call.settings.memory_mode].how != "before":
-        return False
+    if not isinstance(db, Database) or MODES[call.settings.memory_mode].how != "before":
+        return
     from ..conversations import memory_tool  # noqa: PLC0415 - loads all that saves, which mode plus alone needs
 
     account = call.guard(
@@ -237,66 +216,69 @@ def _save_asked(call: PromptCall) -> bool:
         ),
         None,
     )
-    if account is None:
-        return False
-    call.report.search[memory_tool.REPORT_KEY] = account
-    return bool(account["stored"])
+    if account is not None:
+        call.report.search[memory_tool.REPORT_KEY] = account
 
 
-def _build_context(call: PromptCall, seeing: VisibleContext) -> Gathered:
-    """Run the stages from the search to the context."""
+def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Gathered:
+    """Run the stages from the access to the context; `memories` take the place of those that are searched for."""
     guard, report = call.guard, call.report
-    # what is stored: the second and third round trip
-    search = start_search(call, seeing)
-    lines, sections, brought = StoredLines(), None, Brought()
+    seeing = guard("database", lambda: access.load_visible(call), VisibleContext())
+    report.search |= {"tags": list(seeing.tags.said), "words": list(seeing.keywords)}
     words = (*seeing.keywords, *seeing.tags.expanded)
+    # what is stored
+    search = start_search(call, seeing) if memories is None else None
+    lines, asked, brought = StoredLines(), None, Brought()
     if call.db is not None and seeing.viewer is not None and not call.is_down:
         wanted = plan_lines(call, seeing)
-        sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
-        parts = [*plan_sections(guard, sections), *cross_channel.plan(call, seeing)]
+        asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
+        parts = [*plan_sections(guard, asked), *(cross_channel.plan(call, seeing) if memories is None else ())]
         brought = read_stored(call, seeing.viewer, wanted, parts)
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     lines = find_replaced(call, ask_history_hook(call, lines))
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
     lists = guard("history", lambda: fill_lists(call, seeing, lines, lists), lists)
-    built = BuiltSections() if sections is None else build_sections(guard, sections, brought.sections, lists)
-    if search is None:
-        recalled = ask_search_hook(call, seeing, lists)
+    sections = {} if asked is None else build_sections(guard, asked, brought.sections, lists)
+    if search is not None:
+        recalled = finish_search(call, search, lists, _shown_elsewhere(call, lines, sections))
     else:
-        recalled = finish_search(call, search, lists, _shown_elsewhere(call, lines, built))
+        recalled = ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
     hits = guard(
         "cross_channel", lambda: cross_channel.choose(call, seeing, brought.sections, lists, recalled), recalled.hits
     )
-    asker = lists.names.asker(call.message)
+    lists.names.asker(call.message)  # is named before the speakers of memories
     hits = _name_speakers(hits, recalled, lists)
-    report.note(*lists.notes, *built.notes)
-    # the context
-    nothing = Composed(order_context({}), (), {})
-    composed = guard("history_engine", lambda: compose(call, ContextParts(lists, lines, built, hits)), nothing)
-    report.leave_out(composed.left_out)
-    without: tuple[dict[str, Any], str, tuple[str, ...]] = (composed.context, "", ())
-    context, persona, notes = guard.hook(
-        "context", call.hook_arguments, lambda given: merge_host_context(composed.context, given), without
+    report.note(*lists.notes, *(note for built in sections.values() for note in built.notes))
+    nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
+    context, ids = guard("history_engine", lambda: compose(call, lists, lines.diary, sections, hits), nothing)
+    return Gathered(context, "", recalled, lists.names, ids, words)
+
+
+def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
+    """Return what was gathered with the host's keys, and with the persona's text."""
+    without: tuple[dict[str, Any], str, tuple[str, ...]] = (gathered.context, "", ())
+    context, persona, notes = call.guard.hook(
+        "context", call.hook_arguments, lambda given: merge_host_context(gathered.context, given), without
     )
-    report.note(*notes)
-    persona = persona or guard("persona_text", lambda: _read_persona(call), "")
+    call.report.note(*notes)
+    persona = persona or call.guard("persona_text", lambda: _read_persona(call), "")
     persona = "\n".join(clean(persona).splitlines())
-    persona = personas.fill_names(persona, lists.names.persona, asker if has_name(call.message) else "the user")
-    return Gathered(context, persona, recalled, lists.names, composed.ids, words)
+    asker = gathered.names.asker(call.message) if has_name(call.message) else "the user"
+    return replace(gathered, context=context, persona=personas.fill_names(persona, gathered.names.persona, asker))
 
 
 def _read_persona(call: PromptCall) -> str:
     return personas.read_text(personas.find_file(call.settings, call.scope.persona))
 
 
-def _shown_elsewhere(call: PromptCall, lines: StoredLines, built: BuiltSections) -> ShownElsewhere:
+def _shown_elsewhere(call: PromptCall, lines: StoredLines, sections: Mapping[str, Built]) -> ShownElsewhere:
     """Return what wishes, saved memories and the diary show."""
-    listed = ("standing_wishes", "saved_memories")
-    texts = [text for key in listed for text in built.values.get(key) or ()]
+    listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
+    texts = [text for built in listed for text in built.value or ()]
     return ShownElsewhere(
-        frozenset(int(each) for key in listed for each in built.ids.get(key, ())),
-        shown_diary(call, lines),
+        frozenset(int(each) for built in listed for each in built.ids),
+        shown_diary(call, lines.diary),
         frozenset(content_digest(said) for text in texts for said in (text, text.partition(": ")[2]) if said),
     )
 

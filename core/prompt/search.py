@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from .. import hooks
@@ -17,10 +17,9 @@ from ..errors import StoreError
 from ..search.ranking.rows import FoundRow
 from ..search.terms import list_unindexed
 from ..shapes import HistoryEntry, Hit
-from ..text import times
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
-from .call import PromptCall, VisibleContext
+from .call import PromptCall, VisibleContext, in_zone_of_asker
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +45,8 @@ class ShownElsewhere:
 
 def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round | None:
     """Return the first round of the search, its rows read; None where there is none to run, or it failed."""
-    s, db, viewer = call.settings, call.db, visible.viewer
-    if times.zone(call.message.time_zone or ""):
-        s = replace(s, timezone=call.message.time_zone or s.timezone)
+    db, viewer = call.db, visible.viewer
+    s = in_zone_of_asker(call).settings
     tags, words = list(visible.tags.expanded), list(visible.keywords)
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None

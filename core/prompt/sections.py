@@ -4,9 +4,7 @@ it shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, Section, StoredRows
@@ -15,7 +13,6 @@ from ..conversations import section_saved
 from ..database.row_shapes import Branch
 from ..memories import section_instructions
 from ..relationships import section as section_relationship
-from ..shapes import LeftOut
 from ..short_term import section as section_short_term
 from ..stories.recaps import section as section_recaps
 from ..stories.running import section as section_running
@@ -33,16 +30,6 @@ SECTIONS: tuple[Section, ...] = (
 """Every section of the package, in the order of `context.context.CONTEXT_KEYS`."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltSections:
-    """The sections of one call as they enter `context`."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    left_out: Sequence[LeftOut] = ()
-    ids: Mapping[str, list[str]] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-
-
 def plan_sections(guard: Guard, asked: Asked) -> list[Branch]:
     """Return what the sections of this call read."""
     none: Sequence[Branch] = ()
@@ -53,15 +40,9 @@ def plan_sections(guard: Guard, asked: Asked) -> list[Branch]:
     ]
 
 
-def build_sections(guard: Guard, asked: Asked, rows: StoredRows, lists: HistoryLists) -> BuiltSections:
-    """Return every section, built from what was read."""
-    built = {
+def build_sections(guard: Guard, asked: Asked, rows: StoredRows, lists: HistoryLists) -> dict[str, Built]:
+    """Return every section by its key, built from what was read."""
+    return {
         s.KEY: guard(s.KEY, lambda s=s: s.build(asked, rows, lists), Built())  # type: ignore[misc]
         for s in SECTIONS
     }
-    return BuiltSections(
-        values={key: one.value for key, one in built.items()},
-        left_out=[item for one in built.values() for item in one.left_out],
-        ids={key: list(one.ids) for key, one in built.items() if one.ids},
-        notes=[note for one in built.values() for note in one.notes],
-    )
