@@ -1,16 +1,14 @@
-"""The order of the context keys, how many items a prompt holds, and recall without what is visible."""
+"""The order of the context keys, how many items a prompt holds, and the memories that a host hands in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from ..shapes import SOURCES, HistoryEntry, Hit, LeftOut
+from ..shapes import SOURCES, Hit
 from ..text.folding import clean
 from ..text.hits import known_name
-
-Digest = TypeVar("Digest", bound=Hashable)
 
 CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("history_current_chat", "always"),
@@ -102,33 +100,3 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
             made["speaker"] = name
         hits.append(made)
     return hits, len(items) - len(hits)
-
-
-def visible_rows(entries: Iterable[HistoryEntry]) -> frozenset[int]:
-    """Return the ids of the stored rows among the shown messages."""
-    return frozenset(entry.row_id for entry in entries if entry.row_id is not None)
-
-
-def drop_visible(
-    hits: Iterable[Hit],
-    visible_row_ids: Collection[int],
-    visible_digests: Collection[Digest],
-    digest_of: Callable[[Hit], Digest | None],
-    *,
-    reason: str = "visible",
-) -> tuple[list[Hit], list[LeftOut]]:
-    """Return the hits whose source message is not in a history list already, in the order given, and the
-    others' ids.
-    """
-    kept: list[Hit] = []
-    left_out: list[LeftOut] = []
-    for hit in hits:
-        seen = hit["source"] == "chat_history" and hit["id"] in visible_row_ids
-        if not seen and visible_digests:
-            digest = digest_of(hit)
-            seen = digest is not None and digest in visible_digests
-        if seen:
-            left_out.append(LeftOut("memories", reason, str(hit["id"])))
-        else:
-            kept.append(hit)
-    return kept, left_out

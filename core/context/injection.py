@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, TypeVar, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, get_args
 
 from ..config.flags import RecapPosition, RecapRole
-
-T = TypeVar("T")
 
 KEY = "auto_recap_scene"
 """Key the running recap is registered under."""
@@ -75,23 +73,6 @@ def _listed(names: Sequence[str]) -> str:
 def chat_index(messages: int, depth: int) -> int | None:
     """Return before which of the history's messages a part of this depth stands; None for after the new message."""
     return None if depth == 0 else max(0, messages - depth + 1)
-
-
-def ordered(
-    card: Iterable[T], history: Sequence[T], new: Iterable[T], parts: Iterable[tuple[T, RecapPosition, int]]
-) -> list[T]:
-    """Return everything a prompt has in the order it is sent."""
-    known = list(parts)
-    at: dict[RecapPosition, list[T]] = {name: [v for v, place, _ in known if place == name] for name in POSITIONS}
-    chat: dict[int | None, list[T]] = {}
-    for value, place, depth in known:
-        if place == "in_chat":
-            chat.setdefault(chat_index(len(history), depth), []).append(value)
-    told: list[T] = []
-    for index in range(len(history) + 1):
-        told += chat.get(index, [])
-        told += history[index : index + 1]
-    return [*at["before_prompt"], *card, *at["in_prompt"], *told, *at["after_prompt"], *new, *chat.get(None, [])]
 
 
 # Numbers, for the hosts that use them

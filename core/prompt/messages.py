@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple, overload
+from typing import Any, Final, NamedTuple
 
 from ..context.injection import chat_index, check_depth, check_position, check_role
 from ..context.lines import NAMELESS_PERSONA, Turn, mark_lines, read_turn
@@ -46,26 +46,6 @@ class Messages(list[dict[str, Any]]):
         """Indexes of the messages after which the beginning of the list is likely to come again, ascending."""
 
 
-@overload
-def to_messages(
-    prompt: Mapping[str, Any],
-    dialect: Literal["openai", "alternating"] = "openai",
-    style: str = "data",
-    *,
-    injection: Mapping[str, Any] | None = None,
-) -> Messages: ...
-@overload
-def to_messages(
-    prompt: Mapping[str, Any],
-    dialect: Literal["anthropic"],
-    style: str = "data",
-    *,
-    injection: Mapping[str, Any] | None = None,
-) -> dict[str, Any]: ...
-@overload
-def to_messages(
-    prompt: Mapping[str, Any], dialect: str, style: str = "data", *, injection: Mapping[str, Any] | None = None
-) -> Messages | dict[str, Any]: ...
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: str = "openai",

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import hooks
 from .. import search as searching
-from ..context.context import drop_visible, read_hits, visible_rows
+from ..context.context import read_hits
 from ..context.history import HistoryLists, echo_check
 from ..database import sources
 from ..database.dialects import from_microseconds
@@ -16,7 +16,7 @@ from ..database.rows import read_list
 from ..errors import StoreError
 from ..search.ranking.rows import FoundRow
 from ..search.terms import list_unindexed
-from ..shapes import HistoryEntry, Hit
+from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
 from .call import PromptCall, VisibleContext, in_zone_of_asker
@@ -102,7 +102,7 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
     tags, words = list(visible.tags.expanded), list(visible.keywords)
     if function is None or not s.enable_memories or not (tags or words):
         return Recalled()
-    shown = visible_rows(lists.visible)
+    shown = {entry.row_id for entry in lists.visible if entry.row_id is not None}
     arguments = {
         "tags": tags,
         "keywords": words,
@@ -120,14 +120,19 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
 
     nothing: list[Hit] = []
     hits = call.guard("search", work, nothing)
-    texts = {entry_digest(e) for e in lists.visible}
-    kept, left_out = drop_visible(hits, shown, texts, lambda hit: content_digest(hit["snippet"]))
-    rows = {e.row_id for e in lists.replaced if e.row_id is not None}
-    gone = {entry_digest(e) for e in lists.replaced}
-    kept, replaced = drop_visible(kept, rows, gone, lambda hit: content_digest(hit["snippet"]), reason="replaced")
-    left_out += replaced
-    call.report.leave_out(left_out)
-    return Recalled(kept)
+    lines = {"visible": lists.visible, "replaced": lists.replaced}
+    rows = {reason: {entry.row_id for entry in entries} for reason, entries in lines.items()}
+    digests = {reason: {entry_digest(entry) for entry in entries} for reason, entries in lines.items()}
+
+    def why_not(hit: Hit) -> str:
+        is_line, digest = hit["source"] == "chat_history", content_digest(hit["snippet"])
+        return next((each for each in lines if (is_line and hit["id"] in rows[each]) or digest in digests[each]), "")
+
+    reasons = [why_not(hit) for hit in hits]
+    call.report.leave_out(
+        [LeftOut("memories", why, str(hit["id"])) for why, hit in zip(reasons, hits, strict=True) if why]
+    )
+    return Recalled([hit for why, hit in zip(reasons, hits, strict=True) if not why])
 
 
 def _dropper(call: PromptCall, lists: HistoryLists, shown: ShownElsewhere) -> searching.Drop:

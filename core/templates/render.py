@@ -12,7 +12,7 @@ from ..base.hints import find_nearest
 from .files import TYPES, TemplateError, header, names, version
 
 if TYPE_CHECKING:
-    from .sandbox import Kind
+    from .compiled import Kind
 
 _warned: set[str] = set()
 """Notes that were logged, each naming one version of one file: an operator is told once, the report every time."""

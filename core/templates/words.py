@@ -32,10 +32,12 @@ def _read(name: str, templates_dir: str | Path | None, parse: Callable[[str], Wo
         own = f"{templates_dir}/{name}"
         if any(changed := version(own)):
             try:
-                return _parse(own, changed, parse)
+                words: Words = _parse(own, changed, parse)
+                return words
             except (OSError, ValueError) as error:
                 _warn(own, changed, type(error).__name__)
-    return _parse_shipped(name, parse)
+    shipped: Words | None = _parse_shipped(name, parse)
+    return shipped
 
 
 @lru_cache(maxsize=64)

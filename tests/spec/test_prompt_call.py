@@ -221,6 +221,8 @@ def test_g2_a_hook_acts_on_the_next_prompt(stage: Stage) -> None:
     hit = {"source": "memories", "id": 1, "timestamp": "", "snippet": "mine", "tags": []}
     set_hook("search", lambda tags, keywords: [hit])
     assert snippets(stage.context("pizza")) == ["mine"]
+    report = stage.explain("pizza", {HERE: [{"sender_name": "Ann", "text": "mine"}]})[1]
+    assert {"section": "memories", "reason": "visible", "id": "1"} in report["left_out"]
     set_hook("extract_tags", lambda text: [text.upper()])
     assert stage.explain("pizza")[1]["search"]["tags"] == ["PIZZA"]
     line = {"sender_name": "Zoe", "text": "from the host", "timestamp": NOW.isoformat()}

@@ -1,15 +1,10 @@
-"""The frame of `context`: key order, caps, and recall that does not repeat what is visible."""
+"""The frame of `context`: key order and caps."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.context import CONTEXT_KEYS, Caps, caps, drop_visible, order_context, visible_rows
-from core.shapes import HistoryEntry, Hit, LeftOut
-
-
-def hit(number: int, source: str = "chat_history", snippet: str = "") -> Hit:
-    return {"source": source, "id": number, "timestamp": "", "snippet": snippet, "tags": []}  # type: ignore[typeddict-item]
+from core.context.context import CONTEXT_KEYS, Caps, caps, order_context
 
 
 @given(st.permutations([name for name, _ in CONTEXT_KEYS] + ["mood", "weather"]))
@@ -53,17 +48,3 @@ def test_p40_lite_mode_keeps_three_lines_and_two_thoughts() -> None:
     assert caps(10, False) == Caps(10, 10, 5, 10)
     assert caps(10, False, history=4, memories=12) == Caps(4, 10, 5, 12)
     assert caps(10, True, history=40, memories=1) == Caps(3, 3, 2, 1)
-
-
-def test_p34_a_hit_that_is_visible_in_the_history_is_left_out() -> None:
-    shown = [HistoryEntry("tg/1", "tea", row_id=1), HistoryEntry("tg/1", "live")]
-    hits = [hit(1), hit(1, "memories"), hit(2, snippet="Live"), hit(3, snippet="other")]
-    kept, left_out = drop_visible(hits, visible_rows(shown), {"live"}, lambda found: found["snippet"].lower() or None)
-    assert [(found["source"], found["id"]) for found in kept] == [("memories", 1), ("chat_history", 3)]
-    assert left_out == [LeftOut("memories", "visible", "1"), LeftOut("memories", "visible", "2")]
-
-
-def test_p34_twelve_matches_three_visible_leave_five_others() -> None:
-    kept, left_out = drop_visible([hit(n) for n in range(12)], {0, 3, 4}, (), lambda found: None)
-    assert [found["id"] for found in kept[:5]] == [1, 2, 5, 6, 7]
-    assert len(kept) + len(left_out) == 12

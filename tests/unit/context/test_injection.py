@@ -9,9 +9,9 @@ import pytest
 from core.context.injection import (
     KEY,
     ROLES,
+    chat_index,
     check_depth,
     from_number,
-    ordered,
     role_from_number,
     role_to_number,
     to_number,
@@ -25,44 +25,11 @@ def test_s38_a_depth_is_a_whole_number_from_0(value: Any) -> None:
         check_depth(value)
 
 
-H = ["h1", "h2", "h3"]
-
-
 @pytest.mark.parametrize(
-    ("depth", "shown"),
-    [
-        (2, "h1 h2 R h3 u"),
-        (1, "h1 h2 h3 R u"),
-        (0, "h1 h2 h3 u R"),
-        (3, "h1 R h2 h3 u"),
-        (4, "R h1 h2 h3 u"),
-        (99, "R h1 h2 h3 u"),
-    ],
+    ("messages", "depth", "place"), [(3, 2, 2), (3, 1, 3), (3, 0, None), (3, 4, 0), (3, 99, 0), (0, 1, 0)]
 )
-def test_s39_depth_says_how_many_messages_come_after(depth: int, shown: str) -> None:
-    assert " ".join(ordered([], H, ["u"], [("R", "in_chat", depth)])) == shown
-
-
-def test_s39_positions_stand_in_their_order() -> None:
-    parts: list[Any] = [
-        ("after", "after_prompt", 0),
-        ("chat0", "in_chat", 0),
-        ("in", "in_prompt", 0),
-        ("chat1", "in_chat", 1),
-        ("before", "before_prompt", 0),
-        ("chat2", "in_chat", 2),
-    ]
-    assert ordered(["card"], H, ["u"], parts) == [
-        *("before", "card", "in", "h1", "h2", "chat2", "h3", "chat1", "after", "u", "chat0")
-    ]
-
-
-def test_s39_without_history_the_new_message_is_the_chat() -> None:
-    assert [ordered([], [], ["u"], [("R", "in_chat", depth)]) for depth in (0, 1, 2)] == [
-        ["u", "R"],
-        ["R", "u"],
-        ["R", "u"],
-    ]
+def test_s39_depth_says_how_many_messages_come_after(messages: int, depth: int, place: int | None) -> None:
+    assert chat_index(messages, depth) == place
 
 
 def test_s40_numbers_of_positions() -> None:
