@@ -10,7 +10,6 @@ from typing import Any
 
 from ..access.rules import said_privacy
 from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
-from ..text.folding import clean
 from ..text.host_values import get, has, is_plain, text_at, word_at
 from ..text.times import parse_time
 
@@ -52,36 +51,17 @@ class LiveHistory:
     """Conversations of which a message says that they are private."""
 
 
-def _text(value: Any, *names: str) -> str:
-    """Return the first named field that is a text with something in it, as `text_at` does."""
-    if type(value) is not dict:
-        return text_at(value, *names)
-    for name in names:
-        found = value.get(name)
-        if found is None:
-            continue
-        text = clean(found) if type(found) is str else text_at(value, name)
-        if text and not text.isspace():
-            return text
-    return ""
-
-
-def _value(value: Any, name: str) -> Any:
-    """Return the named field, None where there is none."""
-    return value.get(name) if type(value) is dict else get(value, name)
-
-
 def _time(value: Any) -> tuple[datetime | None, str]:
     """Return the time of a message and, where it cannot be read, how it was given."""
     unreadable = ""
     for name in TIMES:
-        given = _value(value, name)
+        given = get(value, name)
         if given is None:
             continue
         time = parse_time(given)
         if time is not None:
             return time, ""
-        unreadable = unreadable or _text(value, name)
+        unreadable = unreadable or text_at(value, name)
     return None, unreadable
 
 
@@ -90,27 +70,28 @@ def is_own(value: Any) -> bool:
     role = word_at(value, "role")
     if role in ("user", "persona"):
         return role == "persona"
-    sender_id = _text(value, "sender_id")
-    return PERSONA_SENDER in ((sender_id,) if sender_id else (_text(value, "sender_name"), _text(value, "username")))
+    sender_id = text_at(value, "sender_id")
+    names = (sender_id,) if sender_id else (text_at(value, "sender_name"), text_at(value, "username"))
+    return PERSONA_SENDER in names
 
 
 def _sender(value: Any) -> tuple[str, str, str]:
     """Return sender id, name and username, of the fields of that name or, where all are missing, of `from_user`."""
-    told = _text(value, "sender_id"), _text(value, "sender_name"), _text(value, "username")
+    told = text_at(value, "sender_id"), text_at(value, "sender_name"), text_at(value, "username")
     if any(told):
         return told
-    user = _value(value, "from_user")
-    return (_text(user, "id"), _text(user, "full_name"), _text(user, "username")) if user is not None else told
+    user = get(value, "from_user")
+    return (text_at(user, "id"), text_at(user, "full_name"), text_at(user, "username")) if user is not None else told
 
 
 def _reply(value: Any) -> ReplyNote | None:
     """Return whom and what a live message replies to, None when it replies to nothing."""
     for name in ("reply_to", "reply_to_message"):
-        told = _value(value, name)
+        told = get(value, name)
         if told is None or is_plain(told):
             continue
         sender_id, sender_name, username = _sender(told)
-        text = _text(told, *TEXTS, "caption")
+        text = text_at(told, *TEXTS, "caption")
         if text or sender_id or sender_name or username:
             return ReplyNote(sender_name or username or sender_id, text, is_own(told))
     return None
@@ -124,11 +105,11 @@ def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | No
     time, shown_time = _time(value)
     return HistoryEntry(
         conversation=conversation,
-        text=_text(value, *TEXTS, "caption"),
+        text=text_at(value, *TEXTS, "caption"),
         sender_id=sender_id,
         sender_name=sender_name,
         username=username,
-        message_id=_text(value, "message_id") or None,
+        message_id=text_at(value, "message_id") or None,
         time=time,
         shown_time=shown_time,
         role="persona" if is_own(value) else "user",
@@ -146,10 +127,10 @@ def _messages(value: Iterable[Any]) -> list[Any]:
 
 def _says_private(value: Any) -> bool:
     """Return whether a live message says of its conversation that it is private."""
-    said = _value(value, "is_private")
+    said = get(value, "is_private")
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
-    chat = _value(value, "chat")
+    chat = get(value, "chat")
     return chat is not None and said_privacy(None, word_at(chat, "type"), None, None, "") not in (None, "public")
 
 

@@ -28,6 +28,7 @@ from ..search import table_rows as search_rows
 from ..search.question import people
 from ..shapes import Source
 from ..tags import rules_index
+from ..tags import table as tags_table
 from ..text import stems
 from . import table
 from .table import Done
@@ -39,8 +40,6 @@ _JOURNAL = (
 )
 LOOKS = 3
 """Times it is looked for what was being written in the meantime."""
-_BY_PERSONA = ("tags", "search.vocabulary")
-"""Caches of a handle whose keys are personas."""
 
 
 class Forgotten(dict[str, int]):
@@ -230,8 +229,7 @@ def _empty_caches(call: Call, done: Done) -> None:
     db, persona = call.db, call.persona
     shown_texts.forget_turns(db, persona)
     audiences_table.forget_cached(db)
-    for name in _BY_PERSONA:
-        db.caches.get(name, {}).pop(persona, None)
+    db.caches.get(tags_table.CACHE, {}).pop(persona, None)
     private = db.caches.get("history.private", {})
     for key in [key for key in list(private) if key[0] == persona and key[1] in done.owner.conversations]:
         private.pop(key, None)

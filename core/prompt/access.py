@@ -17,11 +17,12 @@ from ..calls.call import load_access
 from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
 from ..scope import KEY_BYTES
-from ..search.message import choose_words, keep_vocabulary, known_vocabulary, list_words
+from ..search.message import choose_words, list_words
 from ..search.query import is_newest_first, spoken_in
 from ..search.terms import read_index
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
+from ..tags import table as tags_table
 from .call import MessageTags, PromptCall, VisibleContext
 
 MOST_CHATS = 50
@@ -37,11 +38,11 @@ def load_visible(call: PromptCall) -> VisibleContext:
     seen = None if db is None else _load_snapshot(call, db)
     if db is None or seen is None:
         call.guard.lose_stored()
-        tags = find_tags(call, Vocabulary() if db is None else known_vocabulary(db, call.scope.persona)[1])
+        tags = find_tags(call, tags_table.NO_TAGS if db is None else tags_table.get_held(db, call.scope.persona)[1])
         return VisibleContext(tags=tags, keywords=choose_words(words, languages, None))
     if _register_private(call, db, seen):
         seen = _load_snapshot(call, db) or seen
-    tags = find_tags(call, keep_vocabulary(db, call.scope.persona, seen))
+    tags = find_tags(call, tags_table.hold(db, call.scope.persona, seen.vocabulary_version, seen.vocabulary))
     index = None
     if (words or tags.expanded) and call.settings.enable_memories and not is_newest_first(call.settings):
         index = read_index(seen.viewer, db)[0]
@@ -52,7 +53,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
 
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
     """Return what the scope sees; None when that cannot be told."""
-    version = known_vocabulary(db, call.scope.persona)[0]
+    version = tags_table.get_held(db, call.scope.persona)[0]
     request = Request(live_keys(call.live), vocabulary_version=version, recent=count_recent(call))
     for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
         seen = call.guard(

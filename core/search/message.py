@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..access.view import AccessSnapshot
-from ..database.engine import Database
-from ..shapes import Vocabulary
 from ..text import search_words
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import is_form, stem
@@ -18,8 +15,6 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 1000
 """Most words of a message that are counted to find the rarest."""
-_MOST_VOCABULARIES = 256
-"""Most personas whose vocabulary is kept in a process."""
 
 
 def list_words(text: str, languages: Sequence[str]) -> list[str]:
@@ -45,19 +40,3 @@ def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:
     beginning = word[: len(form)] if word.startswith(form) else word
     counts = lexicon.beginning(beginning).items()
     return max((n for term, n in counts if is_form(term, word, languages, form)), default=0)
-
-
-def known_vocabulary(db: Database, persona: str) -> tuple[int, Vocabulary]:
-    """Return the tags of a persona as this process read them last, with their version."""
-    kept: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault("search.vocabulary", {})
-    return kept.get(persona, (0, Vocabulary()))
-
-
-def keep_vocabulary(db: Database, persona: str, seen: AccessSnapshot) -> Vocabulary:
-    """Keep the vocabulary that an access look-up brought, if it is another one, and return the current one."""
-    kept: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault("search.vocabulary", {})
-    if seen.vocabulary is not None:
-        if len(kept) >= _MOST_VOCABULARIES and persona not in kept:
-            kept.pop(next(iter(kept)))
-        kept[persona] = seen.vocabulary_version, seen.vocabulary
-    return known_vocabulary(db, persona)[1]

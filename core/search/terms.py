@@ -17,10 +17,11 @@ from ..database.sources import ALL
 from ..errors import StoreReadError
 from ..index.lookups import Limits, Wanted
 from ..tags import rules as tag_rules
+from ..tags import table as tags_table
 from ..text.search_words import choose_nearest, split_halves
 from ..text.stems import is_form, stem, with_prefixes
 from ..text.words import Fragment, fragments, is_short_word
-from .message import choose_words, keep_vocabulary, known_vocabulary, list_words
+from .message import choose_words, list_words
 from .query import ENOUGH_WORDS, Minor, Near, Query, find_minors, find_nears, fold_words, with_languages_of
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
     """Return what is seen, and the query with the known tags of its text."""
     if not query.is_of_text:
         return query, load_access(call, query.request).viewer
-    version, _ = known_vocabulary(call.db, call.persona)
+    version, _ = tags_table.get_held(call.db, call.persona)
     seen = load_access(call, replace(query.request, vocabulary_version=version))
-    vocabulary = keep_vocabulary(call.db, call.persona, seen)
+    vocabulary = tags_table.hold(call.db, call.persona, seen.vocabulary_version, seen.vocabulary)
     tags = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
     return replace(query, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer
 

@@ -29,8 +29,10 @@ from ..shapes import Vocabulary, WriteResult
 from . import rules
 
 VERSION = "tag_vocabulary"
-_CACHE = "tags"
-_MOST_CACHED = 64
+CACHE = "tags"
+"""Personas' vocabularies, in the caches of a handle."""
+NO_TAGS = Vocabulary()
+_MOST_CACHED = 256
 
 
 # Rows that come and go
@@ -203,7 +205,7 @@ def load(db: Database, persona: str) -> Vocabulary:
 
 
 def version(db: Database, persona: str) -> int:
-    """Return the number that rises with every change of the persona's vocabulary; 0 before the first."""
+    """Return the number that rises with every change of the persona's vocabulary; 0 before the first tag."""
     rows = db.read(_VERSION_OF, {"persona": persona, "name": VERSION}, source="counters")
     return int(rows[0][0]) if rows else 0
 
@@ -215,13 +217,23 @@ _VERSION_OF = select(counters.c.value).where(
 
 def current(db: Database, persona: str) -> Vocabulary:
     """Return the vocabulary as it is now; where nothing changed, the one read before, for the price of its version."""
-    cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(_CACHE, {})
     now = version(db, persona)  # before the vocabulary, so that a change in between is read again, not missed
-    held = cache.get(persona)
-    if held is not None and held[0] == now:
-        return held[1]
-    found = load(db, persona)
-    if len(cache) >= _MOST_CACHED:
-        cache.clear()
-    cache[persona] = (now, found)
-    return found
+    held, vocabulary = get_held(db, persona)
+    return vocabulary if held == now else hold(db, persona, now, load(db, persona))
+
+
+def get_held(db: Database, persona: str) -> tuple[int, Vocabulary]:
+    """Return the version and the vocabulary that this process read last; version 0 has no tags."""
+    cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(CACHE, {})
+    return cache.get(persona, (0, NO_TAGS))
+
+
+def hold(db: Database, persona: str, now: int, vocabulary: Vocabulary | None) -> Vocabulary:
+    """Keep a vocabulary that was read with its version, and return the one held; None keeps the one before."""
+    if vocabulary is None:
+        return get_held(db, persona)[1]
+    cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(CACHE, {})
+    if len(cache) >= _MOST_CACHED and persona not in cache:
+        cache.pop(next(iter(cache)), None)
+    cache[persona] = (now, vocabulary)
+    return vocabulary

@@ -22,6 +22,8 @@ def is_plain(value: Any) -> bool:
 
 def _field(value: Any, name: str) -> Any:
     """Return the item or attribute, or `_ABSENT`; a host's accessor may raise anything, so everything is caught."""
+    if type(value) is dict:  # most of what hosts hand in
+        return value.get(name, _ABSENT)
     try:
         if isinstance(value, Mapping):
             return value.get(name, _ABSENT)
@@ -63,8 +65,9 @@ def as_text(value: Any) -> tuple[str | None, str]:
 def text_at(value: Any, *names: str) -> str:
     """Return the first named field that is a text with something in it, cleaned; blank when there is none."""
     for name in names:
-        text, _note = as_text(get(value, name))
-        if text is not None and text.strip():
+        given = get(value, name)
+        text = clean(given) if type(given) is str else as_text(given)[0]
+        if text and not text.isspace():
             return text
     return ""
 

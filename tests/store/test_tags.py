@@ -75,9 +75,10 @@ def test_t14_nothing_given_asks_nothing(given: Any) -> None:
 
 
 def test_t14_links_that_cannot_be_read_leave_the_originals(caplog: pytest.LogCaptureFixture) -> None:
-    own = open_db("sqlite://")
+    own, scope = open_db("sqlite://"), own_scope()
+    tags.add(own, scope.persona, "cat")
     own.transaction(lambda c: c.exec_driver_sql("DROP TABLE tag_links"), source="test")
-    assert expanded(own, own_scope(), "Cat", "cat", "dog") == ["cat", "dog"]
+    assert expanded(own, scope, "Cat", "cat", "dog") == ["cat", "dog"]
     assert "tag_links_not_read" in caplog.text
     own.close()
 
