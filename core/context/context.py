@@ -89,7 +89,7 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
         if not isinstance(item, Mapping) or not isinstance(text, str):
             continue
         row, when, tags = item.get("id"), item.get("timestamp"), item.get("tags")
-        made: Hit = {
+        hit: Hit = {
             "source": item["source"] if item.get("source") in SOURCES else "memories",
             "id": row if isinstance(row, int) and not isinstance(row, bool) else 0,
             "timestamp": when if isinstance(when, str) else "",
@@ -97,6 +97,6 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
             "tags": [clean(tag) for tag in tags if isinstance(tag, str)] if isinstance(tags, (list, tuple)) else [],
         }
         if isinstance(speaker := item.get("speaker"), str) and (name := known_name(clean(speaker))):
-            made["speaker"] = name
-        hits.append(made)
+            hit["speaker"] = name
+        hits.append(hit)
     return hits, len(items) - len(hits)

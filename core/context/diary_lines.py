@@ -17,7 +17,7 @@ def _by_age(entries: Iterable[DiaryEntry]) -> list[DiaryEntry]:
     return sorted(entries, key=lambda entry: (entry.timestamp or _OLDEST, entry.id))
 
 
-def _told(text: str) -> str:
+def _shown_text(text: str) -> str:
     """Return the text as one line, blank when there is nothing to see in it."""
     shown = one_line(text)
     return shown if shown.strip() else ""
@@ -29,13 +29,13 @@ def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
     shown_parts: list[str] = []
     before: list[str] = []
     for name, text in parts:
-        shown = _told(text)
+        shown = _shown_text(text)
         words = collapsed(shown)
         if shown and not any(holds_words(each, words) for each in before):
             shown_parts.append(f"{name}{shown}")
             before.append(words)
-    told = " | ".join(shown_parts)
-    return " ".join(filter(None, (stamp(entry.timestamp, zone), told))) if told else ""
+    line = " | ".join(shown_parts)
+    return " ".join(filter(None, (stamp(entry.timestamp, zone), line))) if line else ""
 
 
 def holds_words(text: str, words: str) -> bool:
@@ -79,7 +79,7 @@ def thought_lines(
 ) -> tuple[list[str], list[LeftOut]]:
     """Return the last thoughts as lines, oldest first, and what was left out."""
     left_out: list[LeftOut] = []
-    told = [
+    thoughts = [
         (
             (entry.timestamp or _OLDEST, entry.id),
             _thought(entry.personal_thought, entry.timestamp, zone),
@@ -87,12 +87,12 @@ def thought_lines(
             entry.personal_thought,
         )
         for entry in entries
-        if _told(entry.personal_thought)
+        if _shown_text(entry.personal_thought)
     ]
     lines: list[str] = []
     seen: set[str] = set()
     diary = [collapsed(line) for line in shown]
-    for _, line, name, said in sorted(told, reverse=True):
+    for _, line, name, said in sorted(thoughts, reverse=True):
         key, words = collapsed(line), collapsed(said)
         if any(holds_words(each, words) for each in diary):
             left_out.append(LeftOut("thoughts", "visible", name))

@@ -219,12 +219,12 @@ def input_facts(
     notes: list[str] = []
     facts: dict[str, Any] = {"input_source": "voice"} if get(message.raw, "voice") else {}
     attachments = get(message.raw, "attachments") if attachments is None else attachments
-    found = {
+    values = {
         "image": _image(image_data, notes),
         "attachments": _attachments(attachments, notes),
         "reply_message_id": reply(message.raw),
     }
-    facts.update((name, value) for name, value in found.items() if value)
+    facts.update((name, value) for name, value in values.items() if value)
     return facts, tuple(notes)
 
 

@@ -59,20 +59,16 @@ def is_persona(entry: HistoryEntry) -> bool:
     return entry.role in ("persona", "thought")
 
 
-def local_time(time: datetime, zone: tzinfo) -> datetime:
-    """Return the time in the zone; at the two ends of the calendar, where the zone has no such time, as it is."""
-    try:
-        return time.astimezone(zone)
-    except (OverflowError, ValueError):
-        return time
-
-
 def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
     """Return the time bracket of a line, blank when there is no time."""
     if time is None:
         text = one_line(shown_time) if shown_time else ""
         return f"[{text}]" if text.strip() else ""
-    return f"[{local_time(time, zone).isoformat(' ', 'minutes')[:16]}]"
+    try:
+        moment = time.astimezone(zone)
+    except (OverflowError, ValueError):  # at the two ends of the calendar a zone may have no such time
+        moment = time
+    return f"[{moment.isoformat(' ', 'minutes')[:16]}]"
 
 
 def age_mark(time: datetime | None, now: datetime | None) -> str:
@@ -155,9 +151,9 @@ class ChatLine(str):
     turn: Turn
 
     def __new__(cls, shown: str, turn: Turn) -> Self:
-        made = super().__new__(cls, shown)
-        made.turn = turn
-        return made
+        line = super().__new__(cls, shown)
+        line.turn = turn
+        return line
 
     def __getnewargs__(self) -> tuple[str, Turn]:  # type: ignore[override]
         return str(self), self.turn
@@ -178,12 +174,12 @@ def read_turn(line: str, persona: str = NAMELESS_PERSONA) -> Turn:
     """Return what a line says: what it knows itself, else what can be read from it; `persona` is the persona's name."""
     if isinstance(line, ChatLine):
         return line.turn
-    found = _LINE.match(line)
-    if found is None:
+    match = _LINE.match(line)
+    if match is None:
         return Turn(line, UNKNOWN, False)
-    name = found["name"].strip()
+    name = match["name"].strip()
     return Turn(
-        found["text"].removesuffix('"'), name, name in (persona, NAMELESS_PERSONA), (found["reply"] or "").strip()
+        match["text"].removesuffix('"'), name, name in (persona, NAMELESS_PERSONA), (match["reply"] or "").strip()
     )
 
 

@@ -77,23 +77,23 @@ def is_own(value: Any) -> bool:
 
 def _sender(value: Any) -> tuple[str, str, str]:
     """Return sender id, name and username, of the fields of that name or, where all are missing, of `from_user`."""
-    told = text_at(value, "sender_id"), text_at(value, "sender_name"), text_at(value, "username")
-    if any(told):
-        return told
+    names = text_at(value, "sender_id"), text_at(value, "sender_name"), text_at(value, "username")
+    if any(names):
+        return names
     user = get(value, "from_user")
-    return (text_at(user, "id"), text_at(user, "full_name"), text_at(user, "username")) if user is not None else told
+    return (text_at(user, "id"), text_at(user, "full_name"), text_at(user, "username")) if user is not None else names
 
 
 def _reply(value: Any) -> ReplyNote | None:
     """Return whom and what a live message replies to, None when it replies to nothing."""
     for name in ("reply_to", "reply_to_message"):
-        told = get(value, name)
-        if told is None or is_plain(told):
+        reply = get(value, name)
+        if reply is None or is_plain(reply):
             continue
-        sender_id, sender_name, username = _sender(told)
-        text = text_at(told, *TEXTS, "caption")
+        sender_id, sender_name, username = _sender(reply)
+        text = text_at(reply, *TEXTS, "caption")
         if text or sender_id or sender_name or username:
-            return ReplyNote(sender_name or username or sender_id, text, is_own(told))
+            return ReplyNote(sender_name or username or sender_id, text, is_own(reply))
     return None
 
 

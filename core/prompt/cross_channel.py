@@ -12,8 +12,9 @@ from ..messages import table_cross_channel
 from ..messages.table_cross_channel import OwnRow
 from ..search.table_rows import name_author
 from ..shapes import Hit
+from ..text import hits as text_hits
 from ..text.folding import collapsed, fold
-from ..text.hits import content_digest, entry_digest, hit, known_name, snippet
+from ..text.hits import content_digest, entry_digest, known_name, snippet
 from .call import PromptCall, VisibleContext
 from .search import Recalled
 
@@ -40,14 +41,14 @@ def choose(
         return recalled.hits
     words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
     own = _rank(rows, words, {entry_digest(entry) for entry in lists.visible})
-    known = {collapsed(found["snippet"]) for found in recalled.hits}
-    made = [found for row in own if collapsed((found := _hit(call, row))["snippet"]) not in known]
+    known = {collapsed(hit["snippet"]) for hit in recalled.hits}
+    new = [hit for row in own if collapsed((hit := _hit(call, row))["snippet"]) not in known]
     most = max(1, call.caps.memories // 3)
-    kept = made[: max(most, call.caps.memories - len(recalled.hits))]
+    kept = new[: max(most, call.caps.memories - len(recalled.hits))]
     rank = {(one.hit["source"], one.hit["id"]): one.rank for one in recalled.chosen}
-    best = sorted(recalled.hits, key=lambda found: rank.get((found["source"], found["id"]), 0))
-    stays = {id(found) for found in best[: max(0, call.caps.memories - len(kept))]}
-    return [*(found for found in recalled.hits if id(found) in stays), *kept]
+    best = sorted(recalled.hits, key=lambda hit: rank.get((hit["source"], hit["id"]), 0))
+    stays = {id(hit) for hit in best[: max(0, call.caps.memories - len(kept))]}
+    return [*(hit for hit in recalled.hits if id(hit) in stays), *kept]
 
 
 def _rank(rows: Sequence[OwnRow], words: Sequence[str], visible: Collection[bytes]) -> list[OwnRow]:
@@ -65,4 +66,6 @@ def _hit(call: PromptCall, row: OwnRow) -> Hit:
     is_chat = source is sources.CHAT
     who = (row.participant or "").partition("/")[2]
     speaker = known_name(row.name or "", who) if is_chat else name_author(row.name or "", call.message.sender.name, who)
-    return hit(source.name, row.id, row.at, snippet(row.text or "", call.settings.snippet_chars), row.tags, speaker)
+    return text_hits.hit(
+        source.name, row.id, row.at, snippet(row.text or "", call.settings.snippet_chars), row.tags, speaker
+    )

@@ -344,14 +344,14 @@ class _Fitting:
         openings |= dict.fromkeys(self.empty, 0)
         kept, left = choose(self.items, order, room, openings, _COMMA)
         kept = self._fill(order, kept, left, openings)
-        made = self._build(kept)
-        if not self.space.holds(self._write(made)):  # a counter may count the whole higher than its parts
+        prompt = self._build(kept)
+        if not self.space.holds(self._write(prompt)):  # a counter may count the whole higher than its parts
             kept = kept[: self._count_fitting(kept)]
-            made = self._build(kept)
-        text = self._write(made)
+            prompt = self._build(kept)
+        text = self._write(prompt)
         if not self.space.holds(text):
             return None
-        return Fitted(made, len(text), left_out=tuple(self._list_lost(kept, ids)), notes=tuple(self._note_cuts(kept)))
+        return Fitted(prompt, len(text), left_out=tuple(self._list_lost(kept, ids)), notes=tuple(self._note_cuts(kept)))
 
     def _rank(self, rank: Sequence[tuple[str, Any]]) -> list[int]:
         """Return the numbers of the memories, best first; those without a rank after all, in the order of the list."""

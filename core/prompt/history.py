@@ -268,22 +268,24 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
     path, message_id, db = call.message.interface_path, call.replacing, call.db
     if path is None or message_id is None:
         return lines
-    found = Replaced(path, message_id)
+    replaced = Replaced(path, message_id)
     for entry in (*lines.current, *call.live.chats.get(path, ())):
         if entry.message_id == message_id:
-            live = entry.order if entry.row_id is None else found.order
-            found = replace(found, time=found.time or entry.time, row_id=found.row_id or entry.row_id, order=live)
-    if found.time is None and db is not None and not call.is_down:
+            live = entry.order if entry.row_id is None else replaced.order
+            replaced = replace(
+                replaced, time=replaced.time or entry.time, row_id=replaced.row_id or entry.row_id, order=live
+            )
+    if replaced.time is None and db is not None and not call.is_down:
         stored = call.guard(
             "chat_history_cache",
             lambda: table_reading.find_time(db, call.scope.persona, path, message_id),
             None,
         )
-        found = found if stored is None else replace(found, time=stored[1], row_id=stored[0])
-    if found.time is None and found.order is None:
+        replaced = replaced if stored is None else replace(replaced, time=stored[1], row_id=stored[0])
+    if replaced.time is None and replaced.order is None:
         said = "replacing: this conversation has no message of that id (message_id, not the row's); nothing is left out"
         call.report.note(said)
-    return replace(lines, replacing=found)
+    return replace(lines, replacing=replaced)
 
 
 # What a host's own history gives
@@ -306,10 +308,10 @@ def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
 
 
 def _entries(rows: Any, path: str) -> list[HistoryEntry]:
-    made = []
+    entries = []
     for order, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         key = str(row.get("interface_path", path) if isinstance(row, Mapping) else path)
         entry = read_live(row, path if key == plain_key(path) else key, order)
         if entry is not None:
-            made.append(entry)
-    return made[::-1]
+            entries.append(entry)
+    return entries[::-1]

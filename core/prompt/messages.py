@@ -91,15 +91,15 @@ def order_for_dialect(
 
 def _alternate(parts: list[Part]) -> list[Part]:
     """Return the parts with those of one role in a row as one, a user's first."""
-    made: list[Part] = []
+    turns: list[Part] = []
     for part in parts:
-        if not made and part.role == "assistant":
-            made.append(Part(_BEGINNING))
-        if made and made[-1].role == ("assistant" if part.role == "assistant" else "user"):
-            made[-1] = made[-1]._replace(content=f"{made[-1].text}\n\n{part.text}", is_turn=part.is_turn)
+        if not turns and part.role == "assistant":
+            turns.append(Part(_BEGINNING))
+        if turns and turns[-1].role == ("assistant" if part.role == "assistant" else "user"):
+            turns[-1] = turns[-1]._replace(content=f"{turns[-1].text}\n\n{part.text}", is_turn=part.is_turn)
         else:
-            made.append(part if part.role == "assistant" else part._replace(role="user"))
-    return made
+            turns.append(part if part.role == "assistant" else part._replace(role="user"))
+    return turns
 
 
 def read_turns(context: Mapping[str, Any], persona: str, asker: str = "") -> list[Part]:
@@ -196,8 +196,8 @@ def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
 def _system(prompt: Mapping[str, Any]) -> list[str]:
     """Return the texts of the system part: instructions and actions."""
     text = prompt.get("instructions")
-    made = [text if isinstance(text, str) else to_json(text)] if text else []
-    return [*made, to_json({"actions": prompt["actions"]})] if prompt.get("actions") else made
+    texts = [text if isinstance(text, str) else to_json(text)] if text else []
+    return [*texts, to_json({"actions": prompt["actions"]})] if prompt.get("actions") else texts
 
 
 class _Parts(NamedTuple):

@@ -45,8 +45,8 @@ def shape_actions(actions: Any, lite: bool, note: Note = _nothing) -> dict[str, 
     shaped: dict[str, Any] = {}
     unnamed = 0
     for name, action in actions.items() if isinstance(actions, Mapping) else ():
-        found = {key: get(action, key) for key in ACTION_KEYS}
-        parts = {key: value for key, value in found.items() if value is not None}
+        values = {key: get(action, key) for key in ACTION_KEYS}
+        parts = {key: value for key, value in values.items() if value is not None}
         if not isinstance(name, str) or not parts:
             unnamed += 1
             continue
@@ -101,7 +101,7 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
     parts, notes = make_strict(parts)
     for line in (*notes, *(f"actions.{line}" for line in more)):
         note(line)
-    made: dict[str, Any] = renderer.json(
+    prompt: dict[str, Any] = renderer.json(
         "prompt.json.j2",
         context=parts["context"],
         input=parts["input"],
@@ -109,15 +109,15 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
         size=_size({**parts, "instructions": plain} if plain else parts),
         actions=shaped,
     )
-    _restore_lines(contents.context, made["context"])
-    return made
+    _restore_lines(contents.context, prompt["context"])
+    return prompt
 
 
-def _restore_lines(given: Mapping[str, Any], made: dict[str, Any]) -> None:
+def _restore_lines(given: Mapping[str, Any], prompt: dict[str, Any]) -> None:
     """Put the lines of this conversation back as they were: each knows what was said, which plain text does not."""
-    lines, plain = given.get(CURRENT), made.get(CURRENT)
+    lines, plain = given.get(CURRENT), prompt.get(CURRENT)
     if isinstance(lines, list) and isinstance(plain, list) and len(lines) == len(plain):
-        made[CURRENT] = [
+        prompt[CURRENT] = [
             ChatLine(text, line.turn) if isinstance(line, ChatLine) else text
             for line, text in zip(lines, plain, strict=True)
         ]
@@ -140,7 +140,7 @@ def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]
     for line in (*notes, *([unknown] if unknown else ())):
         note(line)
     name, persona = contents.names.asker(message), contents.names.persona
-    made: dict[str, Any] = renderer.json(
+    built: dict[str, Any] = renderer.json(
         "input.json.j2",
         **{"input_source": "", "image": {}, "attachments": [], "reply_message_id": {}, **facts},
         interface=message.interface,
@@ -153,7 +153,7 @@ def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]
         persona=persona if persona != NAMELESS_PERSONA else "",
         time=time,
     )
-    return made
+    return built
 
 
 def choose_answer_format(asked: AnswerFormat, actions: object) -> Literal["actions", "text"]:

@@ -82,24 +82,24 @@ def raise_version(connection: Connection, db: Database, persona: str) -> None:
 
 def add(db: Database, persona: str, tag: object) -> WriteResult:
     """Make a tag known. Known already: `duplicate`; blank: `empty`; over 255 bytes: `too_long`."""
-    made = rules.normal(rules.tag_items(tag)[0]) if tag is not None and rules.tag_items(tag) else ""
-    if not made:
+    name = rules.normal(rules.tag_items(tag)[0]) if tag is not None and rules.tag_items(tag) else ""
+    if not name:
         return WriteResult(False, None, "empty")
-    size = len(made.encode("utf-8"))
+    size = len(name.encode("utf-8"))
     if size > rules.TAG_BYTES:
         note = f"tag is {size} bytes long; at most {rules.TAG_BYTES} bytes are stored"
         return WriteResult(False, None, "too_long", notes=(note,))
 
     def work(connection: Connection) -> WriteResult:
-        row = {"persona_id": persona, "tag": made, "uses": 0, "created_at": db.clock()}
+        row = {"persona_id": persona, "tag": name, "uses": 0, "created_at": db.clock()}
         if not connection.execute(insert_ignore(tags, db.family), row).rowcount:
             return WriteResult(False, None, "duplicate")
         raise_version(connection, db, persona)
         return WriteResult(True, None)
 
     def confirm(connection: Connection) -> WriteResult | None:
-        there = connection.execute(_KNOWN, {"persona": persona, "tags": [made]}).first()
-        return WriteResult(True, None) if there else None
+        row = connection.execute(_KNOWN, {"persona": persona, "tags": [name]}).first()
+        return WriteResult(True, None) if row else None
 
     return db.transaction(work, source="tags", confirm=confirm)
 
@@ -174,11 +174,11 @@ def _all(persona: Any) -> Any:
     )
 
 
-def _vocabulary(found: Iterable[Any]) -> Vocabulary:
+def _vocabulary(rows: Iterable[Any]) -> Vocabulary:
     known: dict[str, int] = {}
     aliases: dict[str, str] = {}
     links: dict[str, dict[str, float]] = {}
-    for part, key, other, value in found:
+    for part, key, other, value in rows:
         text = from_key(key)
         if part == 0:
             known[text] = int(value)

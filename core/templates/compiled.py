@@ -184,24 +184,24 @@ def _place(error: BaseException, file: str) -> tuple[int | None, str]:
 def _result(name: str, text: str, values: list[Any], file: str) -> Any:
     """Return the parsed skeleton with the values in their places, its keys and types as the header says."""
     try:
-        made = _filled(json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse), values)
+        result = _filled(json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse), values)
     except json.JSONDecodeError as error:
         raise TemplateError(name, f"what it makes is no JSON ({error.msg})", line=error.lineno, file=file) from None
     except (ValueError, IndexError, RecursionError) as error:
         raise TemplateError(name, f"what it makes is no strict JSON ({error})", file=file) from None
     expected = header(name, "result")
     if expected is None:
-        return made
-    if not isinstance(made, dict):
+        return result
+    if not isinstance(result, dict):
         raise TemplateError(name, "what it makes is no object", file=file)
-    wrong = [key for key, (_, needed) in expected.items() if needed and key not in made]
-    wrong += [key for key in made if key not in expected]
+    wrong = [key for key, (_, needed) in expected.items() if needed and key not in result]
+    wrong += [key for key in result if key not in expected]
     if wrong:
         raise TemplateError(name, f"what it makes has missing or unknown keys: {', '.join(wrong)}", file=file)
     for key, (kind, _) in expected.items():
-        if key in made and not isinstance(made[key], TYPES[kind][0]):
+        if key in result and not isinstance(result[key], TYPES[kind][0]):
             raise TemplateError(name, f"{key!r} must be of type {kind}", file=file)
-    return {key: made[key] for key in expected if key in made}
+    return {key: result[key] for key in expected if key in result}
 
 
 def _filled(skeleton: Any, values: list[Any]) -> Any:
@@ -215,17 +215,17 @@ def _filled(skeleton: Any, values: list[Any]) -> Any:
 
 
 def _key(key: str, values: list[Any]) -> str:
-    found = _filled(key, values)
-    if not isinstance(found, str):
+    text = _filled(key, values)
+    if not isinstance(text, str):
         raise ValueError("a key is no text")
-    return found
+    return text
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key stands there twice")
-    return made
+    return members
 
 
 def _refuse(_word: str) -> Any:

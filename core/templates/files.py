@@ -60,7 +60,7 @@ def source_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable
 
     def load(name: str) -> tuple[str, str, Callable[[], bool]]:
         path = find(name, folders)
-        made = version(str(path))
+        read_version = version(str(path))
         try:
             source = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -69,7 +69,7 @@ def source_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable
         return (
             source,
             str(path),
-            lambda: len(folders) == 1 or (find(name, folders) == path and version(str(path)) == made),
+            lambda: len(folders) == 1 or (find(name, folders) == path and version(str(path)) == read_version),
         )
 
     return load
@@ -98,9 +98,9 @@ def version(file: str) -> tuple[int, int]:
 def header(name: str, word: str) -> dict[str, tuple[str, bool]] | None:
     """Return name to (type, needed) of a header of a shipped template; None where there is none."""
     path = resources.find("prompts") / name
-    found = _HEADERS[word].search(path.read_text("utf-8")) if path.is_file() else None
-    if found is None:
+    match = _HEADERS[word].search(path.read_text("utf-8")) if path.is_file() else None
+    if match is None:
         return None
-    items = (item.strip() for item in found.group(1).split(";"))
+    items = (item.strip() for item in match.group(1).split(";"))
     pairs = ((item.strip("[]").partition(":"), not item.startswith("[")) for item in items if item)
     return {name.strip(): (kind.strip(), needed) for (name, _, kind), needed in pairs}

@@ -51,11 +51,11 @@ class Renderer:
                 return runner.run(runner.environment(self._overlay, kind), name, values)
             except TemplateError as error:
                 failed = error
-        made = runner.run(runner.environment(None, kind), name, values)
+        result = runner.run(runner.environment(None, kind), name, values)
         if failed:
             place = f"template {failed.template} ({failed.source or self._overlay}) line {failed.line or 1}"
             self._note(f"{place}: {failed.reason}; the shipped one is used", failed)
-        return made
+        return result
 
     def _note(self, note: str, error: TemplateError | None = None) -> None:
         if note in self.notes:

@@ -59,11 +59,11 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
     """Return a token that holds and the hash that is stored of it, None where there is none, or it was revoked."""
     for row in db.read(_BY_ID, {"id": token_id}, source=_SOURCE):
         if row.revoked_at is None:
-            found = AccessToken(
+            token = AccessToken(
                 row.id, row.kind, row.persona_id, row.participant_key, row.conversation_key, row.server_id, row.label,
                 row.personas,
             )  # fmt: skip
-            return found, bytes(row.token_hash)
+            return token, bytes(row.token_hash)
     return None
 
 
