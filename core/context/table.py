@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from sqlalchemy import Integer, bindparam, column, select, table
@@ -30,6 +30,8 @@ _ENTRY = (
     _D.id, _D.content, _D.personal_thought, _D.interaction_summary, _D.user_message, _D.local_only, _D.context_tags,
     _D.involved_users, _D.interface, _D.chat_id, _D.thread_id, _D.timestamp,
 )  # fmt: skip
+
+Guard = Callable[[str, Callable[[], Any], Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,14 @@ class Brought:
     """Number of a section's kind of rows to these rows (`Shape.rows_in`)."""
 
 
-def read(db: Database, viewer: Viewer, history: HistoryWanted, sections: Sequence[Branch] = ()) -> Brought:
-    """Return lines, diary entries and the rows of sections: one statement for each that is wanted."""
+def read(
+    db: Database, viewer: Viewer, history: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
+) -> Brought:
+    """Return lines, diary entries and the rows of sections: one statement for each that is wanted.
+
+    Args:
+        guard: gives what one source brings, or the value passed where that fails.
+    """
     if not viewer.audiences:  # what stands in none may still be there
         history, sections = HistoryWanted(), [part for part in sections if part.of_persona]
     shared: dict[str, Any] = {
@@ -74,15 +82,29 @@ def read(db: Database, viewer: Viewer, history: HistoryWanted, sections: Sequenc
     }
     chats = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
     return Brought(
-        current=_read_current(db, history, shared),
-        recent=_read_recent(db, chats, history, shared) if chats else [],
-        diary=_read_diary(db, history, shared) if history.diary_since is not None else [],
-        sections=_read_sections(db, sections, shared) if sections else {},
+        current=guard(chat_history_cache.name, lambda: _read_current(db, history, shared), []),
+        recent=guard(chat_history_cache.name, lambda: _read_recent(db, chats, history, shared), []),
+        diary=guard(ai_diary.name, lambda: _read_diary(db, history, shared), []),
+        sections=_read_sections(db, sections, shared, guard),
     )
 
 
-def _read_sections(db: Database, sections: Sequence[Branch], shared: Mapping[str, Any]) -> dict[int, list[Any]]:
-    """Return the rows of all sections, which are few, in one statement."""
+def _read_sections(
+    db: Database, sections: Sequence[Branch], shared: Mapping[str, Any], guard: Guard
+) -> dict[int, list[Any]]:
+    """Return the rows of all sections, which are few, in one statement, or, where that fails, in one each."""
+    rows: dict[int, list[Any]] | None = guard("sections", lambda: _read_branches(db, sections, shared), None)
+    if rows is not None:
+        return rows
+    rows = {}
+    for part in sections:
+        rows |= guard(part.source, partial(_read_branches, db, [part], shared), {})
+    return rows
+
+
+def _read_branches(db: Database, sections: Sequence[Branch], shared: Mapping[str, Any]) -> dict[int, list[Any]]:
+    if not sections:
+        return {}
     values: list[Any] = []
     texts = [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
     found: dict[int, list[Any]] = {part.shape.number: [] for part in sections}
@@ -106,6 +128,8 @@ def _read_recent(
     db: Database, chats: Sequence[Recent], history: HistoryWanted, shared: Mapping[str, Any]
 ) -> list[HistoryEntry]:
     """Return the newest lines of all these conversations; most of the newest of each are older than they."""
+    if not chats:
+        return []
     values: list[Any] = []
     each = {**shared, "rows": history.recent_rows}
     ids = [_ids(db.family).text({**each, "conversation": chat.key}, values) for chat in chats]
@@ -186,6 +210,8 @@ def _read_reply(stored: str) -> ReplyNote | None:
 
 
 def _read_diary(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[DiaryEntry]:
+    if history.diary_since is None:
+        return []
     values = {**shared, "since": history.diary_since, "rows": history.diary_rows}
     return [_build_entry(row) for row in _diary_entries(db.family).read(db, values, ai_diary.name)]
 

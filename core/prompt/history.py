@@ -175,26 +175,12 @@ def plan_lines(call: PromptCall, visible: VisibleContext) -> HistoryWanted:
 
 
 def read_stored(call: PromptCall, viewer: Viewer, lines: HistoryWanted, parts: Sequence[Branch] = ()) -> Brought:
-    """Read lines and sections; each on its own where all together fail."""
-    db, guard, nothing = call.db, call.guard, HistoryWanted()
-    assert db is not None
-
-    def read(source: str, lines: HistoryWanted, parts: Sequence[Branch]) -> Brought | None:
-        return guard(source, lambda: context_table.read(db, viewer, lines, parts), None)
-
-    whole = read("lines and sections", lines, parts)
-    if whole is not None:
-        return whole
-    if guard.down:
-        guard.lose_stored()
-        return Brought()
-    chat = read("chat_history_cache", replace(lines, diary_since=None), ()) or Brought()
-    diary = read("ai_diary", replace(nothing, diary_since=lines.diary_since), ()) or Brought()
-    sections: dict[int, Any] = {}
-    for part in parts:
-        brought = read(part.source, nothing, (part,))
-        sections |= brought.sections if brought is not None else {}
-    return Brought(chat.current, chat.recent, diary.diary, sections)
+    """Read lines and the rows of sections; a source that fails gives none."""
+    assert call.db is not None
+    brought = context_table.read(call.db, viewer, lines, call.guard.ask, parts)
+    if call.is_down:
+        call.guard.lose_stored()
+    return brought
 
 
 def read_further(
@@ -205,8 +191,9 @@ def read_further(
     viewer = visible.viewer
     if wanted is None or viewer is None:
         return None
-    more = call.guard("chat_history_cache", lambda: context_table.read(db, viewer, wanted), None)
-    if more is None:
+    failures = len(call.report.errors)
+    more = context_table.read(db, viewer, wanted, call.guard.ask)
+    if len(call.report.errors) > failures:
         return None
     asked = replace(
         lines.wanted,

@@ -142,6 +142,10 @@ class Guard:
             self.fail(source, error)
             return otherwise
 
+    def ask(self, source: str, read: Callable[[], T], otherwise: T) -> T:
+        """Return what the database gives; when it fails, or did not answer before, `otherwise`."""
+        return otherwise if self.down else self(source, read, otherwise)
+
     def fail(self, source: str, error: Exception) -> None:
         """Note a failure in the report, and log one warning without any text that was said."""
         again = isinstance(error, StoreError) and str(self.last) == str(error)
