@@ -17,7 +17,6 @@ from ..memories.rules_modes import MODES
 from ..scope import Scope
 from ..shapes import LoadedMemory, RecentConversation
 from ..templates.render import Renderer
-from ..templates.words import phrases_for
 from . import table_saved
 from .recent import read_recent
 from .rules_summaries import format_time

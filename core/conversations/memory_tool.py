@@ -26,7 +26,7 @@ from ..errors import MessageError, StoreError
 from ..memories.rules_modes import MODES, asked_before, is_tool_offered
 from ..scope import Scope
 from ..shapes import ToolAnswer, ToolCall, ToolForm
-from ..templates.phrases import phrases_for
+from ..templates.words import phrases_for
 from ..text.folding import clean
 from ..text.replies import strip_thoughts
 from .saved import save_memory
