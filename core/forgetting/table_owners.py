@@ -54,15 +54,15 @@ def find_owner(removal: Removal, kind: str, key: str) -> Owner:
 
 def _find_person(removal: Removal, participant: str) -> Owner:
     """Return a person with all identities; looked up again until nothing was added while rows were waited for."""
-    held: set[str] = set()
+    locked: set[str] = set()
     for _ in range(_TRIES):
         keys = _find_identities(removal, participant)
-        lock_conversations(removal, more := _find_conversations(removal, keys) - held)
-        held |= more
+        lock_conversations(removal, more := _find_conversations(removal, keys) - locked)
+        locked |= more
         for part in chunks(sorted(keys), AT_ONCE):
             mine = select(_P.participant_key).where(_P.persona_id == removal.persona, _P.participant_key.in_(part))
             removal.read_rows(mine.order_by(_P.participant_key).with_for_update())
-        if _find_identities(removal, participant) == keys and _find_conversations(removal, keys) <= held:
+        if _find_identities(removal, participant) == keys and _find_conversations(removal, keys) <= locked:
             break
     names = {name for column, whose in _NAMES for name in _find_in(removal, column, whose, keys) if name.strip()}
     rooms = _find_direct_audiences(removal, keys)
@@ -76,19 +76,19 @@ def _find_identities(removal: Removal, participant: str) -> set[str]:
 
 def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
     """Return the conversations in which something of the person stands."""
-    found = set(_find_direct(removal, keys, _find_direct_audiences(removal, keys)))
+    places = set(_find_direct(removal, keys, _find_direct_audiences(removal, keys)))
     for entry in REGISTRY:
         if entry.table != audiences.name and len(entry.conversation) == 1:
             c = metadata.tables[entry.table].c
             for name in entry.participant:
-                found |= _find_in(removal, c[entry.conversation[0]], c[name], keys)
-    return found
+                places |= _find_in(removal, c[entry.conversation[0]], c[name], keys)
+    return places
 
 
 def _find_direct(removal: Removal, keys: Collection[str], rooms: Collection[int]) -> frozenset[str]:
     """Return the direct conversations with a person."""
-    found = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
-    return frozenset(found | _find_in(removal, _K.conversation_key, _K.audience_id, rooms))
+    by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
+    return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms))
 
 
 def _find_direct_audiences(removal: Removal, keys: Collection[str]) -> frozenset[int]:
@@ -103,10 +103,10 @@ def find_audiences(removal: Removal, kind: str, refs: Collection[str]) -> frozen
 
 def _find_in(removal: Removal, column: Any, by: Any, values: Collection[Any], *where: Any) -> set[Any]:
     """Return the values of a column, of the rows that have one of some values in another."""
-    found: set[Any] = set()
+    matches: set[Any] = set()
     for part in chunks(sorted(values), AT_ONCE):
-        found |= removal.find_values(column, by.in_(part), *where)
-    return found - {None}
+        matches |= removal.find_values(column, by.in_(part), *where)
+    return matches - {None}
 
 
 def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
