@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from .calls import defaults
@@ -24,10 +25,6 @@ MOST_BYTES = 1_000_000
 _MACROS = re.compile(r"\{\{(char|user)\}\}", re.IGNORECASE)
 _NO_FILE_NAME = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|%]|^\.|[. ]$')
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-_texts: dict[Path, tuple[tuple[int, int, int], str]] = {}
-"""File to its inode, change and size, and what it said then: a prompt asks for it each time."""
-_MOST_TEXTS = 256
 
 
 def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None) -> str:
@@ -62,7 +59,7 @@ def set_persona_text(
         settings, scope: as for `get_persona_text`.
 
     Raises:
-        MessageError: the text has more than 1,000,000 bytes or holds what is not Unicode.
+        MessageError: the text has more than 1,000,000 bytes or holds half of a character.
         ConfigError: the file cannot be written.
 
     >>> import tempfile
@@ -78,15 +75,17 @@ def set_persona_text(
         raise MessageError(f"text must be valid Unicode of at most {MOST_BYTES:,} bytes.", fields=("text",))
     known = defaults.settings_for(settings)
     file = find_file(known, defaults.scope_for(scope, known).persona)
+    beside = file.with_name(f"{file.name}.{os.getpid()}.new")
     try:
         if not text.strip():
             file.unlink(missing_ok=True)
             return file
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_name(f"{file.name}.{os.getpid()}.new")
         beside.write_text(text, encoding="utf-8", newline="\n")
         beside.replace(file)
     except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
         raise _refusal(file, f"cannot be written ({error.strerror})") from error
     return file
 
@@ -102,10 +101,6 @@ def read_text(file: Path) -> str:
     """Return what a file says, without blank lines around it; blank where there is no such file."""
     try:
         facts = file.stat()
-        mark = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
-        known = _texts.get(file)
-        if known is not None and known[0] == mark:
-            return known[1]
         if not stat.S_ISREG(facts.st_mode):  # a pipe or a device would be read without an end
             raise _refusal(file, "is no ordinary file")
         if facts.st_size > MOST_BYTES:
@@ -117,9 +112,6 @@ def read_text(file: Path) -> str:
         raise _refusal(file, "is not UTF-8") from error
     except OSError as error:
         raise _refusal(file, f"cannot be read ({error.strerror})") from error
-    if len(_texts) >= _MOST_TEXTS:
-        _texts.clear()
-    _texts[file] = mark, text
     return text
 
 

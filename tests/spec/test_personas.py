@@ -129,5 +129,6 @@ def test_c7_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stage
     file.mkdir()
     with pytest.raises(ConfigError, match="cannot be"):
         set_persona_text("Two.", settings=settings, scope=stage.scope())
+    assert list(file.parent.iterdir()) == [file], "what could not be put in place is removed"
     with pytest.raises(MessageError, match="1,000,000"):
         set_persona_text("x" * 1_000_001, settings=settings, scope=stage.scope())
