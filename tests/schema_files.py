@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Column, Table
-from sqlalchemy.types import BigInteger, Integer, LargeBinary
 
 from core.base import resources
 from core.database import schema
-from core.database.dialects import Key, StoredText, Time
+from core.database.dialects import ID, Key, StoredBytes, StoredText, Time, Whole
 from core.upkeep import ddl, inspection, migration
 
 HEADERS = {
@@ -79,11 +78,11 @@ def _bytes(column: Column[Any]) -> int:
     kind = column.type
     if isinstance(kind, Key):
         return kind.length
-    if isinstance(kind, (Time, BigInteger)):
+    if isinstance(kind, Time) or kind is ID:
         return 8
-    if isinstance(kind, LargeBinary):
+    if isinstance(kind, StoredBytes):
         return 32
-    if isinstance(kind, Integer):
+    if isinstance(kind, Whole):
         return 4
     assert isinstance(kind, StoredText)
     return 4 * (kind.length or 0)

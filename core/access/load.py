@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from ..base import logs
 from ..database import statements
 from ..database.engine import Database
-from ..database.stored_values import from_key
+from ..database.stored_values import from_key, read_whole
 from ..errors import StoreError, StoreReadError
 from ..index.lookups import NO_MATCH
 from ..scope import Privacy, Scope
@@ -135,7 +135,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         audiences=tuple(dict.fromkeys(ids)),
         conversations=facts,
     )
-    version = next((int(r[1]) for r in by_part.get(selects.VERSION, ())), 0)
+    version = next((read_whole(r[1]) or 0 for r in by_part.get(selects.VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version
     return AccessSnapshot(
         viewer,
@@ -188,7 +188,7 @@ def _vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
             near = links.setdefault(one, {})
             near[other] = max(weight, near.get(other, 0.0))
     return Vocabulary(
-        tags={from_key(r[5]): int(r[1]) for r in by_part.get(selects.A_TAG, ())},
+        tags={from_key(r[5]): read_whole(r[1]) or 0 for r in by_part.get(selects.A_TAG, ())},
         aliases={from_key(r[5]): from_key(r[6]) for r in by_part.get(selects.ALIAS, ())},
         links={tag: tuple(near.items()) for tag, near in links.items()},
     )

@@ -26,7 +26,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from .stored_values import read_number, read_text, read_time
+from .stored_values import read_bytes, read_number, read_text, read_time, read_whole
 
 COLLATION = "utf8mb4_bin"
 LIKE_ESCAPE = "!"
@@ -172,12 +172,48 @@ class _Decimal(Numeric[Any]):
         return None
 
 
-ID = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
+class Whole(TypeDecorator[int]):
+    """A whole number, read whatever stands there: a column of SQLite keeps values of every type."""
+
+    impl: Any = Integer
+    cache_ok: bool | None = True
+
+    def __init__(self, on_servers: TypeEngine[Any]) -> None:
+        super().__init__()
+        self.on_servers = on_servers
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(sqlite.INTEGER() if dialect.name == "sqlite" else self.on_servers)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:  # noqa: ARG002 - the interface of types
+        return read_whole if dialect.name == "sqlite" else None
+
+
+class StoredBytes(TypeDecorator[bytes]):
+    """Bytes, read whatever stands there."""
+
+    impl: Any = LargeBinary
+    cache_ok: bool | None = True
+
+    def __init__(self, on_servers: TypeEngine[Any]) -> None:
+        super().__init__()
+        self.on_servers = on_servers
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(LargeBinary() if dialect.name == "sqlite" else self.on_servers)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        return read_bytes if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+
+
+ID = Whole(BigInteger())
+INTEGER = Whole(Integer())
 LONG_TEXT = StoredText()
-FLAG = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
-SMALL = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
-PACKED = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
-HASH = LargeBinary().with_variant(mysql.BINARY(32), "mysql", "mariadb")
+FLAG = Whole(mysql.TINYINT())
+SMALL = Whole(mysql.TINYINT())
+BLOB = StoredBytes(LargeBinary())
+PACKED = StoredBytes(mysql.MEDIUMBLOB())
+HASH = StoredBytes(mysql.BINARY(32))
 
 
 def name_type(length: int) -> StoredText:

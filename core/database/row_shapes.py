@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import Label
 from sqlalchemy.types import NullType
 
 from .statements import Part
-from .stored_values import from_key, read_number, read_object, read_text, read_time
+from .stored_values import from_key, read_object, read_text, read_time, read_whole
 
 R = TypeVar("R")
 
@@ -32,16 +32,12 @@ class Kind(NamedTuple):
     """None for a value that needs no reading."""
 
 
-def _number(value: Any) -> int | None:
-    return value if value is None or type(value) is int else read_number(value)
-
-
 def _text(value: Any) -> Any:
     return value if value is None or type(value) is str else read_text(value)
 
 
 TEXT = Kind(True, _text)
-NUMBER = Kind(True, _number)
+NUMBER = Kind(True, read_whole)
 """A whole number; beside texts it comes as one."""
 KEY = Kind(False, _text)
 TIME = Kind(False, read_time)

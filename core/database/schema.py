@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, LargeBinary, PrimaryKeyConstraint, Table, UniqueConstraint, text
+from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
-from .dialects import FLAG, HASH, ID, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
+from .dialects import BLOB, FLAG, HASH, ID, INTEGER, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
 from .schema_base import checks, flag, json_text, key, persona, table
 
 NAMESPACE_BYTES = 1000
@@ -40,8 +40,8 @@ conversations: Table = table(
     Column("title", name_type(200), nullable=False, server_default=text("''")),
     key("status", 8, default="open"),
     flag("stories_off"),
-    Column("current_recap_version", Integer, nullable=True),
-    Column("next_recap_version", Integer, nullable=False, server_default=text("0")),
+    Column("current_recap_version", INTEGER, nullable=True),
+    Column("next_recap_version", INTEGER, nullable=False, server_default=text("0")),
     Column("consolidated_to", ID, nullable=True),
     Column("last_message_at", Time(), nullable=True),
     Column("created_at", Time(), nullable=True),
@@ -138,7 +138,7 @@ memories: Table = table(
     json_text("tags"),
     Column("scope", name_type(50), nullable=True),
     Column("emotion", name_type(50), nullable=True),
-    Column("intensity", Integer, nullable=True),
+    Column("intensity", INTEGER, nullable=True),
     Column("emotion_state", name_type(50), nullable=True),
     key("tier", 10, default="long_term"),
     key("kind", 20),
@@ -217,7 +217,7 @@ tags: Table = table(
     "tags",
     persona(),
     key("tag", 255),
-    Column("uses", Integer, nullable=False, server_default=text("0")),
+    Column("uses", INTEGER, nullable=False, server_default=text("0")),
     Column("created_at", Time(), nullable=True),
     PrimaryKeyConstraint("persona_id", "tag"),
     clustered=True,
@@ -249,11 +249,11 @@ message_recaps: Table = table(
     persona(),
     Column("message_row", ID, nullable=False),
     # -1 is the current alternative, or the message that has none; the others have their number
-    Column("alternative", Integer, nullable=False, server_default=text("-1")),
+    Column("alternative", INTEGER, nullable=False, server_default=text("-1")),
     key("conversation_key", 512),
     Column("memory", LONG_TEXT, nullable=True),
     Column("include", name_type(40), nullable=True),
-    Column("token_count", Integer, nullable=True),
+    Column("token_count", INTEGER, nullable=True),
     json_text("data"),
     flag("edited"),
     flag("stale"),
@@ -271,7 +271,7 @@ message_alternatives: Table = table(
     "message_alternatives",
     persona(),
     Column("message_row", ID, nullable=False),
-    Column("alternative", Integer, nullable=False),
+    Column("alternative", INTEGER, nullable=False),
     Column("text", LONG_TEXT, nullable=False),
     flag("is_current"),
     json_text("metadata"),
@@ -287,7 +287,7 @@ scenes: Table = table(
     Column("break_row", ID, nullable=False),
     Column("name", name_type(200), nullable=False, server_default=text("''")),
     Column("visible", FLAG, nullable=False, server_default=text("1")),
-    Column("current_recap_index", Integer, nullable=True),
+    Column("current_recap_index", INTEGER, nullable=True),
     PrimaryKeyConstraint("id"),
     # one scene a break
     UniqueConstraint("persona_id", "break_row", name="uq_scenes_break"),
@@ -299,7 +299,7 @@ scene_recaps: Table = table(
     "scene_recaps",
     persona(),
     Column("scene_id", ID, nullable=False),
-    Column("version_index", Integer, nullable=False),
+    Column("version_index", INTEGER, nullable=False),
     Column("content", LONG_TEXT, nullable=False),
     json_text("metadata"),
     key("provenance", 8, default="model"),
@@ -312,12 +312,12 @@ running_recaps: Table = table(
     "running_recaps",
     persona(),
     key("conversation_key", 512),
-    Column("version", Integer, nullable=False),
+    Column("version", INTEGER, nullable=False),
     Column("content", LONG_TEXT, nullable=False),
-    Column("scene_count", Integer, nullable=False, server_default=text("0")),
-    Column("excluded_count", Integer, nullable=False, server_default=text("0")),
-    Column("prev_scene_index", Integer, nullable=False, server_default=text("0")),
-    Column("new_scene_index", Integer, nullable=False, server_default=text("0")),
+    Column("scene_count", INTEGER, nullable=False, server_default=text("0")),
+    Column("excluded_count", INTEGER, nullable=False, server_default=text("0")),
+    Column("prev_scene_index", INTEGER, nullable=False, server_default=text("0")),
+    Column("new_scene_index", INTEGER, nullable=False, server_default=text("0")),
     key("provenance", 8, default="model"),
     # the scenes in the text, with the version of each one's recap
     json_text("data"),
@@ -379,7 +379,7 @@ short_term_memories: Table = table(
     Column("summary", LONG_TEXT, nullable=True),
     Column("summary_updated_at", Time(), nullable=True),
     Column("last_updated", Time(), nullable=True),
-    Column("turns_since_summary", Integer, nullable=False, server_default=text("0")),
+    Column("turns_since_summary", INTEGER, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("id"),
     # the entry of a person in a channel
     UniqueConstraint("persona_id", "participant_key", "channel_id", name="uq_short_term_entry"),
@@ -403,9 +403,9 @@ user_relationships: Table = table(
     Column("affinity", SMALL, nullable=False, server_default=text("0")),
     Column("affinity_base", SMALL, nullable=False, server_default=text("0")),
     # whole days since the last interaction when affinity_base was set
-    Column("base_days", Integer, nullable=False, server_default=text("0")),
+    Column("base_days", INTEGER, nullable=False, server_default=text("0")),
     Column("trust", SMALL, nullable=False, server_default=text("0")),
-    Column("interaction_count", Integer, nullable=False, server_default=text("0")),
+    Column("interaction_count", INTEGER, nullable=False, server_default=text("0")),
     Column("last_interaction", Time(), nullable=True),
     PrimaryKeyConstraint("persona_id", "user_id"),
     # recent list, decay
@@ -420,9 +420,9 @@ consolidation_runs: Table = table(
     key("kind", 16),
     key("conversation_key", 512),
     Column("reason", name_type(100), nullable=False, server_default=text("''")),
-    Column("window_size", Integer, nullable=False, server_default=text("0")),
-    Column("items_added", Integer, nullable=False, server_default=text("0")),
-    Column("items_pruned", Integer, nullable=False, server_default=text("0")),
+    Column("window_size", INTEGER, nullable=False, server_default=text("0")),
+    Column("items_added", INTEGER, nullable=False, server_default=text("0")),
+    Column("items_pruned", INTEGER, nullable=False, server_default=text("0")),
     Column("started_at", Time(), nullable=True),
     Column("finished_at", Time(), nullable=True),
     Column("error", name_type(500), nullable=True),
@@ -446,7 +446,7 @@ stored_values: Table = table(
     Column("value", LONG_TEXT, nullable=True),
     # the memory item that makes it searchable
     Column("memory_id", ID, nullable=True),
-    Column("ttl_seconds", Integer, nullable=True),
+    Column("ttl_seconds", INTEGER, nullable=True),
     Column("expires_at", Time(), nullable=True),
     Column("created_at", Time(), nullable=True),
     Column("updated_at", Time(), nullable=True),
@@ -477,7 +477,7 @@ search_segment: Table = table(
     # row 0 of an audience has no rows: its docs count the segments made, and it is locked while they change
     Column("segment_id", ID, nullable=False),
     Column("stamp", ID, nullable=False),
-    Column("docs", Integer, nullable=False),
+    Column("docs", INTEGER, nullable=False),
     Column("head", PACKED, nullable=False),
     Column("terms", PACKED, nullable=False),
     # packed rows of an audience
@@ -517,7 +517,7 @@ search_vector: Table = table(
     Column("row_id", ID, nullable=False),
     Column("part", SMALL, nullable=False),
     # VECTOR is a reserved word of MariaDB since 11.7
-    Column("vector", LargeBinary(), nullable=False, quote=True),
+    Column("vector", BLOB, nullable=False, quote=True),
     # version of the audience that it came with
     Column("stamp", ID, nullable=False, server_default=text("0")),
     # newest vectors of an audience that one embedder made
@@ -561,7 +561,7 @@ memory_jobs: Table = table(
     key("status", 12, default="pending"),
     json_text("payload"),
     json_text("depends_on"),
-    Column("tries", Integer, nullable=False, server_default=text("0")),
+    Column("tries", INTEGER, nullable=False, server_default=text("0")),
     Column("available_at", Time(), nullable=True),
     Column("lease_until", Time(), nullable=True),
     key("claimed_by", 64, default=None, nullable=True),

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from ..text.folding import clean
 from ..text.times import LATEST
 
-Kind = Literal["text", "time", "number", "texts", "object", "json"]
+Kind = Literal["text", "time", "number", "bytes", "texts", "object", "json"]
 """What a column holds; texts is a JSON list of texts, object a JSON object, json either list or object."""
 
 
@@ -108,6 +108,22 @@ def read_number(value: Any) -> Any:
         return _repaired(None)
 
 
+def read_whole(value: Any) -> int | None:
+    """Return a whole number; 0 for what is none, so that arithmetic goes on. None stays None."""
+    if type(value) is int or value is None:
+        return value
+    number = read_number(value)
+    try:
+        return int(number) if number == int(number) else _repaired(int(number))
+    except (TypeError, ValueError, OverflowError):
+        return 0 if number is None else _repaired(0)
+
+
+def read_bytes(value: Any) -> bytes | None:
+    """Return bytes; none for what is something else. None stays None."""
+    return value if type(value) is bytes or value is None else _repaired(b"")
+
+
 def read_json(value: object) -> Any:
     """Return what a JSON column holds, None when it is broken or NULL."""
     text = read_text(value)
@@ -160,6 +176,8 @@ def is_readable(value: Any, kind: Kind) -> bool:
         read_number(value)
     elif kind == "time":
         read_time(value)
+    elif kind == "bytes":
+        return isinstance(value, bytes)
     else:
         found = read_json(value)
         if kind == "texts":

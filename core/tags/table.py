@@ -24,7 +24,7 @@ from ..database.bulk import chunks
 from ..database.dialects import insert_ignore, upsert
 from ..database.engine import Database, UndoError
 from ..database.schema import counters, tag_aliases, tag_links, tags
-from ..database.stored_values import from_key
+from ..database.stored_values import from_key, read_number, read_whole
 from ..shapes import Vocabulary, WriteResult
 from . import rules
 
@@ -159,7 +159,7 @@ def _all(persona: Any) -> Any:
     blank = literal("", String())
     t, a, n = tags.c, tag_aliases.c, tag_links.c
     return union_all(
-        select(literal(0, Integer()).label("part"), type_coerce(t.tag, _RAW), blank, t.uses).where(
+        select(literal(0, Integer()).label("part"), type_coerce(t.tag, _RAW), blank, type_coerce(t.uses, _RAW)).where(
             t.persona_id == persona
         ),
         select(
@@ -181,13 +181,13 @@ def _vocabulary(rows: Iterable[Any]) -> Vocabulary:
     for part, key, other, value in rows:
         text = from_key(key)
         if part == 0:
-            known[text] = int(value)
+            known[text] = read_whole(value) or 0
         elif part == 1:
             aliases[text] = from_key(other)
         else:
             for one, two in ((text, from_key(other)), (from_key(other), text)):
                 near = links.setdefault(one, {})
-                near[two] = max(float(value), near.get(two, 0.0))
+                near[two] = max(float(read_number(value) or 0), near.get(two, 0.0))
     return Vocabulary(known, aliases, {tag: tuple(near.items()) for tag, near in links.items()})
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from sqlalchemy import Column, LargeBinary, Table, and_, bindparam, func, select
+from sqlalchemy import Column, Table, and_, bindparam, func, select
 
 from ..database import registry, stored_values
-from ..database.dialects import JsonText, Key, StoredText, Time
+from ..database.dialects import JsonText, Key, StoredBytes, StoredText, Time
 from ..database.engine import Database
 from ..database.schema import memories
 from ..database.sources import ALL
@@ -38,10 +38,10 @@ def _unreadable(db: Database) -> Iterator[Row]:
 
 def _unreadable_in(db: Database, table: Table) -> Iterator[Row]:
     """Name the rows of a table with values that reading repairs, column by column."""
-    kinds = {c.name: kind for c in table.columns if (kind := _kind(c)) is not None}
+    kinds = {c.name: _kind(c) for c in table.columns}
     keys = [c.name for c in table.primary_key.columns]
     bad: dict[str, list[str]] = {}
-    for row in _walk(db, table, keys, list(kinds)):
+    for row in _walk(db, table, keys, kinds):
         for name, value in zip(kinds, row[len(keys) :], strict=True):
             if not stored_values.is_readable(value, kinds[name]):
                 bad.setdefault(name, []).append("/".join(map(stored_values.from_key, row[: len(keys)])))
@@ -55,7 +55,7 @@ LISTS = frozenset({"tags", "context_tags", "involved_users", "tag", "source_ids"
 """JSON columns that hold a list of texts."""
 
 
-def _kind(column: Column[Any]) -> stored_values.Kind | None:
+def _kind(column: Column[Any]) -> stored_values.Kind:
     kind = column.type
     if isinstance(kind, JsonText):
         return "texts" if column.name in LISTS else "object" if column.name == "metadata" else "json"
@@ -63,7 +63,7 @@ def _kind(column: Column[Any]) -> stored_values.Kind | None:
         return "time"
     if isinstance(kind, (Key, StoredText)):
         return "text"
-    return None if isinstance(kind, LargeBinary) else "number"
+    return "bytes" if isinstance(kind, StoredBytes) else "number"
 
 
 def _remedy(table: str, column: str, kind: stored_values.Kind) -> str:
@@ -73,17 +73,22 @@ def _remedy(table: str, column: str, kind: stored_values.Kind) -> str:
         "texts": "a JSON list of texts",
         "time": "a time, YYYY-MM-DD HH:MM:SS.ffffff in UTC",
         "number": "a number",
+        "bytes": "bytes",
         "text": "UTF-8 text",
     }[kind]
     return f"Write {meaning} into {table}.{column} of these rows"
 
 
-def _walk(db: Database, table: Table, keys: Sequence[str], names: Sequence[str]) -> Iterator[Sequence[Any]]:
+def _walk(
+    db: Database, table: Table, keys: Sequence[str], kinds: Mapping[str, stored_values.Kind]
+) -> Iterator[Sequence[Any]]:
     """Yield key and columns of all rows as the driver gives them, by ranges of the id where there is one."""
-    quoted = [ddl.quote(name, db.family) for name in (*keys, *names)]
-    if db.family == "sqlite":  # as bytes, since its driver reads texts by itself
-        quoted = [*quoted[: len(keys)], *(f"CAST({name} AS BLOB)" for name in quoted[len(keys) :])]
-    sql = f"SELECT {', '.join(quoted)} FROM {ddl.quote(table.name, db.family)}"  # noqa: S608 - names of the schema
+    columns = [ddl.quote(name, db.family) for name in keys]
+    for name, kind in kinds.items():
+        quoted = ddl.quote(name, db.family)
+        # as bytes, since the driver of SQLite reads texts by itself
+        columns.append(f"CAST({quoted} AS BLOB)" if db.family == "sqlite" and kind != "bytes" else quoted)
+    sql = f"SELECT {', '.join(columns)} FROM {ddl.quote(table.name, db.family)}"  # noqa: S608 - names of the schema
     mark = "?" if db.family == "sqlite" else "%s"
     if keys != ["id"]:
         yield from db.read_driver(sql, (), source=table.name)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text
 
+from core.database.dialects import StoredBytes
 from core.database.engine import Database
 from core.db import check_server, open_database
 from core.errors import StoreError
@@ -293,6 +294,5 @@ def example(column: Any) -> Any:
     made = {"Time": datetime(2026, 3, 10, 12, tzinfo=UTC), "Key": "k"}.get(type(column.type).__name__)
     if made is not None:
         return made
-    if "BLOB" in str(column.type).upper():
-        return bytes(32)
-    return 1 if "INT" in str(column.type).upper() or "NUMERIC" in str(column.type).upper() else "x"
+    kind = str(column.type).upper()
+    return bytes(32) if isinstance(column.type, StoredBytes) else 1 if "INT" in kind or "NUMERIC" in kind else "x"

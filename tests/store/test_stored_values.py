@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,15 @@ import pytest
 from core import prompt_engine
 from core.chat_history_cache import save_message
 from core.database import stored_values
-from core.database.dialects import JsonText, Key, StoredText, Time
+from core.database.dialects import JsonText, Key, StoredBytes, StoredText, Time, Whole
 from core.database.schema import ai_diary, chat_history_cache, memories
+from core.database.schema_base import metadata
 from core.db import check_server, insert_memory, open_database
+from core.errors import ItemNotFoundError, MessageError, TransferError
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from tests.isolation.readers import READERS
+from tests.isolation.world import CANARY, World
 
 pytestmark = pytest.mark.dialects
 
@@ -34,6 +39,12 @@ BAD = {
     "broken JSON": ("[1, ", (JsonText,)),
     "deep JSON": ("[" * 100_000, (JsonText,)),
 }
+TYPED = [
+    (table, column)
+    for table in metadata.sorted_tables
+    for column in table.columns
+    if isinstance(column.type, (Whole, StoredBytes)) and not table.name.startswith("search_")
+]
 COLUMNS = [
     (table.name, column.name, name)
     for table in (memories, ai_diary, chat_history_cache)
@@ -112,6 +123,52 @@ def test_f85_the_report_of_a_prompt_counts_what_was_repaired(file: Path) -> None
     db.close()
 
 
+WRONG = ("abc", b"\xff\xfe", 1.5, 7)
+LISTED = ("memories", "chat_history_cache", "ai_diary", "short_term_memories", "conversations")
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Path]]:
+    path = tmp_path_factory.mktemp("f85") / "own.db"
+    db = open_database(f"sqlite:///{path}")
+    yield World(db, 1), path
+    db.close()
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")
+def test_f85_a_value_of_a_wrong_type_fails_no_reader(planted: tuple[World, Path]) -> None:
+    """SQLite keeps any value in any column: every list and search still gives every other row."""
+    world, path = planted
+    asking = next(a for a in world.askings if a.asker.kind == "direct" and a.asker.person)
+    place = next(p for p in world.places if p.conversation == asking.scope.conversation)
+
+    def read() -> set[str]:
+        """Return the canaries that all readers show; that a spoiled row is not there may be an error of its own."""
+        shown = ""
+        for reader in readers.values():
+            with suppress(MessageError, ItemNotFoundError, TransferError):
+                shown += repr(reader.call(world, asking, place))
+        return set(CANARY.findall(shown))
+
+    readers = {name: one for name, one in READERS.items() if name != "core.transfer.export_values"}
+    before, wrong = read(), itertools.cycle(WRONG)
+    with closing(sqlite3.connect(path)) as file, closing(sqlite3.connect(":memory:")) as kept:
+        file.execute("PRAGMA ignore_check_constraints = ON")
+        file.backup(kept)
+        for table, column in TYPED:
+            keys = ", ".join(each.name for each in table.primary_key)
+            first = f" WHERE ({keys}) = (SELECT {keys} FROM {table.name} ORDER BY {keys} LIMIT 1)"
+            for where in (first, "") if table.name in LISTED else ("",):
+                value = next(wrong)
+                with suppress(sqlite3.IntegrityError), file:  # the type of a row's number is checked, keys are unique
+                    file.execute(f"UPDATE {table.name} SET {column.name} = ?{where}", (value,))
+                world.db.caches.clear()
+                lost = {world.origins[canary] for canary in before - read()}
+                assert len(lost) <= 1 or not where, (table.name, column.name, value)
+                kept.backup(file)
+
+
 def test_f85_values_are_repaired_in_one_place() -> None:
     """Each kind, its repair, and that it is counted once."""
     before = stored_values.count_repairs()
@@ -122,8 +179,10 @@ def test_f85_values_are_repaired_in_one_place() -> None:
     late = stored_values.read_time("9999-12-31T23:59:59-12:00")
     assert late is not None and late.year == 9998
     assert stored_values.read_time("soon") is None
-    assert stored_values.count_repairs() - before == 6
+    assert stored_values.read_bytes("abc") == b"" and stored_values.read_bytes(b"\xff") == b"\xff"
+    assert [stored_values.read_whole(value) for value in ("abc", b"\xff", 1.5, "7", None)] == [0, 0, 1, 7, None]
+    assert stored_values.count_repairs() - before == 11
     assert stored_values.read_time("2026-01-02 03:04:05.000006") == datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
     assert stored_values.read_json('{"a": ["\\u00e9"]}') == {"a": ["é"]}
     assert [stored_values.read_number(value) for value in (None, 1, 0.5, "7", "0.5")] == [None, 1, 0.5, 7, 0.5]
-    assert stored_values.count_repairs() - before == 6
+    assert stored_values.count_repairs() - before == 11

@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Integer, Table, UniqueConstraint
+from sqlalchemy import Table, UniqueConstraint
 
 import core
 from core.base import resources
-from core.database.dialects import Key
+from core.database.dialects import Key, Whole
 from core.upkeep import ddl
 from tests import schema_files
 
@@ -188,7 +188,7 @@ def test_d2_the_scope_comes_first_in_every_index(table: Table) -> None:
     first = {"persona_id"} if table.name not in BY_AUDIENCE else {"audience_id"}
     primary = tuple(table.primary_key.columns.keys())
     if table.name not in EXEMPT:
-        assert primary[0] in first or (len(primary) == 1 and isinstance(table.c[primary[0]].type, Integer))
+        assert primary[0] in first or (len(primary) == 1 and isinstance(table.c[primary[0]].type, Whole))
     for name, (_, columns) in ddl.list_indexes(table).items():
         assert columns[0] in first or name == "ix_participants_key", name
         assert schema_files.read_notes()[table.name, name], f"{name} has no comment that says what it serves"
