@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -14,12 +13,6 @@ from ..database.schema import audiences
 from ..errors import DuplicateKeyError
 from .rules import AudienceKey
 
-_CACHE = "audiences"
-_MOST = 100_000
-
-_made: WeakKeyDictionary[Connection, set[tuple[str, AudienceKey]]] = WeakKeyDictionary()
-"""Audiences made in a transaction that may still be rolled back: their ids are not kept for others."""
-
 _FIND = select(audiences.c.audience_id).where(
     audiences.c.persona_id == bindparam("persona"),
     audiences.c.kind == bindparam("kind"),
@@ -28,36 +21,21 @@ _FIND = select(audiences.c.audience_id).where(
 )
 _HOLD = _FIND.with_for_update()
 FORGOTTEN_KINDS = ("direct", "saved", "conversation")
-"""Kinds of audiences that go with a person or a conversation: another process may have deleted one that was kept."""
+"""Kinds of audiences that go with a person or a conversation: a row of one is written while it is held."""
 
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
     """Return the id of an audience; the first row of an audience makes it."""
-    cache = _cache(db) if key.kind not in FORGOTTEN_KINDS else {}
-    known = cache.get((persona, key))
-    if known is not None:
-        return known
     values = {"persona": persona, "kind": key.kind, "server": key.server, "ref": key.ref}
-    found = connection.execute(_FIND if key.kind not in FORGOTTEN_KINDS else _HOLD, values).scalar()
-    if found is None:
-        row = {
-            "audience_id": db.ids.one(),
-            "persona_id": persona,
-            "kind": key.kind,
-            "server_id": key.server,
-            "ref": key.ref,
-        }
-        connection.execute(insert_ignore(audiences, db.family), row)
-        _made.setdefault(connection, set()).add((persona, key))
-        found = connection.execute(_FIND, values).scalar()
-        if found is None:
-            raise DuplicateKeyError(DUPLICATE_KEY, source="audiences")
+    found = connection.execute(_HOLD if key.kind in FORGOTTEN_KINDS else _FIND, values).scalar()
+    if found is not None:
         return int(found)
-    if (persona, key) not in _made.get(connection, ()):
-        if len(cache) >= _MOST:
-            cache.clear()
-        cache[persona, key] = int(found)
-    return int(found)
+    row: dict[str, Any] = {"audience_id": db.ids.one(), "persona_id": persona, "kind": key.kind}
+    connection.execute(insert_ignore(audiences, db.family), row | {"server_id": key.server, "ref": key.ref})
+    made = connection.execute(_FIND, values).scalar()
+    if made is None:
+        raise DuplicateKeyError(DUPLICATE_KEY, source="audiences")
+    return int(made)
 
 
 def find(connection: Connection, persona: str, key: AudienceKey) -> int | None:
@@ -76,13 +54,3 @@ _LOCK = (
     .where(audiences.c.persona_id == bindparam("persona"), audiences.c.audience_id == bindparam("id"))
     .with_for_update()
 )
-
-
-def forget_cached(db: Database) -> None:
-    """Drop the ids kept of this database; called where audiences are deleted."""
-    db.caches.pop(_CACHE, None)
-
-
-def _cache(db: Database) -> dict[tuple[str, AudienceKey], int]:
-    cache: Any = db.caches.setdefault(_CACHE, {})
-    return cache  # type: ignore[no-any-return]

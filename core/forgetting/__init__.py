@@ -10,7 +10,6 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from ..access import table as audiences_table
 from ..access import table_conversations, table_participants, tombstones
 from ..base import logs
 from ..calls.call import Call, GivenSettings, find_key, open_call
@@ -228,7 +227,6 @@ def _empty_caches(call: Call, done: Done) -> None:
     """Drop what this process keeps of a persona's texts, words and ids."""
     db, persona = call.db, call.persona
     shown_texts.forget_turns(db, persona)
-    audiences_table.forget_cached(db)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
     private = db.caches.get("history.private", {})
     for key in [key for key in list(private) if key[0] == persona and key[1] in done.owner.conversations]:

@@ -37,7 +37,6 @@ def test_d6_one_row_per_owner(db: Database, scope: Scope) -> None:
     ]
     made = [make(db, scope, key) for key in keys]
     assert len(set(made)) == len(keys) and [make(db, scope, key) for key in keys] == made
-    audiences.forget_cached(db)
     assert [make(db, scope, key) for key in keys] == made
     assert count(db, table, scope.persona) == len(keys)
     assert make(db, own_scope(), keys[0]) not in made
