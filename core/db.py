@@ -271,7 +271,7 @@ def reindex(
     handle = defaults.handle(db)
     from .access import external_rows  # noqa: PLC0415 - as above
 
-    external_rows.take_in_all(handle, progress)
+    external_rows.index_all_rows(handle, progress)
     return packing.rebuild_all(handle, progress)
 
 

@@ -1,4 +1,4 @@
-"""Rows that others insert by SQL, with the columns of the original application alone, become rows like any other."""
+"""Indexes rows that other programs insert by SQL with the columns of the original application alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import Connection, Integer, bindparam, func, null, select, union_all
 
 from ..database import sources
-from ..database.bulk import chunks
 from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.schema import conversations
@@ -29,31 +28,31 @@ from . import table as audience_table
 from .rules import AudienceKey, split_key
 
 RANGE = 200
-"""Rows taken in in one transaction."""
+"""Rows indexed in one transaction."""
 MOST_AT_A_READ = 200
-"""Rows that one read takes in; the next one, a worker or `db reindex` goes on."""
+"""Rows that one read indexes; the next read, a worker or `db reindex` goes on."""
 
 Progress = Callable[[str, int, int], None]
 
 
-def take_in(db: Database, persona: str, most: int | None = None, progress: Progress | None = None) -> int:
-    """Give the rows that others inserted into a persona their place, and return how many there were."""
+def index_rows(db: Database, persona: str, most: int | None = None, progress: Progress | None = None) -> int:
+    """Index the rows that others inserted into a persona, and return how many there were."""
     done = 0
     for source in sources.ALL:
         while (size := RANGE if most is None else min(RANGE, most - done)) > 0:
-            took = db.transaction(partial(_take_in_range, db, source, persona, size), source=source.table.name)
-            done += took
-            if progress is not None and took:
+            count = db.transaction(partial(_index_range, db, source, persona, size), source=source.table.name)
+            done += count
+            if progress is not None and count:
                 progress(source.table.name, done, 0)
-            if took < size:
+            if count < size:
                 break
     return done
 
 
-def take_in_all(db: Database, progress: Progress | None = None) -> int:
-    """Do so for every persona, and return how many rows there were."""
+def index_all_rows(db: Database, progress: Progress | None = None) -> int:
+    """Index the rows that others inserted, of every persona, and return how many there were."""
     personas = {row[0] for source in sources.ALL for row in db.read(_personas(source), source=source.table.name)}
-    return sum(take_in(db, persona, progress=progress) for persona in sorted(personas))
+    return sum(index_rows(db, persona, progress=progress) for persona in sorted(personas))
 
 
 def count_waiting(db: Database, persona: str) -> int:
@@ -71,21 +70,19 @@ def _personas(source: SourceTable) -> Any:
     return select(c.persona_id).where(c.indexed == 0).distinct()
 
 
-def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, connection: Connection) -> int:
+def _index_range(db: Database, source: SourceTable, persona: str, most: int, connection: Connection) -> int:
     # Readers and writers of the same rows end up one behind the other: who comes second finds none.
     values = {"persona": persona, "most": most}
     rows = [dict(row._mapping) for row in connection.execute(_inserted(source, db.family), values)]
     if not rows:
         return 0
-    places = _places(connection, db, persona, [_conversation_of(source, row) for row in rows])
+    audiences = _find_audiences(connection, db, persona, [_conversation_of(source, row) for row in rows])
     uses = Counter[str]()
     for row in rows:
-        audience, _ = places[_conversation_of(source, row)]
-        audience = row["audience_id"] or audience
+        audience = row["audience_id"] or audiences[_conversation_of(source, row)]
         made = _complete(db, source, row) | {"audience_id": audience, "indexed": 1}
         connection.execute(change_row(source, tuple(sorted(made))), {"whose": persona, "which": row["id"], **made})
-        found = made.get(source.tags.name, []) if source.tags is not None else []
-        uses.update(found)
+        uses.update(made.get(source.tags.name, []) if source.tags is not None else [])
     entries = index_entries.read_entries(connection, source, [row["id"] for row in rows])
     search_index.add(connection, db.family, entries)
     tags.raise_uses(connection, db, persona, uses)
@@ -96,27 +93,18 @@ def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, c
 def _inserted(source: SourceTable, family: str) -> Any:
     c = source.table.c
     texts = list_texts(source)
-    names = (
-        "conversation_key",
-        "interface_path",
-        "interface",
-        "chat_id",
-        "thread_id",
-        "sender_id",
-        "role",
-        "created_at",
-    )
-    beside = [c[name] for name in names if name in c and name not in {text.name for text in texts}]
-    found = select(
-        c.id,
-        c.audience_id,
-        c.timestamp,
-        *texts,
-        *beside,
-        (null() if source.tags is None else source.tags).label("found_tags"),
-    ).where(c.persona_id == bindparam("persona", type_=Key(64)), c.indexed == 0)
-    found = found.order_by(c.id).limit(bindparam("most", type_=Integer()))
-    return found if family == "sqlite" else found.with_for_update()
+    beside = [c[name] for name in _FACTS if name in c and name not in {text.name for text in texts}]
+    found_tags = (null() if source.tags is None else source.tags).label("found_tags")
+    rows = select(c.id, c.audience_id, c.timestamp, *texts, *beside, found_tags)
+    rows = rows.where(c.persona_id == bindparam("persona", type_=Key(64)), c.indexed == 0)
+    rows = rows.order_by(c.id).limit(bindparam("most", type_=Integer()))
+    return rows if family == "sqlite" else rows.with_for_update()
+
+
+_FACTS = (
+    "conversation_key", "interface_path", "interface", "chat_id", "thread_id", "sender_id", "role", "created_at",
+)  # fmt: skip
+"""Columns that say where a row belongs, as far as its table has them."""
 
 
 def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,19 +132,15 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
     return "/".join(filter(None, (row["interface"], row["chat_id"], row["thread_id"])))
 
 
-def _places(connection: Connection, db: Database, persona: str, keys: Sequence[str]) -> dict[str, tuple[int, bool]]:
-    """Return the audience of each conversation, and whether it stays on this machine."""
+def _find_audiences(connection: Connection, db: Database, persona: str, keys: Sequence[str]) -> dict[str, int]:
+    """Return the audience of each conversation, that of the whole persona where it is not known."""
     c = conversations.c
-    made: dict[str, tuple[int, bool]] = {}
-    for part in chunks(sorted({key for key in keys if key}), RANGE):
-        found = select(c.conversation_key, c.audience_id, c.local_only).where(
-            c.persona_id == persona, c.conversation_key.in_(part)
-        )
-        made |= {row[0]: (row[1], bool(row[2])) for row in connection.execute(found)}
-    if any(key not in made for key in keys):
+    known = select(c.conversation_key, c.audience_id).where(c.persona_id == persona, c.conversation_key.in_(set(keys)))
+    audiences = {row[0]: int(row[1]) for row in connection.execute(known)}
+    if any(key not in audiences for key in keys):
         whole = audience_table.find_or_make(connection, db, persona, AudienceKey("persona"))
-        made |= {key: (whole, False) for key in keys if key not in made}
-    return made
+        audiences |= {key: whole for key in keys if key not in audiences}
+    return audiences
 
 
 def participant_of(conversation: str, speaker: str) -> str | None:

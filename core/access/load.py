@@ -50,10 +50,10 @@ def load_snapshot(
         rows = _ask(db, scope, request, not private_stays_private)
     left = 0
     if any(row[0] == selects.INSERTED for row in rows):
-        done, left = _took_in(db, scope.persona)
+        done, left = _index_external_rows(db, scope.persona)
         rows = _ask(db, scope, request, not private_stays_private) if done else rows
-    seen = _read(rows, scope, request, destination, private_stays_private)
-    return seen if not left else replace(seen, viewer=replace(seen.viewer, unindexed=left))
+    snapshot = _read(rows, scope, request, destination, private_stays_private)
+    return snapshot if not left else replace(snapshot, viewer=replace(snapshot.viewer, unindexed=left))
 
 
 def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[Any]:
@@ -62,12 +62,12 @@ def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[A
     return db.read_driver(text, values, source="the visible audiences")
 
 
-def _took_in(db: Database, persona: str) -> tuple[int, int]:
-    """Give rows that others inserted by SQL their place; return how many, and how many are left for later."""
+def _index_external_rows(db: Database, persona: str) -> tuple[int, int]:
+    """Index rows that others inserted by SQL; return how many, and how many are left for later."""
     from . import external_rows  # noqa: PLC0415 - it writes, and few databases have such rows
 
     try:
-        done = external_rows.take_in(db, persona, external_rows.MOST_AT_A_READ)
+        done = external_rows.index_rows(db, persona, external_rows.MOST_AT_A_READ)
         left = external_rows.count_waiting(db, persona) if done >= external_rows.MOST_AT_A_READ else 0
     except StoreError as error:
         logs.warning("inserted_rows_left", error=type(error).__name__, number=error.number)

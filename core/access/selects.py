@@ -1,4 +1,4 @@
-"""The SELECTs that `audience.load` joins into one statement: what each brings, and what it may read."""
+"""The SELECTs that `load` joins into one statement: what each reads."""
 
 from __future__ import annotations
 

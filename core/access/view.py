@@ -1,4 +1,4 @@
-"""What one call may see: the values that `looking.look` works out and every read of the call holds to."""
+"""What one call may see: the values that `load` works out and that every read of the call uses."""
 
 from __future__ import annotations
 
@@ -53,17 +53,16 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `look` is asked for beside the scope itself."""
+    """What `load_snapshot` reads beside what the scope sees."""
 
     live_keys: tuple[str, ...] = ()
     """Conversation keys of the host's live messages, at most LIVE_KEYS are looked up."""
     vocabulary_version: int | None = None
-    """Version of the tag vocabulary the caller holds; the vocabulary comes along when the stored one differs."""
-    """Bring the settings stored in the database."""
+    """Version of the tag vocabulary the caller holds; the vocabulary is read too when the stored one differs."""
     recent: int = 0
-    """Bring this many other conversations of each audience, those with the newest messages."""
+    """How many other conversations of each audience are read, those with the newest messages."""
     inserted_into: tuple[int, ...] = (0, 1, 2)
-    """Numbers of the sources among which rows that others inserted by SQL are looked for, to be given their place."""
+    """Numbers of the sources in which rows that others inserted by SQL are indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class AccessSnapshot:
-    """What `look` brought."""
+    """What `load_snapshot` read."""
 
     viewer: Viewer
     recent: tuple[Recent, ...] = ()

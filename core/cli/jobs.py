@@ -54,7 +54,7 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
         if done.state == "failed":
             failed.append(done)
 
-    external_rows.take_in_all(run.db)
+    external_rows.index_all_rows(run.db)
     worker = Worker(run.db, personas=personas or (), on_done=report)
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
@@ -254,7 +254,7 @@ def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
     from ..access import table_overview
 
     scope = run.scope(conversation, server=server, destination="local")
-    if not table_overview.is_known(run.db, scope.persona, conversation):
+    if table_overview.find_conversation(run.db, scope.persona, conversation) is None:
         raise TransferError(
             f"Nothing is stored of the conversation {conversation!r} of the persona {scope.persona!r}. "
             "Name it by its key interface/chat[/thread], and the persona it belongs to by --persona-id."

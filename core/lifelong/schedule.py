@@ -66,7 +66,7 @@ class Scheduler:
         Raises:
             StoreError: the database did not answer.
         """
-        external_rows.take_in_all(self._db)
+        external_rows.index_all_rows(self._db)
         done: list[CycleResult] = []
         for persona in self._only or table_counters.read_personas(self._db):
             settings = settings_for(self._settings)
