@@ -229,10 +229,10 @@ def save_message(
 
 def _read_quoted(raw: Any) -> dict[str, str]:
     """Return who said what a message replies to: the name, else the username, else the id; and in which role."""
-    told = read_live({"text": "", "reply_to_message": get(raw, "reply_to_message")}, "", 0)
-    if told is None or told.reply is None:
+    line = read_live({"text": "", "reply_to_message": get(raw, "reply_to_message")}, "", 0)
+    if line is None or line.reply is None:
         return {"username": ""}
-    return {"username": told.reply.name, "role": "persona" if told.reply.is_persona else "user"}
+    return {"username": line.reply.name, "role": "persona" if line.reply.is_persona else "user"}
 
 
 def load_chat_history(
@@ -272,12 +272,7 @@ def load_chat_history(
         return []
     call = open_call(db, settings, scope)
     key = find_key(call, path)
-    viewer = _look_from(call, key)
-    most = _limit(limit, call.settings.chat_history)
-    lines = table_reading.read_newest(
-        call.db, call.persona, viewer.audiences, most, conversation=key, level=level, local=viewer.sees_local_only
-    )
-    return [_show_line(line) for line in lines]
+    return _read_lines(call, limit, call.settings.chat_history, key, level=level)
 
 
 def load_global_chat_history(
@@ -306,11 +301,7 @@ def load_global_chat_history(
         ['Coffee?']
         >>> db.close()
     """
-    call = open_call(db, settings, scope)
-    viewer = _look_from(call)
-    most = _limit(limit, 10)
-    lines = table_reading.read_newest(call.db, call.persona, viewer.audiences, most, local=viewer.sees_local_only)
-    return [_show_line(line) for line in lines]
+    return _read_lines(open_call(db, settings, scope), limit, 10)
 
 
 def clear_chat_history(
@@ -342,7 +333,7 @@ def clear_chat_history(
     """
     call = open_call(db, settings, scope)
     key = find_key(call, path)
-    viewer = _look_from(call, key)
+    viewer = _view_from(call, key)
     return table_changes.clear_conversation(call.db, viewer.scope, key, audiences=viewer.audiences)
 
 
@@ -370,7 +361,7 @@ def get_cache_stats(
         >>> db.close()
     """
     call = open_call(db, settings, scope)
-    viewer = _look_from(call)
+    viewer = _view_from(call)
     stats = table_reading.read_stats(call.db, call.persona, viewer.audiences, local=viewer.sees_local_only)
     return {
         "total_messages": stats.messages,
@@ -421,13 +412,11 @@ def edit_chat_message(
     if not text.strip():
         return WriteResult(False, None, "empty")
     call = open_call(db, settings, scope)
-    key = None if interface_path is None else find_key(call, interface_path)
-    place = table_reading.find_named(call.db, call.persona, message, key)
+    place = _find_message(call, message, interface_path)
     if place is None:
         return followers.NO_MESSAGE
     row_id, conversation = place
-    viewer = _look_from(call, conversation)
-    return followers.edit_message(call, viewer, conversation, row_id, text)
+    return followers.edit_message(call, _view_from(call, conversation), conversation, row_id, text)
 
 
 def delete_chat_message(
@@ -463,19 +452,23 @@ def delete_chat_message(
         >>> db.close()
     """
     call = open_call(db, settings, scope)
-    key = None if interface_path is None else find_key(call, interface_path)
-    place = table_reading.find_named(call.db, call.persona, message, key)
+    place = _find_message(call, message, interface_path)
     if place is None:
         return followers.NO_MESSAGE
     row_id, conversation = place
-    viewer = _look_from(call, conversation)
-    result = followers.delete_message(call, viewer, conversation, row_id)
+    result = followers.delete_message(call, _view_from(call, conversation), conversation, row_id)
     if followers.SCENE_GONE in result.notes:  # its messages may have been hidden
         refreshing.refresh(open_conversation(call, conversation))
     return result
 
 
-def _look_from(call: Call, conversation: str | None = None) -> Viewer:
+def _find_message(call: Call, message: object, interface_path: object) -> tuple[int, str] | None:
+    """Return row id and conversation of the message a host names, None where there is none."""
+    key = None if interface_path is None else find_key(call, interface_path)
+    return table_reading.find_named(call.db, call.persona, message, key)
+
+
+def _view_from(call: Call, conversation: str | None = None) -> Viewer:
     """Return what the scope sees; without a conversation of its own it is that of the conversation asked for."""
     if conversation is not None and call.scope.conversation is None:
         call = replace(call, scope=replace(call.scope, conversation=conversation))
@@ -484,15 +477,28 @@ def _look_from(call: Call, conversation: str | None = None) -> Viewer:
     return viewer
 
 
-def _limit(limit: object, default: int) -> int:
+def _read_lines(
+    call: Call, limit: object, default: int, conversation: str | None = None, *, level: bool = False
+) -> list[ChatLine]:
+    """Return the newest messages that the call sees, of one conversation or of all, oldest first."""
+    viewer = _view_from(call, conversation)
     most, note = read_limit(limit, default, 1, _MOST_LINES)
     if note:
         logs.warning("chat_history_limit", note=note)
-    return most
+    lines = table_reading.read_newest(
+        call.db,
+        call.persona,
+        viewer.audiences,
+        most,
+        conversation=conversation,
+        level=level,
+        local=viewer.sees_local_only,
+    )
+    return [_show_line(line) for line in lines]
 
 
 def _show_line(line: Line) -> ChatLine:
-    made: ChatLine = {
+    shown: ChatLine = {
         "sender_name": line.sender_name,
         "sender_id": line.sender_id,
         "text": line.text,
@@ -501,5 +507,5 @@ def _show_line(line: Line) -> ChatLine:
         "role": line.role,
     }
     if line.metadata is not None:
-        made["metadata"] = line.metadata
-    return made
+        shown["metadata"] = line.metadata
+    return shown

@@ -23,7 +23,7 @@ _C = chat_history_cache.c
 
 
 def rewrite_message(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
-    """Give a message that `hold` returned another text, its index rows too."""
+    """Give a message that `hold_message` returned another text, its index rows too."""
     folded = fold(text)
     short_term_table.reword_lines(connection, persona, row.interface_path, row.message_text, text)
     local_only = _is_local(connection, persona, row)
@@ -40,7 +40,7 @@ def hold_message(connection: Connection, persona: str, row_id: int) -> Any:
 
 
 def is_private(connection: Connection, persona: str, row: Any, privacy_default: str) -> bool:
-    """Return whether nothing of a message that `hold` returned may be kept any more: somebody's level is full."""
+    """Return whether nothing of a message that `hold_message` returned may be kept: somebody's level is full."""
     names = [name for name in (row.participant_key, row.triggered_by) if name]
     levels = table_participants.known(connection, persona, names, privacy_default)
     return any(known.level == "full" for known in levels.values())
