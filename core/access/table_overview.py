@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, String, Table, case, func, or_, select, type_coerce, union_all
+from sqlalchemy import Select, String, Table, bindparam, case, func, or_, select, type_coerce, union_all
 
-from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
 from ..database.engine import Database
+from ..database.readers import IDS, read_parts, reader_for
 from ..database.schema import (
     ai_diary,
     audiences,
@@ -22,7 +23,6 @@ from ..database.schema import (
 )
 
 _K, _P = conversations.c, participants.c
-AT_ONCE = 500
 MOST_KEYS = 100_000
 
 
@@ -56,16 +56,14 @@ class PersonCount(NamedTuple):
 
 
 def list_personas(db: Database, limit: int, offset: int = 0) -> list[str]:
-    """Return the personas of which anything is stored, in the order of their keys."""
+    """Return the personas that have rows, in the order of their keys."""
     p = audiences.c.persona_id
     chosen = select(p).distinct().order_by(p).limit(limit).offset(offset)
     return [str(row[0]) for row in db.read(chosen, source="audiences")]
 
 
 def choose_persona(db: Database, wanted: str) -> str:
-    """Return the persona that is wanted where anything is stored of it, else the one spoken to last, else
-    the wanted.
-    """
+    """Return the wanted persona if it has rows, else the one spoken to last, else the wanted."""
     a = audiences.c
     if db.read(select(a.persona_id).where(a.persona_id == wanted).limit(1), source="audiences"):
         return wanted
@@ -75,16 +73,13 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 
 def _count(
-    db: Database, table: Table, column: str, keys: Iterable[str], newest: Any = None, where: Sequence[Any] = ()
-) -> dict[str, tuple[int, Any]]:
-    """Return key to how many rows there are of it, and the greatest value of `newest`."""
-    key = table.c[column]
-    found: dict[str, tuple[int, Any]] = {}
-    for part in chunks(sorted(set(keys)), AT_ONCE):
-        told = func.max(key) if newest is None else newest
-        counted = select(key, func.count(), told).where(key.in_(part), *where).group_by(key)
-        found |= {str(row[0]): (int(row[1]), row[2]) for row in db.read(counted, source=table.name)}
-    return found
+    db: Database, persona: str, table: Table, column: str, keys: Iterable[str], *where: Any
+) -> Mapping[str, int]:
+    """Return key to how many rows there are of it."""
+    c = table.c
+    mine = (c.persona_id == persona, c[column].in_(IDS), *where)
+    counted = select(c[column], func.count()).where(*mine).group_by(c[column])
+    return Counter(dict(map(tuple, read_parts(reader_for(db, table.name), counted, {}, keys))))
 
 
 def _holds_words(words: str, name: Any, key: Any) -> list[Any]:
@@ -101,6 +96,9 @@ _CONVERSATION = (
 )  # fmt: skip
 
 
+_BY_KEYS = select(*_CONVERSATION).where(_K.persona_id == bindparam("persona"), _K.conversation_key.in_(IDS))
+
+
 def _conversation(row: Any) -> ConversationCount:
     return ConversationCount(
         row.conversation_key, row.title or "", row.server_name or row.server_id, row.direct_person_key or "",
@@ -111,9 +109,8 @@ def _conversation(row: Any) -> ConversationCount:
 def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list[ConversationCount]:
     """Return what a statement chooses, each with how many messages it has."""
     shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
-    mine = (chat_history_cache.c.persona_id == persona,)
-    counted = _count(db, chat_history_cache, "interface_path", (each.key for each in shown), where=mine)
-    return [each._replace(messages=counted.get(each.key, (0, None))[0]) for each in shown]
+    messages = _count(db, persona, chat_history_cache, "interface_path", [each.key for each in shown])
+    return [each._replace(messages=messages[each.key]) for each in shown]
 
 
 def list_conversations(
@@ -133,36 +130,21 @@ def find_conversation(db: Database, persona: str, key: str) -> ConversationCount
     return next(iter(_read_conversations(db, persona, chosen)), None)
 
 
-class ConversationTitle(NamedTuple):
-    """What a conversation is called; each part may be blank."""
-
-    title: str = ""
-    person: str = ""
-    """Key of the person it is held with alone."""
-    server: str = ""
-    """Its name, else its id."""
-
-
-def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationTitle]:
-    """Return conversation key to what it is called."""
-    found: dict[str, ConversationTitle] = {}
-    for part in chunks(sorted(set(keys)), AT_ONCE):
-        chosen = select(_K.conversation_key, _K.title, _K.direct_person_key, _K.server_name, _K.server_id).where(
-            _K.persona_id == persona, _K.conversation_key.in_(part)
-        )
-        rows = db.read(chosen, source="conversations")
-        found |= {
-            row.conversation_key: ConversationTitle(
-                row.title or "", row.direct_person_key or "", row.server_name or row.server_id
-            )
-            for row in rows
-        }
-    return found
+def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationCount]:
+    """Return conversation key to the conversation, its messages not counted."""
+    read = reader_for(db, "conversations")
+    rows = read_parts(read, _BY_KEYS, {"persona": persona}, keys)
+    return {row.conversation_key: _conversation(row) for row in rows}
 
 
 # People
 
 _PERSON = (_P.participant_key, _P.display_name, _P.person_key, privacy_levels.c.level)
+_NAMES = select(_P.participant_key, _P.display_name).where(
+    _P.persona_id == bindparam("persona"),
+    _P.participant_key.in_(IDS),
+    _P.display_name != "",
+)
 _PEOPLE = participants.outerjoin(privacy_levels, privacy_levels.c.participant_key == _P.participant_key)
 
 
@@ -173,15 +155,10 @@ def _person(row: Any) -> PersonCount:
 def _add_counts(db: Database, persona: str, people: Sequence[PersonCount]) -> list[PersonCount]:
     keys = [each.key for each in people]
     m = memories.c
-    holds = (m.persona_id == persona, m.archived_at.is_(None), m.superseded_by.is_(None), m.quarantined == 0)
-    items = _count(db, memories, "participant_key", keys, where=holds)
-    said = _count(
-        db, chat_history_cache, "participant_key", keys, where=(chat_history_cache.c.persona_id == persona,)
-    )  # fmt: skip
-    return [
-        each._replace(items=items.get(each.key, (0, None))[0], messages=said.get(each.key, (0, None))[0])
-        for each in people
-    ]
+    holds = (m.archived_at.is_(None), m.superseded_by.is_(None), m.quarantined == 0)
+    items = _count(db, persona, memories, "participant_key", keys, *holds)
+    messages = _count(db, persona, chat_history_cache, "participant_key", keys)
+    return [each._replace(items=items[each.key], messages=messages[each.key]) for each in people]
 
 
 def list_people(db: Database, persona: str, words: str, limit: int, offset: int = 0) -> tuple[list[PersonCount], int]:
@@ -203,13 +180,8 @@ def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
 
 def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
     """Return participant key to the name they go by; who has none is left out."""
-    found: dict[str, str] = {}
-    for part in chunks(sorted(set(keys)), AT_ONCE):
-        chosen = select(_P.participant_key, _P.display_name).where(
-            _P.persona_id == persona, _P.participant_key.in_(part), _P.display_name != ""
-        )
-        found |= {row.participant_key: row.display_name for row in db.read(chosen, source="participants")}
-    return found
+    rows = read_parts(reader_for(db, "participants"), _NAMES, {"persona": persona}, keys)
+    return {row.participant_key: row.display_name for row in rows}
 
 
 # What there is and where
@@ -254,10 +226,3 @@ def list_keys(db: Database, persona: str, kind: str) -> list[str]:
     }[kind]
     chosen = select(column).where(table.c.persona_id == persona).distinct().order_by(column).limit(MOST_KEYS)
     return [str(row[0]) for row in db.read(chosen, source=table.name) if row[0]]
-
-
-def is_known(db: Database, persona: str, conversation: str) -> bool:
-    """Return whether anything was stored of a conversation."""
-    c = conversations.c
-    chosen = select(c.id).where(c.persona_id == persona, c.conversation_key == conversation)
-    return bool(db.read(chosen, source="conversations"))

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, delete, func, select, update
 
-from ..database.bulk import chunks
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
+from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import participants, privacy_levels
 from ..scope import KEY_BYTES, key_text
 
@@ -50,11 +50,11 @@ _IDENTITIES = _MINE.join(
 _RANKS = (
     select(_MINE.c.participant_key, func.max(rank_of(privacy_levels.c)).label("strictest"))
     .select_from(_IDENTITIES)
-    .where(_MINE.c.participant_key.in_(bindparam("keys", expanding=True)))
+    .where(_MINE.c.participant_key.in_(IDS))
     .group_by(_MINE.c.participant_key)
 )
 _NAMES = select(_P.participant_key, _P.display_name).where(
-    _P.persona_id == bindparam("persona"), _P.participant_key.in_(bindparam("keys", expanding=True))
+    _P.persona_id == bindparam("persona"), _P.participant_key.in_(IDS)
 )
 
 
@@ -66,12 +66,9 @@ def strictest_rank(key: Any) -> Any:
 
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
     """Return level and name of every key asked for, read now, in the caller's transaction."""
-    wanted = sorted(set(keys))
-    ranks: dict[str, int] = {}
-    names: dict[str, str] = {}
-    for part in chunks(wanted, 500):
-        ranks.update({row[0]: row[1] for row in connection.execute(_RANKS, {"keys": part})})
-        names.update({row[0]: row[1] for row in connection.execute(_NAMES, {"persona": persona, "keys": part})})
+    wanted, read = sorted(set(keys)), reader_in(connection)
+    ranks = {row[0]: row[1] for row in read_parts(read, _RANKS, {}, wanted)}
+    names = {row[0]: row[1] for row in read_parts(read, _NAMES, {"persona": persona}, wanted)}
     return {key: Known(level_of(ranks.get(key), default), names.get(key)) for key in wanted}
 
 

@@ -9,11 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, case, delete, select, update
 
 from ..database import rows as values
-from ..database.bulk import chunks
-from ..database.readers import Reader
+from ..database.readers import IDS, Reader, execute_parts
 from ..database.schema import message_alternatives
 from . import table_recaps
-from .table_lines import AT_ONCE
 
 _A = message_alternatives.c
 _ONE = (_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"))
@@ -77,8 +75,5 @@ def set_current_text(connection: Connection, persona: str, row_id: int, text: st
 
 def delete_alternatives(connection: Connection, persona: str, rows: Collection[int]) -> int:
     """Delete the alternatives of messages and return how many there were."""
-    gone = 0
-    for part in chunks(sorted(rows), AT_ONCE):
-        stmt = delete(message_alternatives).where(_A.persona_id == persona, _A.message_row.in_(part))
-        gone += connection.execute(stmt).rowcount
-    return gone
+    stmt = delete(message_alternatives).where(_A.persona_id == persona, _A.message_row.in_(IDS))
+    return execute_parts(connection, stmt, rows)

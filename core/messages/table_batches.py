@@ -14,6 +14,7 @@ from ..database.bulk import chunks
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
+from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import chat_history_cache
 from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
@@ -35,10 +36,10 @@ _SAME_US = 5_000_000
 _Said = tuple[bytes, str, str]
 _C = chat_history_cache.c
 _HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
-_BY_ID = select(_C.id, _C.message_id).where(*_HERE, _C.message_id.in_(bindparam("ids", expanding=True)))
+_BY_ID = select(_C.id, _C.message_id).where(*_HERE, _C.message_id.in_(IDS))
 _BY_TEXT = select(_C.id, _C.content_hash, _C.timestamp, _C.sender_id, _C.sender_name, _C.message_id).where(
     *_HERE,
-    _C.content_hash.in_(bindparam("digests", expanding=True)),
+    _C.content_hash.in_(IDS),
     _C.timestamp > bindparam("after", type_=Time()),
     _C.timestamp < bindparam("before", type_=Time()),
 )
@@ -175,16 +176,14 @@ class Seen:
     @classmethod
     def read(cls, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> Seen:
         """Return what is stored of all that a batch of one conversation could repeat."""
-        seen, here = cls(), {"persona": persona, "conversation": conversation}
-        for part in chunks(sorted({m.message_id for m in batch if m.message_id is not None}), 500):
-            seen._ids |= {row.message_id: row.id for row in connection.execute(_BY_ID, {**here, "ids": part})}
+        seen, read, here = cls(), reader_in(connection), {"persona": persona, "conversation": conversation}
+        ids = read_parts(read, _BY_ID, here, (m.message_id for m in batch if m.message_id is not None))
+        seen._ids = {row.message_id: row.id for row in ids}
         times = [m.at for m in batch]
         span = {"after": min(times) - SAME_WITHIN, "before": max(times) + SAME_WITHIN}
-        for digests in chunks(sorted({m.digest for m in batch}), 500):
-            for row in connection.execute(_BY_TEXT, {**here, **span, "digests": digests}):
-                name = "" if row.sender_id else row.sender_name
-                said = (bytes(row.content_hash), row.sender_id, name)
-                seen._keep(said, microseconds(row.timestamp), row.id, row.message_id)
+        for row in read_parts(read, _BY_TEXT, {**here, **span}, (m.digest for m in batch)):
+            said = (row.content_hash, row.sender_id, "" if row.sender_id else row.sender_name)
+            seen._keep(said, microseconds(row.timestamp), row.id, row.message_id)
         return seen
 
     def _keep(self, said: _Said, at: int, row_id: int, message_id: str | None) -> None:

@@ -10,30 +10,26 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from ..database.bulk import chunks
 from ..database.dialects import Time
-from ..database.readers import Reader
+from ..database.readers import IDS, Reader, read_parts
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache
 
-_AT_ONCE = 500
 _C = chat_history_cache.c
 _COLUMNS = (
     _C.id, _C.message_id, _C.audience_id, _C.sender_id, _C.sender_name, _C.timestamp, _C.edited_at, _C.metadata,
     _C.content_hash,
 )  # fmt: skip
 _HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
-_BY_ID = select(*_COLUMNS).where(*_HERE, _C.message_id.in_(bindparam("ids", expanding=True)))
+_BY_ID = select(*_COLUMNS).where(*_HERE, _C.message_id.in_(IDS))
 _SENDERS = select(_C.interface_path, _C.message_id, _C.sender_id).where(
     _C.persona_id == bindparam("persona"),
     _C.interface_path > bindparam("low"),
     _C.interface_path < bindparam("high"),
-    _C.message_id.in_(bindparam("ids", expanding=True)),
+    _C.message_id.in_(IDS),
 )
-_BY_TIME = select(*_COLUMNS).where(*_HERE, _C.timestamp.in_(bindparam("times", expanding=True, type_=Time())))
-_QUOTED = select(_C.message_id, _C.sender_name, _C.message_text, _C.timestamp).where(
-    *_HERE, _C.message_id.in_(bindparam("ids", expanding=True))
-)
+_BY_TIME = select(*_COLUMNS).where(*_HERE, _C.timestamp.in_(bindparam("ids", expanding=True, type_=Time())))
+_QUOTED = select(_C.message_id, _C.sender_name, _C.message_text, _C.timestamp).where(*_HERE, _C.message_id.in_(IDS))
 
 
 class KnownMessage(NamedTuple):
@@ -69,39 +65,26 @@ class Quoted(NamedTuple):
 
 def read_by_ids(reader: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, KnownMessage]:
     """Return those of a conversation's messages that are stored, by their id on the platform."""
-    known: dict[str, KnownMessage] = {}
-    for part in chunks(sorted(set(ids)), _AT_ONCE):
-        values = {"persona": persona, "conversation": conversation, "ids": part}
-        known |= {row.message_id: _known(row) for row in reader(_BY_ID, values)}
-    return known
+    rows = read_parts(reader, _BY_ID, {"persona": persona, "conversation": conversation}, ids)
+    return {row.message_id: _known(row) for row in rows}
 
 
 def read_senders(reader: Reader, persona: str, interface: str, ids: Iterable[str]) -> list[StoredSender]:
     """Return who said the messages of these ids, in any conversation of an interface."""
-    stored: list[StoredSender] = []
-    for part in chunks(sorted(set(ids)), _AT_ONCE):
-        values = {"persona": persona, "low": f"{interface}/", "high": f"{interface}0", "ids": part}
-        stored += [StoredSender(row.interface_path, row.message_id, row.sender_id) for row in reader(_SENDERS, values)]
-    return stored
+    values = {"persona": persona, "low": f"{interface}/", "high": f"{interface}0"}
+    return [StoredSender(*row) for row in read_parts(reader, _SENDERS, values, ids)]
 
 
 def read_by_times(reader: Reader, persona: str, conversation: str, times: Iterable[datetime]) -> list[KnownMessage]:
     """Return what was said in a conversation at exactly these times, by time and id."""
-    known: list[KnownMessage] = []
-    for part in chunks(sorted(set(times)), _AT_ONCE):
-        values = {"persona": persona, "conversation": conversation, "times": part}
-        known += [_known(row) for row in reader(_BY_TIME, values)]
-    return sorted(known, key=lambda each: (each.at, each.id))
+    rows = read_parts(reader, _BY_TIME, {"persona": persona, "conversation": conversation}, times)
+    return sorted(map(_known, rows), key=lambda each: (each.at, each.id))
 
 
 def read_quoted(reader: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, Quoted]:
     """Return what messages say that others answer, by their id on the platform."""
-    quoted: dict[str, Quoted] = {}
-    for part in chunks(sorted(set(ids)), _AT_ONCE):
-        values = {"persona": persona, "conversation": conversation, "ids": part}
-        for row in reader(_QUOTED, values):
-            quoted[row.message_id] = Quoted(row.message_id, row.sender_name or "", row.message_text, row.timestamp)
-    return quoted
+    rows = read_parts(reader, _QUOTED, {"persona": persona, "conversation": conversation}, ids)
+    return {row[0]: Quoted(row[0], row.sender_name or "", row.message_text, row.timestamp) for row in rows}
 
 
 def _known(row: Any) -> KnownMessage:

@@ -1,6 +1,4 @@
-"""Messages and conversations as stories read them: what decides whether a message takes part, its text, its
-position.
-"""
+"""Messages and conversations as stories read them: what decides about a message, its text, its position."""
 
 from __future__ import annotations
 
@@ -12,9 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Integer, bindparam, select
 
 from ..access import table_participants
-from ..database.bulk import chunks
 from ..database.dialects import Time
-from ..database.readers import Reader, reader_in
+from ..database.readers import IDS, Reader, read_parts, reader_in
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
 
@@ -24,7 +21,7 @@ AT_ONCE = 500
 _C = chat_history_cache.c
 _K = conversations.c
 _HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
-_THESE = (_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))
+_THESE = (_C.persona_id == bindparam("persona"), _C.id.in_(IDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +87,10 @@ def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
 
 def read_lines(read: Reader, persona: str, rows: Collection[int]) -> list[Line]:
     """Return messages with their texts, in the order the conversation has them."""
-    found: list[Any] = []
-    for part in chunks(sorted(rows), AT_ONCE):
-        found += read(_LINES, {"persona": persona, "ids": part})
-    found.sort(key=lambda r: (r.timestamp is not None, r.timestamp, r.id))
+    stored = read_parts(read, _LINES, {"persona": persona}, rows)
+    stored.sort(key=lambda r: (r.timestamp is not None, r.timestamp, r.id))
     return [
-        build_line(r, text=r.message_text, participant=r.participant_key, triggered_by=r.triggered_by) for r in found
+        build_line(r, text=r.message_text, participant=r.participant_key, triggered_by=r.triggered_by) for r in stored
     ]
 
 
@@ -123,10 +118,7 @@ _TEXTS = select(_C.id, _C.message_text).where(*_THESE)
 
 def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
     """Return message row to the message's text."""
-    texts: dict[int, str] = {}
-    for part in chunks(sorted(rows), AT_ONCE):
-        texts |= {r.id: r.message_text for r in read(_TEXTS, {"persona": persona, "ids": part})}
-    return texts
+    return {r.id: r.message_text for r in read_parts(read, _TEXTS, {"persona": persona}, rows)}
 
 
 _TIMES = select(_C.id, _C.timestamp).where(*_THESE)
@@ -134,10 +126,7 @@ _TIMES = select(_C.id, _C.timestamp).where(*_THESE)
 
 def read_times(read: Reader, persona: str, rows: Collection[int]) -> dict[int, datetime | None]:
     """Return message row to when it was said; those that are gone are not in it."""
-    times: dict[int, datetime | None] = {}
-    for part in chunks(sorted(rows), AT_ONCE):
-        times |= {r.id: r.timestamp for r in read(_TIMES, {"persona": persona, "ids": part})}
-    return times
+    return {r.id: r.timestamp for r in read_parts(read, _TIMES, {"persona": persona}, rows)}
 
 
 _ORDER = select(_C.id).where(*_HERE).order_by(_C.timestamp, _C.id)

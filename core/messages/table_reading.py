@@ -17,10 +17,9 @@ from ..database.engine import Database
 from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
-from ..database.stored_values import read_time
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
-from .new_message import MESSAGE_ID_BYTES
+from .new_message import MESSAGE_ID_BYTES, PERSONA_ROLES
 
 _C = chat_history_cache.c
 _COLUMNS = (
@@ -142,8 +141,8 @@ def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: b
     for part in chunks(audiences, _AUDIENCES_AT_ONCE):
         values = {"persona": persona, "audiences": part}
         count, paths, oldest, newest_at = db.read(_stats(local), values, source="chat_history_cache")[0]
-        times = [t for t in (_time(oldest), total.oldest) if t is not None]
-        ends = [t for t in (_time(newest_at), total.newest) if t is not None]
+        times = [t for t in (oldest, total.oldest) if t is not None]
+        ends = [t for t in (newest_at, total.newest) if t is not None]
         total = Stats(
             total.messages + int(count),
             total.conversations + int(paths),
@@ -153,38 +152,35 @@ def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: b
     return total
 
 
-def _time(value: Any) -> datetime | None:
-    return value if isinstance(value, datetime) and value.tzinfo else read_time(value)
-
-
-_PLACE = select(_C.id, _C.interface_path).where(_C.persona_id == bindparam("persona"))
-_BY_ROW = _PLACE.where(_C.id == bindparam("id"))
-_BY_MESSAGE = _PLACE.where(_C.interface_path == bindparam("conversation"), _C.message_id == bindparam("message_id"))
-_TIME_BY_MESSAGE = select(_C.id, _C.timestamp).where(
-    _C.persona_id == bindparam("persona"),
-    _C.interface_path == bindparam("conversation"),
-    _C.message_id == bindparam("message_id"),
+_ONE = select(_C.id, _C.interface_path, _C.timestamp).where(_C.persona_id == bindparam("persona"))
+_BY_ROW = _ONE.where(_C.id == bindparam("id"))
+_BY_MESSAGE = _ONE.where(_C.interface_path == bindparam("conversation"), _C.message_id == bindparam("message_id"))
+_QUOTED = select(_C.message_text, _C.sender_name, _C.sender_id, _C.timestamp, _C.role).where(
+    _C.persona_id == bindparam("persona"), _C.id == bindparam("id")
 )
 
 
-def find_row(db: Database, persona: str, row_id: int) -> tuple[int, str] | None:
-    """Return `(row id, conversation)` of a stored message, None where there is none."""
-    found = db.read(_BY_ROW, {"persona": persona, "id": row_id}, source="chat_history_cache")
-    return (found[0].id, found[0].interface_path) if found else None
-
-
-def find_message(db: Database, persona: str, conversation: str, message_id: str) -> tuple[int, str] | None:
-    """Return `(row id, conversation)` of the message the host knows by this id, None where there is none."""
+def find_message(db: Database, persona: str, conversation: str, message_id: str) -> Any:
+    """Return id, interface_path and timestamp of the message a platform knows by this id, None where there is none."""
     values = {"persona": persona, "conversation": conversation, "message_id": message_id}
-    found = db.read(_BY_MESSAGE, values, source="chat_history_cache")
-    return (found[0].id, found[0].interface_path) if found else None
+    return next(iter(db.read(_BY_MESSAGE, values, source="chat_history_cache")), None)
 
 
-def find_time(db: Database, persona: str, conversation: str, message_id: str) -> tuple[int, datetime | None] | None:
-    """Return id and time of the row of a message, None where there is none."""
-    values = {"persona": persona, "conversation": conversation, "message_id": message_id}
-    found = db.read(_TIME_BY_MESSAGE, values, source="chat_history_cache")
-    return (found[0][0], _time(found[0][1])) if found else None
+def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:
+    """Return `(row id, conversation)` of the message a host names, None where there is none."""
+    if interface_path is not None:
+        key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
+        row = find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
+    elif isinstance(message, bool) or not isinstance(message, int):
+        raise MessageError.of_type(
+            "message",
+            message,
+            "the row id that saving returned, or the platform's message id together with interface_path",
+        )
+    else:
+        values = {"persona": persona, "id": message if 0 <= message < 2**63 else -1}
+        row = next(iter(db.read(_BY_ROW, values, source="chat_history_cache")), None)
+    return None if row is None else (row.id, row.interface_path)
 
 
 def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
@@ -192,30 +188,14 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
     place = find_named(db, persona, message_id, conversation)
     if place is None:
         return None
-    chosen = select(_C.message_text, _C.sender_name, _C.sender_id, _C.timestamp, _C.role).where(
-        _C.persona_id == persona, _C.id == place[0]
-    )
-    for row in db.read(chosen, source="chat_history_cache"):
-        at = row.timestamp.isoformat() if row.timestamp else ""
-        role = "persona" if row.role in ("persona", "thought") else "user"
+    for row in db.read(_QUOTED, {"persona": persona, "id": place[0]}, source="chat_history_cache"):
         return {
-            "text": row.message_text, "username": row.sender_name or row.sender_id, "timestamp": at, "role": role,
-        }  # fmt: skip
+            "text": row.message_text,
+            "username": row.sender_name or row.sender_id,
+            "timestamp": row.timestamp.isoformat() if row.timestamp else "",
+            "role": "persona" if row.role in PERSONA_ROLES else "user",
+        }
     return None
-
-
-def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:
-    """Return `(row id, conversation)` of the message a host names, None where there is none."""
-    if interface_path is not None:
-        key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
-        return find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
-    if isinstance(message, bool) or not isinstance(message, int):
-        raise MessageError.of_type(
-            "message",
-            message,
-            "the row id that saving returned, or the platform's message id together with interface_path",
-        )
-    return find_row(db, persona, message) if 0 <= message < 2**63 else None
 
 
 # Every message of a conversation, a page at a time, for an export; hidden and excluded ones too
@@ -235,10 +215,7 @@ _PAGE_COLUMNS = (_C.id, _C.timestamp, _C.role, _C.sender_id, _C.sender_name, _C.
             _C.metadata)  # fmt: skip
 _IN_ORDER = (_C.timestamp, _C.id)
 _FIRST = select(*_PAGE_COLUMNS).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
-_NEXT = select(*_PAGE_COLUMNS).where(*_HERE, _AFTER).order_by(*_IN_ORDER).limit(PAGE)
-_METADATA = (_C.id, _C.timestamp, _C.metadata)
-_FIRST_METADATA = select(*_METADATA).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
-_NEXT_METADATA = select(*_METADATA).where(*_HERE, _AFTER).order_by(*_IN_ORDER).limit(PAGE)
+_METADATA = select(_C.id, _C.timestamp, _C.metadata).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
 _NAMES = (
     select(_C.role, _C.sender_name)
     .where(*_HERE, _C.role == bindparam("role"), _C.sender_name != "")
@@ -262,10 +239,10 @@ class PageLine(NamedTuple):
 
 
 def _pages(
-    read: Reader, persona: str, conversation: str, audiences: Collection[int], first: Any, following: Any
+    read: Reader, persona: str, conversation: str, audiences: Collection[int], statement: Any
 ) -> Iterator[list[Any]]:
     values: dict[str, Any] = {"persona": persona, "conversation": conversation, "audiences": sorted(audiences)}
-    statement = first
+    following = statement.where(_AFTER)
     while page := read(statement, values):
         yield list(page)
         if len(page) < PAGE:
@@ -275,7 +252,7 @@ def _pages(
 
 def read_pages(read: Reader, persona: str, conversation: str, audiences: Collection[int]) -> Iterator[list[PageLine]]:
     """Yield the messages of a conversation in pages, oldest first."""
-    for page in _pages(read, persona, conversation, audiences, _FIRST, _NEXT):
+    for page in _pages(read, persona, conversation, audiences, _FIRST):
         yield [
             PageLine(r.id, r.timestamp, r.role, r.sender_id or "", r.sender_name or "", r.message_text, bool(r.hidden),
                 bool(r.excluded), read_object(r.metadata))
@@ -287,7 +264,7 @@ def read_metadata(
     read: Reader, persona: str, conversation: str, audiences: Collection[int]
 ) -> Iterator[dict[str, Any] | None]:
     """Yield the metadata of the messages of a conversation, oldest first."""
-    for page in _pages(read, persona, conversation, audiences, _FIRST_METADATA, _NEXT_METADATA):
+    for page in _pages(read, persona, conversation, audiences, _METADATA):
         for r in page:
             yield read_object(r.metadata)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func,
 
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time, insert_ignore
-from ..database.readers import Reader
+from ..database.readers import IDS, Reader, execute_parts, read_parts
 from ..database.row_shapes import FIRST, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
@@ -115,7 +115,7 @@ _MEMORIES = (
     .join(message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN))
     .where(
         _C.persona_id == bindparam("persona"),
-        _C.id.in_(bindparam("ids", expanding=True)),
+        _C.id.in_(IDS),
         _R.memory.is_not(None),
     )
 )
@@ -123,11 +123,9 @@ _MEMORIES = (
 
 def read_memories(read: Reader, persona: str, rows: Collection[int]) -> list[tuple[int, str]]:
     """Return `(message row, memory)` of these messages, oldest message first."""
-    found: list[Any] = []
-    for part in chunks(sorted(rows), AT_ONCE):
-        found += read(_MEMORIES, {"persona": persona, "ids": part})
-    found.sort(key=lambda r: (r.timestamp is not None, r.timestamp, r.id))
-    return [(r.id, r.memory) for r in found]
+    stored = read_parts(read, _MEMORIES, {"persona": persona}, rows)
+    stored.sort(key=lambda r: (r.timestamp is not None, r.timestamp, r.id))
+    return [(r.id, r.memory) for r in stored]
 
 
 # The prompt
@@ -229,25 +227,18 @@ def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
     """Set `include` of messages' own recaps, of fresh ones with a memory alone; return how many rows were changed."""
-    changed = 0
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
     if include is not None:
         where += [_R.memory.is_not(None), _R.stale == 0]
-    for part in chunks(sorted(rows), AT_ONCE):
-        stmt = update(message_recaps).where(*where, _R.message_row.in_(part)).values(include=include)
-        changed += connection.execute(stmt).rowcount
-    return changed
+    stmt = update(message_recaps).where(*where, _R.message_row.in_(IDS)).values(include=include)
+    return execute_parts(connection, stmt, rows)
 
 
 def delete_recaps(connection: Connection, persona: str, rows: Collection[int]) -> int:
     """Delete the recaps of messages, of their alternatives too, and return how many there were."""
-    gone = 0
-    for part in chunks(sorted(rows), AT_ONCE):
-        gone += connection.execute(
-            delete(message_recaps).where(_R.persona_id == persona, _R.message_row.in_(part))
-        ).rowcount
-    return gone
+    stmt = delete(message_recaps).where(_R.persona_id == persona, _R.message_row.in_(IDS))
+    return execute_parts(connection, stmt, rows)
 
 
 def clear_conversation(connection: Connection, persona: str, conversation: str) -> dict[str, int]:

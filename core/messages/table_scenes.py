@@ -9,15 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
 
-from ..database.bulk import chunks
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
-from ..database.readers import Reader
+from ..database.readers import IDS, Reader, execute_parts
 from ..database.rows import read_object
 from ..database.schema import memory_jobs, scene_recaps, scenes
 from ..errors import DuplicateKeyError
-from .table_lines import AT_ONCE
 
 NAME_CHARS = 200
 
@@ -147,11 +145,8 @@ def delete_scene(connection: Connection, persona: str, break_row: int) -> bool:
 
 def delete_scenes(connection: Connection, persona: str, ids: Collection[int]) -> int:
     """Delete scenes with all that was made of them and return how many there were."""
-    gone = 0
-    for part in chunks(sorted(ids), AT_ONCE):
-        connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id.in_(part)))
-        gone += connection.execute(delete(scenes).where(_S.persona_id == persona, _S.id.in_(part))).rowcount
-    return gone
+    execute_parts(connection, delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id.in_(IDS)), ids)
+    return execute_parts(connection, delete(scenes).where(_S.persona_id == persona, _S.id.in_(IDS)), ids)
 
 
 def hold_scene(connection: Connection, persona: str, scene_id: int) -> bool:

@@ -6,16 +6,14 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
 
-from ..database.bulk import chunks
 from ..database.engine import Database
-from ..database.readers import Reader, reader_in
+from ..database.readers import IDS, Reader, read_parts, reader_in
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, memory_jobs, running_recaps
 from ..database.schema import message_recaps as recaps
 from ..database.schema import scenes as scene_table
 from ..jobs import table as jobs_table
 from . import table_alternatives, table_lines, table_recaps, table_scenes
-from .table_lines import AT_ONCE
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")
@@ -34,13 +32,7 @@ def queue_operations(
         jobs_table.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)
 
 
-def queue_recap(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    conversation: str,
-    row_id: int,
-) -> None:
+def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, row_id: int) -> None:
     """Queue the recap of one message."""
     jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload={"message_id": row_id})
 
@@ -97,13 +89,9 @@ def delete_rows(connection: Connection, persona: str, rows: Collection[int]) -> 
     table_recaps.delete_recaps(connection, persona, rows)
     table_alternatives.delete_alternatives(connection, persona, rows)
     s = scene_table.c
-    gone = 0
-    for part in chunks(sorted(rows), AT_ONCE):
-        ended = select(s.id).where(s.persona_id == persona, s.break_row.in_(part)).with_for_update()
-        ids = connection.execute(ended).scalars().all()
-        table_scenes.delete_scenes(connection, persona, ids)
-        gone += len(ids)
-    return gone
+    ended = select(s.id).where(s.persona_id == persona, s.break_row.in_(IDS)).with_for_update()
+    ids = [row.id for row in read_parts(reader_in(connection), ended, {}, rows)]
+    return table_scenes.delete_scenes(connection, persona, ids)
 
 
 def delete_conversation(connection: Connection, persona: str, conversation: str) -> None:

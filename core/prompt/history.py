@@ -265,10 +265,10 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
     if replaced.time is None and db is not None and not call.is_down:
         stored = call.guard(
             "chat_history_cache",
-            lambda: table_reading.find_time(db, call.scope.persona, path, message_id),
+            lambda: table_reading.find_message(db, call.scope.persona, path, message_id),
             None,
         )
-        replaced = replaced if stored is None else replace(replaced, time=stored[1], row_id=stored[0])
+        replaced = replaced if stored is None else replace(replaced, time=stored.timestamp, row_id=stored.id)
     if replaced.time is None and replaced.order is None:
         said = "replacing: this conversation has no message of that id (message_id, not the row's); nothing is left out"
         call.report.note(said)

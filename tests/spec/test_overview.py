@@ -47,7 +47,9 @@ def test_l35_personas_conversations_and_people_are_listed_counted_and_found(db: 
     assert overview.list_people(db, PERSONA, "tg/a", 10)[1] == 1
     assert [each.key for each in overview.read_identities(db, PERSONA, "tg/ann")] == ["tg/ann"]
     assert overview.read_names(db, PERSONA, ["tg/ann", "tg/bob"]) == {"tg/ann": "Ann"}
-    assert overview.read_titles(db, PERSONA, ["tg/42", "tg/77"]) == {"tg/42": ("Tea 100% room", "", "")}
+    assert {key: each.title for key, each in overview.read_titles(db, PERSONA, ["tg/42", "tg/77"]).items()} == {
+        "tg/42": "Tea 100% room"
+    }
     assert PERSONA in overview.list_personas(db, 10_000)
     assert overview.choose_persona(db, PERSONA) == PERSONA
 

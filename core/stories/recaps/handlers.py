@@ -94,7 +94,7 @@ def _find_row(operation: Operation, tools: Tools) -> int | None:
     message = operation.payload.get("message_id")
     if isinstance(message, str) and operation.conversation is not None:
         row = table_reading.find_message(tools.db, operation.persona, operation.conversation, message)
-        return None if row is None else row[0]
+        return None if row is None else int(row.id)
     return message if isinstance(message, int) and not isinstance(message, bool) else None
 
 

@@ -271,7 +271,7 @@ class Names(NamedTuple):
     """Names of people and titles of conversations; what has none is called by its key."""
 
     people: Mapping[str, str] = {}
-    places: Mapping[str, table_overview.ConversationTitle] = {}
+    places: Mapping[str, table_overview.ConversationCount] = {}
 
     def person(self, key: str) -> str:
         """Return what a person is called: their name, else their key as people write it."""
@@ -282,7 +282,9 @@ class Names(NamedTuple):
 
         Its server stands behind it, since each may have a channel of this name.
         """
-        known = self.places.get(key, table_overview.ConversationTitle())
+        known = self.places.get(key)
+        if known is None:
+            return show_key(key)
         if not known.title and known.person:
             return f"Chat with {self.person(known.person)}"
         return f"{known.title or show_key(key)}{f' · {known.server}' if known.server else ''}"

@@ -66,7 +66,7 @@ def ask(page: Page) -> Response:
     try:
         messages, _ = explain_message(page.admin, body, explain_messages)
         shown = _build_shown(page, *explain_message(page.admin, body), messages)
-        if conversation and not table_overview.is_known(page.db, page.persona, conversation):
+        if conversation and table_overview.find_conversation(page.db, page.persona, conversation) is None:
             note = f"Nothing is stored of the conversation {conversation!r}: it is taken for a new one. See its key."
             shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
     except PromptTooLargeError as error:
