@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
@@ -206,8 +206,7 @@ class Seen:
         return _near(among.get((message.digest, *message.sender), ()), microseconds(message.at))
 
 
-def _near(said: Iterable[tuple[int, int]], at: int) -> int | None:
+def _near(said: Sequence[tuple[int, int]], at: int) -> int | None:
     """Return the id of the newest of the messages less than 5 s away, None where there is none."""
-    times = list(said) if not isinstance(said, list) else said
-    place = bisect_left(times, (at + _SAME_US, -1)) - 1
-    return times[place][1] if place >= 0 and times[place][0] > at - _SAME_US else None
+    place = bisect_left(said, (at + _SAME_US, -1)) - 1
+    return said[place][1] if place >= 0 and said[place][0] > at - _SAME_US else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection
 
 from core.access import table as audiences
 from core.access.rules import AudienceKey
@@ -16,7 +15,7 @@ from core.database.schema import audiences as table
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from tests.store.world import count, own_scope, rows_of
+from tests.store.world import count, own_scope
 
 pytestmark = pytest.mark.dialects
 
@@ -40,22 +39,6 @@ def test_d6_one_row_per_owner(db: Database, scope: Scope) -> None:
     assert [make(db, scope, key) for key in keys] == made
     assert count(db, table, scope.persona) == len(keys)
     assert make(db, own_scope(), keys[0]) not in made
-
-
-def test_g16_an_audience_rolled_back_is_not_remembered(db: Database, scope: Scope) -> None:
-    """A transaction that fails after making an audience, and after asking for it again, leaves no trace of its id."""
-    key = AudienceKey("server", "s")
-
-    def work(connection: Connection) -> None:
-        audiences.find_or_make(connection, db, scope.persona, key)
-        audiences.find_or_make(connection, db, scope.persona, key)
-        raise RuntimeError("broken on purpose")
-
-    with pytest.raises(RuntimeError):
-        db.transaction(work, source="test")
-    assert count(db, table, scope.persona) == 0
-    found = make(db, scope, key)
-    assert [r.audience_id for r in rows_of(db, table, scope.persona)] == [found]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60))
