@@ -56,7 +56,7 @@ def check_key(conversation: object) -> str:
     return key
 
 
-_COLUMNS = (
+FACTS = (
     conversations.c.id,
     conversations.c.conversation_key,
     conversations.c.audience_id,
@@ -65,10 +65,11 @@ _COLUMNS = (
     conversations.c.local_only,
     conversations.c.direct_person_key,
 )
+"""The columns that `facts_of` reads."""
 _ONE = and_(
     conversations.c.persona_id == bindparam("persona"), conversations.c.conversation_key == bindparam("conversation")
 )
-_FIND = select(*_COLUMNS).where(_ONE)
+_FIND = select(*FACTS).where(_ONE)
 _LOCK = _FIND.with_for_update()
 
 
@@ -308,7 +309,7 @@ def _ids_of(
 def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
     """Return the threads below a conversation by their keys, held until the transaction ends."""
     c = conversations.c
-    below = select(*_COLUMNS).where(
+    below = select(*FACTS).where(
         c.persona_id == persona,
         c.conversation_key >= plain_key(above) + "/",
         c.conversation_key < plain_key(above) + "0",  # the character after the slash

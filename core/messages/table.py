@@ -157,13 +157,7 @@ def _look() -> Any:
         or_(bindparam("has_id", type_=Integer()) == 0, _C.message_id.is_(None)),
     )
     return select(
-        c.id,
-        c.conversation_key,
-        c.audience_id,
-        c.server_id,
-        c.is_private,
-        c.local_only,
-        c.direct_person_key,
+        *table_conversations.FACTS,
         table_participants.strictest_rank(bindparam("participant")).label("level"),
         table_participants.strictest_rank(bindparam("triggered_by")).label("trigger_level"),
         shown.scalar_subquery().label("display_name"),
