@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from datetime import timedelta
 from typing import Any
@@ -146,13 +147,9 @@ def test_p42_a_batch_answers_as_one_by_one(said: list[tuple[str, str, str | None
     assert index_differences(db, many.persona) == []
 
 
-_memory: list[Database] = []
-
-
+@functools.cache
 def _memory_db() -> Database:
-    if not _memory:
-        _memory.append(open_db("sqlite://"))
-    return _memory[0]
+    return open_db("sqlite://")
 
 
 def test_p42_eight_writers_of_one_id_store_one_row(db: Database, scope: Scope) -> None:

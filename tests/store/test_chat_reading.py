@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,28 +14,16 @@ from core.chat_history_cache import (
     get_cache_stats,
     load_chat_history,
     load_global_chat_history,
-    save_chat_message,
 )
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
 from core.errors import MessageError
 from core.scope import Scope
+from tests.store.test_chat import at, save
 from tests.store.world import NOW, index_differences, indexed_rows, rows_of
 
 DEFAULTS = Settings()
-
-
-def save(db: Database, scope: Scope, path: str, text: str, **more: Any) -> Any:
-    """Store a line of the person 7 at NOW."""
-    more.setdefault("sender_id", "7")
-    more.setdefault("timestamp", NOW)
-    return save_chat_message(path, text, more.pop("sender_name", "Ann"), db=db, settings=DEFAULTS, scope=scope, **more)
-
-
-def at(seconds: float) -> Any:
-    """Return an instant after NOW."""
-    return NOW + timedelta(seconds=seconds)
 
 
 # Reading
