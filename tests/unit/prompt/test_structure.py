@@ -60,17 +60,6 @@ def test_p8_empty_injections_are_left_out_zero_and_false_are_something() -> None
     )  # fmt: skip
 
 
-def test_p15_persona_begins_the_instructions_and_is_in_no_context_key() -> None:
-    context, persona, notes = merge_host_context(EMPTY, {"persona": "You are Iris.\nBe brief.", "diary": ["x"]})
-    made = make(context=context, persona=persona)
-    parts = made["instructions"].split("\n\n")
-    assert made["instructions"].startswith('You are Iris.\nBe brief.\n\nAnswer "input" as the persona')
-    assert len(parts) == 2
-    assert "persona" not in made["context"]
-    assert not DROPPED_KEYS & set(made["context"])
-    assert len(notes) == 1
-
-
 def test_p15_a_persona_of_another_type_is_noted() -> None:
     assert merge_host_context({}, {"persona": {"name": "Iris"}})[1:] == (
         "", ("hook context: 'persona' is of type dict and is left out",)
@@ -211,11 +200,3 @@ def test_p19_f31_incoming_text_stands_in_context_and_input_only() -> None:
     assert made["instructions"] == "canary\n\n" + without["instructions"]
     assert "canary" not in json.dumps(made["actions"])
     assert with_text(ATTACK)["input"]["payload"]["text"] == ATTACK
-
-
-def test_p65_a_broken_overlay_leaves_the_prompt_as_it_is(tmp_path: Any) -> None:
-    (tmp_path / "instructions_text.txt.j2").write_text("{{ nope")
-    (tmp_path / "prompt.json.j2").write_text('{"context": 1}')
-    renderer = Renderer(tmp_path)
-    assert make(renderer=renderer) == make()
-    assert len(renderer.notes) == 2
