@@ -13,7 +13,7 @@ import yaml
 from fastapi import FastAPI
 
 from core.errors import StoreReadError
-from core.transfer.items import writer as items_writing
+from core.transfer import items
 from core.web import guard
 from core.web.admin import memory as transfer
 from tests.spec.admin_world import TOKEN, Operator
@@ -94,13 +94,13 @@ def test_l32_an_export_is_sent_while_it_is_read(
     """However large: no more than a part is held, and a failure on the way cuts the file off instead of ending it."""
     life.add_facts_with_meta([f"{n} {'x' * 3000}" for n in range(300)])
     read: list[int] = []
-    known = items_writing.item_of
+    known = items._build_item
 
     def item_of(row: Any) -> dict[str, Any]:
         read.append(row.id)
         return known(row)
 
-    monkeypatch.setattr("core.transfer.items.item_of", item_of)
+    monkeypatch.setattr("core.transfer.items._build_item", item_of)
     sizes: list[tuple[int, int]] = []
     monkeypatch.setattr(transfer, "chunks", lambda pieces: _noted(pieces, sizes, read))
     sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}&fmt=jsonl")
@@ -114,11 +114,11 @@ def test_l32_an_export_is_sent_while_it_is_read(
             raise StoreReadError("canary: the connection is gone")
         return item_of(row)
 
-    monkeypatch.setattr("core.transfer.items.item_of", broken)
+    monkeypatch.setattr("core.transfer.items._build_item", broken)
     sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}&fmt=jsonl")
     assert sent[0]["status"] == 200 and all(each.get("more_body") for each in sent[1:])
     assert error is None and "canary" not in caplog.text
-    monkeypatch.setattr("core.transfer.items.item_of", broken)
+    monkeypatch.setattr("core.transfer.items._build_item", broken)
     sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}")
     assert sent[0]["status"] == 503 and error is None
 
