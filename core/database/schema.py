@@ -351,7 +351,6 @@ item_history: Table = table(
     "item_history",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
-    key("item_table", 24),
     Column("item_id", ID, nullable=False),
     Column("old_text", LONG_TEXT, nullable=False),
     Column("reason", name_type(100), nullable=False, server_default=text("''")),
@@ -359,7 +358,7 @@ item_history: Table = table(
     Column("changed_at", Time(), nullable=True),
     PrimaryKeyConstraint("id"),
     # the texts an item had, in order
-    Index("ix_item_history_item", "persona_id", "item_table", "item_id", "id"),
+    Index("ix_item_history_item", "persona_id", "item_id", "id"),
 )
 
 short_term_memories: Table = table(

@@ -389,6 +389,6 @@ def get_item_history(
             "reason": old.reason,
             "changed_by": old.changed_by,
         }
-        for old in table_history.read_texts(call.db, call.persona, "memories", [item["id"]])
+        for old in table_history.read_texts(call.db, call.persona, [item["id"]])
     ]
     return [*versions, {"text": item["text"], "until": "", "reason": "", "changed_by": ""}]

@@ -62,7 +62,7 @@ def edit(
         now = db.clock()
         old = indexed.lock(connection, MEMORIES, seen.persona, [row_id])
         change = [(row_id, row.content, EDITED)]
-        table_history.insert_texts(connection, db, seen.persona, memories.name, change, changed_by=editor, now=now)
+        table_history.insert_texts(connection, db, seen.persona, change, changed_by=editor, now=now)
         values = {"content": text, "text_folded": folded, "content_hash": digest, "updated_at": now}
         if quarantined:
             values["quarantined"] = 1

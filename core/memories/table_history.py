@@ -39,7 +39,6 @@ def insert_texts(
     connection: Connection,
     db: Database,
     persona: str,
-    table: str,
     changes: Iterable[tuple[int, str, str]],
     *,
     changed_by: str,
@@ -51,7 +50,6 @@ def insert_texts(
         {
             "id": row_id,
             "persona_id": persona,
-            "item_table": table,
             "item_id": item_id,
             "old_text": text,
             "reason": reason[:NAME_CHARS],
@@ -67,18 +65,17 @@ _TEXTS_OF = (
     select(_C.item_id, _C.old_text, _C.reason, _C.changed_by, _C.changed_at)
     .where(
         _C.persona_id == bindparam("persona"),
-        _C.item_table == bindparam("table"),
         _C.item_id.in_(bindparam("ids", expanding=True)),
     )
     .order_by(_C.id)
 )
 
 
-def read_texts(db: Database, persona: str, table: str, ids: Sequence[int]) -> list[OldText]:
+def read_texts(db: Database, persona: str, ids: Sequence[int]) -> list[OldText]:
     """Return the texts that items had, in the order they were changed."""
     texts: list[OldText] = []
     for part in chunks(sorted(set(ids)), 500):
-        values = {"persona": persona, "table": table, "ids": part}
+        values = {"persona": persona, "ids": part}
         texts += [OldText(*row) for row in db.read(_TEXTS_OF, values, source="item_history")]
     return texts
 

@@ -396,7 +396,7 @@ class Change:
             return
         h = item_history.c
         for part in chunks(sorted(ids), AT_ONCE):
-            texts = (h.persona_id == persona, h.item_table == memories.name, h.item_id.in_(part))
+            texts = (h.persona_id == persona, h.item_id.in_(part))
             self.connection.execute(delete(item_history).where(*texts))
         indexed.remove(self.connection, db, MEMORIES, persona, ids)
 

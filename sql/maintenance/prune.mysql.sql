@@ -44,7 +44,7 @@ WHERE persona_id = @persona
 
 DELETE FROM item_history
 WHERE persona_id = @persona
-  AND item_table = 'memories' AND item_id IN (SELECT m.id FROM memories AS m
+  AND item_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
   AND @apply = 1;

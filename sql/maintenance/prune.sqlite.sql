@@ -46,7 +46,7 @@ WHERE persona_id = (SELECT persona FROM given)
 
 DELETE FROM item_history
 WHERE persona_id = (SELECT persona FROM given)
-  AND item_table = 'memories' AND item_id IN (SELECT m.id FROM memories AS m
+  AND item_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = (SELECT persona FROM given) AND m.pinned = 0
     AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given)))
   AND (SELECT apply FROM given) = 1;

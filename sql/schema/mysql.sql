@@ -321,7 +321,6 @@ CREATE TABLE IF NOT EXISTS conversation_summaries (
 CREATE TABLE IF NOT EXISTS item_history (
     id BIGINT NOT NULL,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
-    item_table VARBINARY(24) NOT NULL DEFAULT '',
     item_id BIGINT NOT NULL,
     old_text MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     reason VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
@@ -329,8 +328,8 @@ CREATE TABLE IF NOT EXISTS item_history (
     changed_at DATETIME(6),
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- the texts an item had, in order (104 bytes)
-    KEY ix_item_history_item (persona_id, item_table, item_id, id)
+    -- the texts an item had, in order (80 bytes)
+    KEY ix_item_history_item (persona_id, item_id, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS short_term_memories (

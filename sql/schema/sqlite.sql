@@ -335,7 +335,6 @@ CREATE INDEX IF NOT EXISTS ix_summaries_audience ON conversation_summaries (pers
 CREATE TABLE IF NOT EXISTS item_history (
     id INTEGER NOT NULL,
     persona_id TEXT DEFAULT 'default' NOT NULL,
-    item_table TEXT DEFAULT '' NOT NULL,
     item_id INTEGER NOT NULL,
     old_text TEXT NOT NULL,
     reason VARCHAR(100) DEFAULT '' NOT NULL,
@@ -344,8 +343,8 @@ CREATE TABLE IF NOT EXISTS item_history (
     -- the row (8 bytes)
     PRIMARY KEY (id)
 );
--- the texts an item had, in order (104 bytes)
-CREATE INDEX IF NOT EXISTS ix_item_history_item ON item_history (persona_id, item_table, item_id, id);
+-- the texts an item had, in order (80 bytes)
+CREATE INDEX IF NOT EXISTS ix_item_history_item ON item_history (persona_id, item_id, id);
 
 CREATE TABLE IF NOT EXISTS short_term_memories (
     id INTEGER NOT NULL,

@@ -132,7 +132,7 @@ class Planting:
         )  # fmt: skip
         columns = ("response_text", "author", "source", "scope", "emotion_state", "source_message_ids", "metadata")
         self.put("memories", {"id": row}, *(name for name in columns if name not in more))
-        self.add("item_history", item_table="memories", item_id=row)
+        self.add("item_history", item_id=row)
         synth_tagging.add_alias(self.word("alias"), tag, **self.given)
         synth_tagging.link_tags(tag, self.word("linked"), **self.given)
         synth_tagging.link_tags(tag, "shared", **self.given)

@@ -192,7 +192,7 @@ def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
     """Nothing reads them any more."""
     past = db.clock() - timedelta(days=1)
     insert_memory("gone by now", "ann", "chat", [], tier="session", expires_at=past, db=db)
-    row = {"id": 5, "item_table": "memories", "item_id": 99, "old_text": "x"}
+    row = {"id": 5, "item_id": 99, "old_text": "x"}
     recap = {"message_row": 77, "alternative": -1, "memory": "x"}
     db.transaction(lambda c: c.execute(insert(schema.item_history), row), source="test")
     db.transaction(lambda c: c.execute(insert(schema.message_recaps), recap), source="test")

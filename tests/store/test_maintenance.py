@@ -89,7 +89,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     remember(db, 4, "pinned cat", "cat", expires_at=old, pinned=1)
     remember(db, 5, "cat tomorrow", "cat", expires_at=NOW + timedelta(days=1))
     remember(db, 6, "another's cat", "cat", persona="other", expires_at=old)
-    shared = {"persona_id": "default", "item_table": "memories"}
+    shared = {"persona_id": "default"}
     history = [{"id": n, "item_id": n, "old_text": f"canary{n}", **shared} for n in (1, 3)]
     db.transaction(lambda c: c.execute(insert(schema.item_history), history), source="test")
     vectors = [{"audience_id": 7, "source": 0, "row_id": n, "part": 0, "at_us": n} for n in (1, 2, 3, 4)]
@@ -126,7 +126,7 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
     remember(db, 2, "a cat", "cat")
     remember(db, 3, "zqwren of another", persona="other")
     vector = {"audience_id": 7, "model": "m", "at_us": 1, "source": 0, "row_id": 1, "part": 0, "vector": b"zqcanary"}
-    former = {"id": 1, "persona_id": "default", "item_id": 1, "item_table": "memories", "old_text": "zqcanary was"}
+    former = {"id": 1, "persona_id": "default", "item_id": 1, "old_text": "zqcanary was"}
 
     def plant(connection: Any) -> None:
         connection.execute(insert(schema.search_vector), vector)
