@@ -10,7 +10,7 @@ from typing import Any
 
 from ..access.rules import said_privacy
 from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
-from ..text.host_values import get, has, is_plain, text_at, word_at
+from ..text.host_values import PERSON_WORDS, PERSONA_WORDS, get, has, is_plain, text_at, word_at
 from ..text.times import parse_time
 
 METADATA_KEYS = frozenset(
@@ -68,8 +68,8 @@ def _time(value: Any) -> tuple[datetime | None, str]:
 def is_own(value: Any) -> bool:
     """Return whether the host says of a message that the persona sent it; ids of a platform never say so."""
     role = word_at(value, "role")
-    if role in ("user", "persona"):
-        return role == "persona"
+    if role in PERSON_WORDS or role in PERSONA_WORDS:
+        return role in PERSONA_WORDS
     sender_id = text_at(value, "sender_id")
     names = (sender_id,) if sender_id else (text_at(value, "sender_name"), text_at(value, "username"))
     return PERSONA_SENDER in names

@@ -13,7 +13,7 @@ from ..context.live import read_message
 from ..memories.rules import is_marked
 from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
-from ..text.host_values import get, is_plain, newest_items
+from ..text.host_values import is_plain, newest_items
 from ..text.replies import judge_refusal, read_object, strip_thoughts
 from ..text.times import zone
 
@@ -63,8 +63,6 @@ class Summary:
 
 # What was said
 
-_SAID_BY_THE_PERSONA = ("assistant", "persona")
-
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
     """Return the messages a host hands in, those without text and those nobody said left out."""
@@ -89,13 +87,12 @@ def read_messages(messages: object, conversation: str | None, participant: str |
 def _line(given: Any, conversation: str, interface: str, order: int) -> Line | None:
     if isinstance(given, str):
         return Line(clean(given))
-    role = None if is_plain(given) else get(given, "role")
     if not is_plain(given) and is_marked(given):
         return None
     entry = read_message(given, conversation, order)
     if entry is None:
         return None
-    is_own = entry.role == "persona" or role in _SAID_BY_THE_PERSONA
+    is_own = entry.role == "persona"
     participant = f"{interface}/{entry.sender_id}" if interface and entry.sender_id and not is_own else None
     return Line(
         entry.text,

@@ -11,13 +11,9 @@ from ..memories.rules import NOT_SAID
 from ..scope import KEY_BYTES, key_text
 from ..shapes import PERSONA_SENDER
 from ..text.folding import clean
-from ..text.host_values import as_text, get, is_plain, newest_items, text_at, word_at
+from ..text.host_values import PERSON_WORDS, PERSONA_WORDS, as_text, get, is_plain, newest_items, text_at, word_at
 from ..text.times import parse_time
 from .shapes import Answer, Item, ItemRole, Turn
-
-PERSON_KINDS = frozenset({"user", "human", "person", "participant"})
-PERSONA_KINDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
-"""Kinds of a message that are lines."""
 
 PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 """Kinds that say nothing of who said it; a kind that is in none of these sets means that nobody did."""
@@ -192,7 +188,7 @@ def _role(message: Any) -> ItemRole | None:
     kind = next((kind for kind in kinds if kind not in PLAIN_KINDS), "")
     if not kind:
         return "model" if as_text(read_field(message, "sender_id"))[0] == PERSONA_SENDER else "user"
-    return "user" if kind in PERSON_KINDS else "model" if kind in PERSONA_KINDS else None
+    return "user" if kind in PERSON_WORDS else "model" if kind in PERSONA_WORDS else None
 
 
 def _sender(message: Any) -> str:

@@ -80,6 +80,10 @@ def word_at(value: Any, name: str) -> str:
     return clean(found).strip().lower() if isinstance(found, str) else ""
 
 
+PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
+PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
+"""Roles by which hosts say that a person, or the persona, wrote a message."""
+
 MOST_READ = 10_000
 """Items that are read of one list a host hands in."""
 

@@ -124,10 +124,13 @@ def test_p22_the_personas_sender_id_is_self() -> None:
                 {"sender_id": "self", "text": "x"},
                 {"sender_name": "self", "text": "x"},
                 {"sender_id": "u", "text": "x"},
+                {"role": "assistant", "text": "x"},
+                {"role": "model", "sender_name": "Iris", "text": "x"},
+                {"role": "human", "sender_id": "self", "text": "x"},
             ]
         }
     ).chats["a"]
-    assert [entry.role for entry in entries] == ["persona", "persona", "user"]
+    assert [entry.role for entry in entries] == ["persona", "persona", "user", "persona", "persona", "user"]
 
 
 def test_p28_an_unreadable_time_is_kept_as_it_was_given() -> None:
