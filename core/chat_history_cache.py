@@ -67,6 +67,7 @@ def save_chat_message(
     role: object = None,
     triggered_by: object = None,
     title: object = None,
+    server_name: object = None,
     reply_to: object = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
@@ -83,7 +84,7 @@ def save_chat_message(
         message_id: the platform's id of the message.
         role: user, persona, system, narrator or thought; by default persona for `self`, else user.
         triggered_by: participant key `interface/id` whose turn a line of the persona answers; left out: the scope's.
-        title: what the conversation is called.
+        title, server_name: what the conversation and its server are called, for people.
         reply_to: what it replies to: the platform's id of a message of the conversation, or a dict of text, username
             and timestamp. Lines of the history show it.
 
@@ -122,6 +123,7 @@ def save_chat_message(
         role=role,
         triggered_by=triggered_by,
         title=title,
+        server_name=server_name,
     )
     if message is None:
         return WriteResult(False, None, "empty")
@@ -220,6 +222,7 @@ def save_message(
         {"reply_to": reply} if reply else None,
         message_id=incoming.message_id,
         role="persona" if own else "user",
+        server_name=get(incoming.raw, "server_name"),
         db=call.db,
         settings=call.settings,
         scope=there,

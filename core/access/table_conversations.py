@@ -94,23 +94,25 @@ def find(connection: Connection, persona: str, conversation: str, *, lock: bool 
     return None if row is None else facts_of(row)
 
 
-@lru_cache(maxsize=4)
-def _touch(family: str, titled: bool) -> Part:
+@lru_cache(maxsize=8)
+def _touch(family: str, named: tuple[str, ...]) -> Part:
     c = conversations.c
     at = bindparam("at", type_=Time())
     newer = case((or_(c.last_message_at.is_(None), c.last_message_at < at), at), else_=c.last_message_at)
     values: dict[str, Any] = {"last_message_at": newer, "status": "open", "closed_at": None}
-    if titled:
-        values["title"] = bindparam("new_title", type_=c.title.type)
+    values |= {name: bindparam(f"new_{name}", type_=c[name].type) for name in named}
     return Part(update(conversations).where(_ONE).values(values), family)
 
 
-def touch(connection: Connection, persona: str, conversation: str, at: datetime, title: str = "") -> bool:
+def touch(
+    connection: Connection, persona: str, conversation: str, at: datetime, title: str = "", server_name: str = ""
+) -> bool:
     """Hold the conversation, open again if it was closed, and note its newest message; False where it is not known."""
     values = {"persona": persona, "conversation": conversation, "at": at}
-    if title:
-        values["new_title"] = title[:TITLE_CHARS]
-    return bool(_touch(connection.dialect.name, bool(title)).run(connection, values).rowcount)
+    names = {"title": title[:TITLE_CHARS], "server_name": server_name[:TITLE_CHARS]}
+    names = {name: text for name, text in names.items() if text}
+    values |= {f"new_{name}": text for name, text in names.items()}
+    return bool(_touch(connection.dialect.name, tuple(names)).run(connection, values).rowcount)
 
 
 def ensure(

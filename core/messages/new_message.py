@@ -48,6 +48,8 @@ class NewMessage:
     excluded: bool = False
     title: str = ""
     """What the host calls the conversation."""
+    server_name: str = ""
+    """What the host calls its server."""
     folded: str = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
     notes: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ def read_message(
     role: object = None,
     triggered_by: object = None,
     title: object = None,
+    server_name: object = None,
     hidden: object = False,
     excluded: object = False,
 ) -> NewMessage | None:
@@ -120,6 +123,7 @@ def read_message(
         hidden=bool(rows.yes_no(hidden, "hidden")),
         excluded=bool(rows.yes_no(excluded, "excluded")),
         title=rows.name(title, "title", 200, notes),
+        server_name=rows.name(server_name, "server_name", 200, notes),
         notes=tuple(notes),
     )
 

@@ -109,8 +109,9 @@ def _insert_one(
 ) -> table_conversations.Place:
     persona, key, who = scope.persona, message.conversation, message.participant or message.triggered_by
     sender = who or ("" if message.is_of_somebody else None)
-    if not table_conversations.touch(connection, persona, key, message.at, message.title):
-        table_conversations.make(connection, db, scope, sender=sender, title=message.title, is_greeting=sender is None)
+    names = {"title": message.title, "server_name": message.server_name if scope.server else ""}
+    if not table_conversations.touch(connection, persona, key, message.at, **names):
+        table_conversations.make(connection, db, scope, sender=sender, is_greeting=sender is None, **names)
         table_conversations.touch(connection, persona, key, message.at)
     row = connection.execute(_look(), _look_values(scope, message)).one()
     levels = {

@@ -79,8 +79,10 @@ def test_d7_a_conversation_and_its_thread(db: Database, scope: Scope) -> None:
     assert (thread.chat_id, thread.thread_id, thread.parent_key) == ("42", "7", "telegram_bot/42")
     assert (group.title, group.server_id, group.is_private, group.last_message_at) == ("Our group", "s1", 0, NOW)
     assert kind_of(db, scope, "telegram_bot/42") == ("server", "s1", "")
-    save(db, replace(scope, server="s1"), "telegram_bot/42", "a new title", title="Renamed")
-    assert rows_of(db, conversations, scope.persona)[0].title == "Renamed"
+    names = {"title": "Renamed", "server_name": "Tea friends"}
+    save(db, replace(scope, server="s1"), "telegram_bot/42", "a new title", **names)
+    renamed = rows_of(db, conversations, scope.persona)[0]
+    assert (renamed.title, renamed.server_name) == ("Renamed", "Tea friends")
 
 
 def test_d7_the_newest_message_counts_whatever_comes_in_which_order(db: Database, scope: Scope) -> None:
