@@ -101,10 +101,14 @@ def said(db: Database, scope: Scope, texts: Iterable[tuple[str, datetime]], conv
 
 
 def entered(db: Database, scope: Scope, content: str, at: datetime = NOW, **more: Any) -> int:
-    """Store one diary entry."""
-    result = diary.insert_entry(db, scope, diary.NewEntry(content=content, at=at, **more), privacy_default="none")
-    assert result.id is not None
-    return result.id
+    """Store one diary entry, which may be blank as no door stores it."""
+    texts = ("personal_thought", "interaction_summary", "user_message", "interface", "chat_id", "thread_id")
+    lists = ("emotions", "context_tags", "involved_users", "source_message_ids")
+    fields: dict[str, Any] = {**dict.fromkeys(texts, ""), **dict.fromkeys(lists, ()), "local_only": 0, "quarantined": 0}
+    entry = diary.NewEntry(content=content, timestamp=at, **{**fields, **more})
+    stored = diary.insert_entry(db, scope, entry, privacy_default="none", row_id=db.ids.one())
+    assert stored is not None
+    return stored[0]
 
 
 # Searching
