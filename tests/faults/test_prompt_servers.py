@@ -1,11 +1,10 @@
-"""A prompt and a server that hangs, loses connections, is killed, is read only (F51 to F55)."""
+"""A prompt and a server that hangs, loses connections, is read only (F51 to F54); killed: `test_servers_killed`."""
 
 from __future__ import annotations
 
 import os
 import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +20,7 @@ from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import ASKED, KEYS, ROUNDS, no_canary
 from tests.servers import Server
 from tests.spec.stage import NOW, Stage, failed, message, said
-from tests.store.world import open_db, verify_index
+from tests.store.world import open_db
 
 FEW = ("mariadb",) if ROUNDS == 1 else ("mariadb", "mysql")
 """Servers for what is the same on either."""
@@ -128,64 +127,6 @@ def test_f52_a_connection_killed_while_a_hook_runs_is_not_noticed(own: Stage) ->
         prompt, report = own.explain(ASKED)
         assert failed(report) == []
         assert prompt["context"] == {**undisturbed["context"], "weather": "rain"}
-
-
-@pytest.mark.slow
-@pytest.mark.engines(*FEW)
-def test_f55_a_server_killed_and_restarted_gives_the_next_prompt_whole(
-    make_server: Callable[..., Server], server_name: str, live: dict[str, Any]
-) -> None:
-    server = make_server(server_name, durable=True)
-    url = server.create_database("faults")
-    db = open_db(url)
-    stage = Stage(db)
-    fill(stage)
-    undisturbed = stage.prompt(ASKED)
-    stop = threading.Event()
-    acknowledged: list[str] = []
-
-    def write() -> None:
-        number = 0
-        while not stop.is_set():
-            number += 1
-            try:
-                stage.say(
-                    f"canary written {number}", "tg/77", "Bob", minutes=500 - number / 60, message_id=f"w{number}"
-                )
-            except (StoreWriteError, StoreReadError) as error:
-                no_canary(error)
-                return
-            acknowledged.append(f"canary written {number}")
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    deadline = time.monotonic() + 60
-    while len(acknowledged) < 5:
-        assert writer.is_alive() and time.monotonic() < deadline, "nothing is written"
-        time.sleep(0.02)
-    port = db.target.url.port
-    server.kill()
-    prompt, report = stage.explain(ASKED, live)
-    assert list(prompt) == KEYS
-    assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
-    writer.join(60)
-    stop.set()
-    server.start()
-    again = open_db(server.url_for("faults"))
-    assert port is not None
-    stage.db = again
-    whole = stage.prompt(ASKED, UNIFIED_HISTORY=0)
-    assert whole["context"]["history_current_chat"] == undisturbed["context"]["history_current_chat"]
-    assert whole["context"]["ai_diary"] == undisturbed["context"]["ai_diary"]
-    lines = chat_history_cache.load_chat_history("tg/77", 1000, db=again, scope=stage.scope())
-    texts = [line["text"] for line in lines]
-    assert acknowledged
-    assert len(texts) == len(set(texts))
-    assert set(acknowledged) <= set(texts)
-    assert len(texts) <= len(acknowledged) + 1
-    assert list(verify_index(again)) == []
-    db.close()
-    again.close()
 
 
 @pytest.mark.engines("mariadb")
