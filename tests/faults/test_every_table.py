@@ -116,32 +116,6 @@ def test_f50_every_table_that_a_prompt_reads_may_be_missing(whole: Stage) -> Non
     assert whole.prompt(ASKED) == undisturbed
 
 
-@pytest.mark.engines("mariadb", "mysql")
-@pytest.mark.slow
-@pytest.mark.skipif(ROUNDS == 1, reason="runs in `make test-faults`, or with FAULT_ROUNDS above 1")
-def test_f50_every_table_that_a_prompt_reads_may_be_refused(whole: Stage, engine_name: str) -> None:
-    """The user of the connection may read every table but one."""
-    assert whole.db is not None
-    undisturbed = whole.prompt(ASKED)
-    name = whole.db.target.url.database
-    user = f"some_{engine_name.replace('-', '').replace('.', '')}"[:30]
-    run(whole.db, f"DROP USER IF EXISTS '{user}'@'127.0.0.1'", f"CREATE USER '{user}'@'127.0.0.1'")
-    run(whole.db, *(f"GRANT SELECT ON {name}.{table} TO '{user}'@'127.0.0.1'" for table in ddl.list_tables()))
-    url = whole.db.target.url.set(username=user).render_as_string(hide_password=False)
-    plain = Stage(Database(url, clock=whole.db.clock), whole.persona)
-    assert plain.db is not None
-    try:
-        for table in tables_read(whole):
-            run(whole.db, f"REVOKE SELECT ON {name}.{table} FROM '{user}'@'127.0.0.1'")
-            try:
-                _stands(plain, table, undisturbed)
-            finally:
-                run(whole.db, f"GRANT SELECT ON {name}.{table} TO '{user}'@'127.0.0.1'")
-    finally:
-        plain.db.close()
-        run(whole.db, f"DROP USER '{user}'@'127.0.0.1'")
-
-
 BROKEN: dict[str, tuple[Any, ...]] = {
     "json": ("not json", '{"a": 1}', '[1, [2], "x"]', 42, b"\xff\x00", None),
     "time": ("soon", 7, "9999-99-99 00:00:00.000000"),
