@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from core.access import table_conversations as conversations
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import conversations as conversations_table
-from core.errors import ConfigError, MessageError, ModelError, StoreError
+from core.errors import MessageError, ModelError, StoreError
 from core.jobs import Effect, Tools, worker
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
@@ -199,16 +198,6 @@ def test_s46_the_reason_kept_says_what_went_wrong_below(queue: Queue) -> None:
     with handled(FAILING=failing):
         queue.add(kind="FAILING")
         assert [each.error for each in queue.run_pending()] == ["ModelError: error (ConnectError)"]
-
-
-def test_s47_a_model_named_wrongly_fails_no_operation(queue: Queue) -> None:
-    """Nothing is begun, and whoever called is told which flag to change."""
-    only = queue.add(kind=KIND)
-    sound, queue.settings = queue.settings, Settings(llm_base_url="127.0.0.1:11434")
-    with pytest.raises(ConfigError, match="LLM_BASE_URL"):
-        queue.run_pending()
-    queue.settings = sound
-    assert (queue.row(only).status, queue.row(only).tries) == ("pending", 0)
 
 
 # S47: where an operation acts, and what is asked for

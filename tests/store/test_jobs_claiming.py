@@ -12,7 +12,6 @@ from sqlalchemy import Connection, func, select
 
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import memory_jobs
 from core.errors import ModelError
 from core.jobs import Effect, Operation, Tools
 from core.jobs import table as jobs
@@ -21,7 +20,7 @@ from core.jobs.rules import MAX_TRIES
 from core.jobs.worker import keep_lease, run_operation
 from tests.store.job_world import KIND, TOTAL, Queue, count_up, counted, fill, go, handled, start_worker
 from tests.store.relay import Relay
-from tests.store.world import NOW, Clock, open_db, rows_of
+from tests.store.world import NOW, open_db
 
 pytestmark = pytest.mark.dialects
 
@@ -145,36 +144,6 @@ def test_s45_workers_that_race_store_every_effect_once(db: Database, engine_name
     assert sorted(len(line) for line in lines) == [2] * number, lines
     assert {line[0] for line in lines} == {"completed"} and len({line[1] for line in lines}) == number
     assert queue.effects == {**{f"effect {n}": 1 for n in range(number)}, TOTAL: number}
-
-
-@pytest.mark.slow
-def test_s45_a_worker_killed_in_the_middle_leaves_the_same_end_state(db: Database) -> None:
-    """SIGKILL while an operation is in progress: it is done by another when the lease is over, once."""
-    queue = Queue(db)
-    url = db.target.url.render_as_string(hide_password=False)
-    fill(db, queue.persona, 12, seconds=0.2)
-    worker = start_worker(url, queue.persona)
-    assert worker.stdout is not None
-    go([worker])
-    for _ in range(3):
-        worker.stdout.readline()
-    worker.kill()
-    worker.communicate()
-    left = queue.count_operations()[KIND]
-    assert left["completed"] >= 3 and left.get("pending", 0) >= 1, left
-    later = Database(url, clock=Clock())
-    later.clock.now = time_of(db, queue.persona) + timedelta(seconds=601)  # type: ignore[attr-defined]
-    queue.db = later
-    assert {each.state for each in queue.run_pending()} == {"completed"}
-    later.close()
-    queue.db = db
-    assert queue.effects == {**{f"effect {n}": 1 for n in range(12)}, TOTAL: 12}
-    assert queue.count_operations() == {KIND: {"completed": 12}}
-
-
-def time_of(db: Database, persona: str) -> Any:
-    """Return when the last change of an operation was made."""
-    return max(row.updated_at for row in rows_of(db, memory_jobs, persona))
 
 
 @pytest.mark.engines("mariadb", "mysql")
