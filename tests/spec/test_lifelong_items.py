@@ -156,7 +156,7 @@ def test_l5_words_are_found_inside_words_and_signs(life: Life) -> None:
 # Changing
 
 
-def test_l6_an_edit_keeps_everything_but_the_text(life: Life) -> None:
+def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:
     one = life.item("first words", days=3, kind="KeyFacts", importance=0.7, tags=["x"])
     before = life.get_item(one)
     assert life.edit_item(one, "second words", editor="iris") == (True, one, "")

@@ -280,7 +280,7 @@ def test_c8_numbers_out_of_range_are_30_and_no_switch_is_on(caplog: pytest.LogCa
 # C10
 
 
-def test_c10_the_same_end_adds_once_and_a_later_one_takes_its_place(stage: Stage) -> None:
+def test_c10_d23_the_same_end_adds_once_and_a_later_one_takes_its_place(stage: Stage) -> None:
     stage.say("We fly to Rome.", minutes=9)
     first = add(stage)
     assert add(stage) == (False, first.id, "duplicate")

@@ -77,7 +77,7 @@ def test_l26_an_unknown_person_is_zeros_and_is_made_by_the_first_touch(stage: St
     assert get(stage, "U9")["interaction_count"] == get(stage, "u9 ")["interaction_count"] == 0
 
 
-def test_l27_it_adds_and_clamps_and_counts(stage: Stage) -> None:
+def test_l27_d26_it_adds_and_clamps_and_counts(stage: Stage) -> None:
     assert adjust(stage, "u9", 150).relationship["affinity"] == 100
     assert adjust(stage, "u9", trust_delta=-5).relationship["trust"] == 0
     told = adjust(stage, "u9", -30, 7, "Ann", realname="Anna")

@@ -44,7 +44,7 @@ def next_number(stage: StoryStage, path: str = HERE) -> int:
     return int(stage.db.read(chosen, source="conversations")[0][0])
 
 
-def test_s26_numbers_are_given_once(stage: StoryStage) -> None:
+def test_s26_d21_numbers_are_given_once(stage: StoryStage) -> None:
     assert stage.add("zero") == 0
     assert [stage.add(f"text {n}") for n in range(1, 5)] == [1, 2, 3, 4]
     for gone in (2, 3):

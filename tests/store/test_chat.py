@@ -86,7 +86,7 @@ def test_p42_senders_without_id_are_told_apart_by_name(db: Database, scope: Scop
     assert save(db, scope, "tg/1", "yes", sender_id=None, sender_name="Bob").reason == "duplicate"
 
 
-def test_p42_the_same_id_in_a_conversation_is_one_message(db: Database, scope: Scope) -> None:
+def test_p42_d9_the_same_id_in_a_conversation_is_one_message(db: Database, scope: Scope) -> None:
     first = save(db, scope, "tg/1", "one", message_id="m1")
     assert save(db, scope, "tg/1", "another text", message_id="m1", timestamp=at(900)) == (False, first.id, "duplicate")
     assert save(db, scope, "tg/2", "one", message_id="m1").stored
@@ -98,7 +98,7 @@ def test_p42_the_same_id_in_a_conversation_is_one_message(db: Database, scope: S
     )
 
 
-def test_p42_roles_and_whose_turn_it_is(db: Database) -> None:
+def test_p42_d9_roles_and_whose_turn_it_is(db: Database) -> None:
     scope = own_scope(participant="tg/7")
     save(db, scope, "tg/1", "hi")
     save(db, scope, "tg/1", "hello Ann", sender_id="self", sender_name="Iris")

@@ -91,57 +91,6 @@ def test_d7_the_newest_message_counts_whatever_comes_in_which_order(db: Database
     assert rows_of(db, conversations, scope.persona)[0].last_message_at.hour == 12
 
 
-def test_f11_without_conversation_a_row_is_the_personas(db: Database, scope: Scope) -> None:
-    remember(db, scope, "everywhere")
-    public, direct = (
-        replace(scope, conversation="tg/1", server="s9"),
-        replace(scope, conversation="tg/7", privacy="direct"),
-    )
-    assert everywhere(db, public) == everywhere(db, direct) == everywhere(db, scope) == ["everywhere"]
-
-
-# Who sees what
-
-
-def test_f12_the_table_of_audiences(db: Database, scope: Scope) -> None:
-    """Rows r1 to r7 of the rule, seen from each kind of scope."""
-    ann, bob = {"participant": "tg/ann"}, {"participant": "tg/bob"}
-    at = {
-        "r1": replace(scope, conversation="dc/c1", server="s1", **ann),
-        "r2": replace(scope, conversation="dc/c2", server="s2", **ann),
-        "r3": replace(scope, conversation="tg/ann", privacy="direct", **ann),
-        "r4": replace(scope, conversation="tg/bob", privacy="direct", **bob),
-        "r5": replace(scope, conversation="dc/c9", server="s1", privacy="restricted", **ann),
-        "r6": scope,
-        "r7": replace(scope, conversation="tg/group", **bob),
-    }
-    for text, own in at.items():
-        remember(db, own, text)
-        if own.conversation:
-            save_chat_message(own.conversation, text, db=db, settings=DEFAULTS, scope=own, timestamp=NOW)
-
-    def seen(own: Scope) -> list[str]:
-        return sorted(set(everywhere(db, own)))
-
-    assert seen(at["r1"]) == ["r1", "r6"] and seen(at["r2"]) == ["r2", "r6"]
-    assert seen(at["r3"]) == ["r3", "r6", "r7"] and seen(at["r5"]) == ["r1", "r5", "r6"]
-    assert seen(replace(scope, conversation="dc/c8", server="s1", privacy="restricted")) == ["r1", "r6"]
-    assert seen(at["r7"]) == ["r6", "r7"] == seen(scope)
-    link_participants("tg/ann", "wa/9", db=db, settings=DEFAULTS, scope=scope)
-    linked = replace(scope, conversation="wa/9", participant="wa/9", privacy="direct")
-    assert seen(linked) == ["r3", "r6", "r7"]
-    consistent(db, scope)
-
-
-def test_f16_open_privacy_shows_what_is_of_the_server(db: Database, scope: Scope) -> None:
-    save(db, replace(scope, conversation="tg/7", privacy="direct"), "tg/7", "direct")
-    save(db, replace(scope, server="s1"), "dc/1", "of s1")
-    save(db, scope, "tg/1", "public")
-    open_all = Settings(private_stays_private=False)
-    lines = load_global_chat_history(db=db, settings=open_all, scope=replace(scope, conversation="tg/1"))
-    assert sorted(line["text"] for line in lines) == ["direct", "public"]
-
-
 # Private by itself
 
 
@@ -242,25 +191,10 @@ def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: 
         turn("secret")
 
 
-def test_f18_a_local_only_conversation_stays_local(db: Database, scope: Scope) -> None:
-    from sqlalchemy import update
-
-    save(db, scope, "tg/1", "secret")
-    change = update(conversations).where(conversations.c.persona_id == scope.persona).values(local_only=1)
-    db.transaction(lambda c: c.execute(change), source="test")
-    save(db, scope, "tg/1", "another", sender_id="9")
-    assert load_chat_history("tg/1", db=db, settings=DEFAULTS, scope=scope) == []
-    assert load_global_chat_history(db=db, settings=DEFAULTS, scope=scope) == []
-    local = replace(scope, destination="local")
-    assert len(load_chat_history("tg/1", db=db, settings=DEFAULTS, scope=local)) == 2
-    assert remember(db, replace(scope, conversation="tg/1"), "an item").stored
-    assert rows_of(db, memory_table, scope.persona)[0].local_only == 1
-
-
 # One person, several identities
 
 
-def test_f6_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -> None:
+def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -> None:
     telegram = replace(scope, conversation="tg/7", participant="tg/7", privacy="direct")
     discord = replace(scope, conversation="dc/dm1", participant="dc/u1", privacy="direct")
     save(db, telegram, "tg/7", "on telegram")
@@ -285,6 +219,3 @@ def test_f6_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -> N
     assert everywhere(db, telegram) == before[0] and everywhere(db, discord) == sorted([*before[1], "while linked"])
     assert unlink_participant("dc/u1", db=db, settings=DEFAULTS, scope=scope) == dict.fromkeys(moved, 0)
     consistent(db, scope)
-
-
-# Hostile ids

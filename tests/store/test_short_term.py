@@ -121,7 +121,7 @@ def test_m2_nothing_is_written_and_why_in_this_order(world: World) -> None:
 
 
 @pytest.mark.parametrize("direct", ["DM", None, " "])
-def test_m5_m6_entries_of_each_persona(world: World, direct: Any) -> None:
+def test_m5_m6_d25_entries_of_each_persona(world: World, direct: Any) -> None:
     answers: dict[str, list[Any]] = {"default": [None], "one": ["a"], "two": ["a", "b", "a"], "same": ["a", "a"]}
     made = {}
     for name, ids in answers.items():
@@ -428,17 +428,6 @@ def test_m18_a_conversation_that_turns_private_takes_its_entries_along(world: Wo
     assert world.context(channel="tg/c2") == []
     world.turn(channel="tg/c1", text="again")
     assert world.context(channel="tg/c2") == []
-
-
-def test_m18_local_only_entries_enter_local_prompts_alone(world: World) -> None:
-    world.turn(channel="tg/c1")
-    c = conversations.c
-    change = conversations.update().where(c.persona_id == world.scope.persona).values(local_only=1)
-    world.db.transaction(lambda connection: connection.execute(change), source="conversations")
-    world.turn(channel="tg/c1")
-    assert world.context(channel="tg/c2") == []
-    local = world.given(destination="local")
-    assert len(short_term.build_short_term_context("u1", "tg/c2", "s1", **local)) == 1
 
 
 # The summary
