@@ -14,7 +14,7 @@ from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.scope import Scope
 from core.shapes import Vocabulary
-from core.synth_tagging import add_alias, add_tag, expand_tags, extract_tags, link_tags, list_tags
+from core.synth_tagging import add_alias, add_tag, expand_tags, link_tags, list_tags
 from core.tags import table as tags
 from tests.store.world import NOW, count, open_db, own_scope, rows_of
 
@@ -43,14 +43,6 @@ def linked(db: Database, scope: Scope, a: Any, b: Any, weight: Any = 1.0) -> Any
 def expanded(db: Any, scope: Scope, *given: Any) -> list[str]:
     """Expand tags over the stored links."""
     return expand_tags(list(given), db=db, settings=DEFAULTS, scope=scope)
-
-
-def test_t5_the_stored_vocabulary_finds_tags_and_aliases(db: Database, scope: Scope) -> None:
-    for tag in ("pizza night", "pizza", "Cat"):
-        assert add_tag(tag, db=db, settings=DEFAULTS, scope=scope).stored
-    assert add_alias("Kitty", "cat", db=db, settings=DEFAULTS, scope=scope).stored
-    known = tags.current(db, scope.persona)
-    assert extract_tags("Kitty came to pizza night", known, settings=DEFAULTS) == ["cat", "pizza night", "pizza"]
 
 
 def test_t12_expansion_over_stored_links(db: Database, scope: Scope) -> None:
