@@ -15,8 +15,7 @@ from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.database.rows import read_list, read_object
 from core.database.schema import audiences, chat_history_cache, conversations, memories
-from core.errors import StoreWriteError, TransferError
-from core.messages import table_batches as chat_batches
+from core.errors import TransferError
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer import storage as storing
@@ -113,18 +112,6 @@ def test_f10_conversations_are_public_unless_asked_otherwise(db: Database, tmp_p
     assert found == {"import/two": "direct", "import/three": "conversation", "import/Ann": "direct"}
 
 
-def test_f76_bad_rows_are_listed_and_good_ones_taken(db: Database, tmp_path: Path) -> None:
-    """One broken line must not cost a year."""
-    scope, rows = own_scope(), _rows(5)
-    path = _file(
-        tmp_path, [rows[0], "{broken", rows[1], [1], {**rows[2], "text": 7}, {**rows[3], "text": " "}, rows[4]]
-    )
-    result = _import(db, scope, path)
-    assert (result.imported, result.skipped, result.error_count) == (3, 1, 3)
-    assert [problem.row for problem in result.errors] == [2, 4, 5]
-    assert result.as_dict()["errors"][1] == {"row": 4, "reason": "the row is a list, it must be an object"}
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -160,28 +147,6 @@ def test_f79_an_import_that_is_stopped_goes_on_where_it_was(db: Database, tmp_pa
     rest = _import(db, scope, path)
     assert (rest.imported, rest.duplicates, rest.stopped_after_row) == (200, 500, None)
     assert index_differences(db, scope.persona) == []
-
-
-def test_a_failure_of_the_database_says_where_to_go_on(
-    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The sentence is for the person importing."""
-    scope, path = own_scope(), _file(tmp_path, _rows(600))
-    insert, calls = chat_batches.insert_messages, []
-
-    def failing(*arguments: Any, **options: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 2:
-            raise StoreWriteError("chat_history_cache could not be written.", source="chat_history_cache")
-        return insert(*arguments, **options)
-
-    monkeypatch.setattr(chat_batches, "insert_messages", failing)
-    with pytest.raises(
-        TransferError, match="All messages up to row 500 are stored; run the same import again"
-    ) as caught:
-        _import(db, scope, path)
-    assert caught.value.row == 500
-    assert len(_stored(db, scope)) == 500
 
 
 def _wishes(db: Database, scope: Scope, who: str, conversation: str = "import/c") -> list[str]:

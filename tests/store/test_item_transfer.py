@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import signal
-import subprocess
-import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -350,45 +346,6 @@ def test_l40_two_imports_of_one_file_at_once_store_it_once(db: Database) -> None
         done = list(pool.map(lambda _: _import(db, scope, given), range(2)))
     assert sum(each.imported for each in done) == count(db, schema.memories, scope.persona) == 1200
     assert sum(each.duplicates for each in done) == 1200
-
-
-KILLED = """
-import sys, time
-from core.config import Settings
-from core.scope import Scope
-from core.database.engine import Database
-from core.transfer import import_items
-db = Database(sys.argv[1])
-def say(what, done, total):
-    print(what, done, flush=True)
-    if (what, done) == ("storing", 4000): time.sleep(60)  # killed here at the latest
-import_items(sys.argv[2], db=db, settings=Settings(), scope=Scope(sys.argv[3]), progress=say)
-"""
-
-
-@pytest.mark.engines("sqlite", "mariadb")
-@pytest.mark.slow
-def test_l40_killed_after_3000_of_5000_rows(db: Database, migrated_url: str, tmp_path: Path) -> None:
-    """The process dies without a word in the middle of its fourth transaction; started again there are 5,000 rows."""
-    scope, path = own_scope(), tmp_path / "items.jsonl"
-    path.write_text("".join(json.dumps({"text": f"item {n} of many words"}) + "\n" for n in range(5000)))
-    root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-c", KILLED, migrated_url, str(path), scope.persona]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
-    assert child.stdout is not None
-    for line in child.stdout:
-        if line == "storing 3000\n":
-            time.sleep(0.05)
-            child.send_signal(signal.SIGKILL)
-            break
-    child.communicate()
-    assert child.returncode == -signal.SIGKILL
-    there = count(db, schema.memories, scope.persona)
-    assert there in (3000, 4000)
-    done = _import(db, scope, path)
-    assert (done.imported, done.duplicates) == (5000 - there, there)
-    assert count(db, schema.memories, scope.persona) == 5000
-    assert index_differences(db, scope.persona) == []
 
 
 # What others wrote
