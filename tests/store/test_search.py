@@ -33,7 +33,7 @@ from tests.store.search_world import (
     remember,
     said,
 )
-from tests.store.world import NOW, own_scope
+from tests.store.world import NOW
 
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
@@ -142,19 +142,6 @@ def test_t34_the_diary_shows_its_first_filled_text(db: Database, scope: Scope) -
 
 
 @BOTH
-def test_t35_a_snippet_may_show_the_match(db: Database, scope: Scope, ranking: str) -> None:
-    """In a long text the beginning tells little."""
-    settings = Settings(snippet_window="match")
-    for at, length in ((5000, 406), (0, 403), (9996, 403)):
-        own = own_scope()
-        memory(db, own, "a" * at + "tofu" + "b" * (9996 - at))
-        snippet = find(db, own, keywords=["tofu"], settings=settings, ranking=ranking)[0]["snippet"]
-        assert len(snippet) == length and "tofu" in snippet
-    entered(db, scope, "c" * 500, user_message="b" * 600 + "tofu" + "b" * 600)
-    assert "tofu" in find(db, scope, keywords=["tofu"], settings=settings, ranking=ranking)[0]["snippet"]
-
-
-@BOTH
 def test_t36_one_text_is_one_hit(db: Database, scope: Scope, ranking: str) -> None:
     """The newest of equal texts stays."""
     row = memory(db, scope, "pizza for tofu", tags=["pizza"])
@@ -238,18 +225,6 @@ def test_t38_since_is_included_until_is_not(db: Database, scope: Scope, ranking:
     assert matched(db, scope, tags=["tofu"], keywords=["%", "tofu"], since=day, until=day) == []
 
 
-@BOTH
-def test_t38_a_row_without_a_time_is_the_oldest(db: Database, scope: Scope, ranking: str) -> None:
-    """It lies before every `until`, and after no `since`."""
-    row = memory(db, scope, "tofu!")
-    change = update(table).where(table.c.persona_id == scope.persona, table.c.id == row).values(timestamp=None)
-    db.transaction(lambda c: c.execute(change), source="memories")
-    plain = {"keywords": ["tofu!"], "ranking": ranking}
-    assert find_plainly(db, scope, **plain)[0]["timestamp"] == ""
-    assert ids(find_plainly(db, scope, until=NOW, **plain)) == [row]
-    assert find_plainly(db, scope, since=ago(days=10_000), **plain) == []
-
-
 # Failing sources
 
 
@@ -286,27 +261,3 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
             find(db, scope, keywords=["tofu"], ranking=ranking)
         with away(db, "chat_history_cache", "search_segment"):
             assert ids(find(db, scope, keywords=["tofu"], ranking=ranking)) == [kept]
-
-
-# Reading a search without running it
-
-
-# Bad arguments
-
-
-@BOTH
-def test_f18_rows_marked_local_only_stay_with_local_prompts(db: Database, scope: Scope, ranking: str) -> None:
-    """What may not leave the house is not found for a remote model."""
-    kept = memory(db, scope, "tofu secret", local_only=True, tags=["food"])
-    open_ = memory(db, scope, "tofu open", tags=["food"])
-    for arguments in (
-        {"keywords": ["tofu"]},
-        {"tags": ["food"]},
-        {"keywords": ["u s", "u o"]},
-        {"keywords": ["!", "tofu"]},
-    ):
-        assert ids(find(db, scope, ranking=ranking, **arguments)) == [open_]
-        local = replace(scope, destination="local")
-        assert set(ids(find(db, local, ranking=ranking, **arguments))) == {kept, open_}
-        assert set(ids(find_plainly(db, local, ranking=ranking, **arguments))) == {kept, open_}
-        assert ids(find_plainly(db, scope, ranking=ranking, **arguments)) == [open_]

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from core.database.engine import Database
-from core.database.schema import memories as table
 from core.scope import Scope
 from core.text.words import is_short_word
 from tests.store.search_world import RECENCY, ago, entered, find, find_plainly, ids, memory, places, remember, said
-from tests.store.world import NOW, count, own_scope
+from tests.store.world import NOW, own_scope
 
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
@@ -139,15 +138,3 @@ def test_t21_few_letters_are_a_word_by_themselves_where_hits_are_ranked(db: Data
     for search in (find, find_plainly):
         assert ids(search(db, scope, keywords=["eat"])) == [rows[0], rows[2]]
         assert ids(search(db, scope, keywords=["eat"], ranking=RECENCY)) == rows
-
-
-@BOTH
-def test_t25_values_travel_as_parameters(db: Database, scope: Scope, ranking: str) -> None:
-    """A search cannot do anything but search."""
-    memory(db, scope, "a memory", tags=["x"])
-    for keyword in ("'; drop table memories; --", '" or 1=1', "\\' or 1=1 --", "%' or '%'='"):
-        assert find(db, scope, keywords=[keyword], ranking=ranking) == []
-    for tag in ('x") or 1=1', "x'; drop table memories; --", "x\\"):
-        assert find(db, scope, tags=[tag], ranking=ranking) == []
-        assert find_plainly(db, scope, tags=[tag], ranking=ranking) == []
-    assert count(db, table, scope.persona) == 1
