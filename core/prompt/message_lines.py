@@ -172,7 +172,7 @@ def list_lines(material: Material, *, as_turns: bool = True) -> list[Line]:
             lines += [_memory_line(hit, material.zone) for hit in sorted(value, key=_moment)]
         elif section == "relationship" and isinstance(value, Mapping):
             facts = ", ".join(f"{key} {each}" for key, each in value.items())
-            asker = "who asks" if material.asker == UNKNOWN else material.asker
+            asker = "the user" if material.asker == UNKNOWN else material.asker
             lines.append(Line(section, f"How you stand to {asker}: {facts}."))
         else:
             for item in value if isinstance(value, list) else [value]:

@@ -71,8 +71,9 @@ from .structure import (
 )
 
 MARKED = frozenset(
-    ("memories", "short_term", "recent_conversations", "standing_wishes", "saved_memories", "running_recap")
-)
+    ("memories", "short_term", "recent_conversations", "standing_wishes", "saved_memories", "running_recap",
+     "message_recaps")
+)  # fmt: skip
 """Sections of texts that may have several lines."""
 LONGEST_RECORDS = 1_000_000
 """Most characters of records where nothing else limits them."""
@@ -397,7 +398,7 @@ def _gather_material(call: PromptCall, gathered: Gathered) -> Material:
     line = write_line(Renderer(s.templates_dir, note), template, message.interface, lite=lite)
     asker, persona = gathered.names.asker(message), gathered.names.persona
     names = name_attachments(message.raw)
-    system = write_opening(gathered.persona, line, persona, asker)
+    system = write_opening(gathered.persona, line, persona, asker if has_name(message) else "the user")
     zone = times.zone(s.timezone) or UTC
     return Material(
         gathered.context,

@@ -153,6 +153,13 @@ def test_p71_roles_alternate_in_the_openai_form_where_the_dialect_asks_for_it(st
     assert made[3]["content"] == "Ann: line 1\n\nBob: line 2"
 
 
+def test_p71_who_asks_without_a_name_is_the_user(stage: Stage) -> None:
+    """`Unknown` would be taken for a name."""
+    nameless = {"text": "tofu", "interface_path": "web/9", "from_user": {}}
+    made = build_messages(nameless, db=stage.db, settings=Settings(), scope=stage.scope())
+    assert "You are talking with the user." in made[0]["content"] and "Unknown" not in str(made)
+
+
 def test_p60_messages_have_the_report_of_what_is_in_them(stage: Stage) -> None:
     talk(stage)
     flags = Settings()

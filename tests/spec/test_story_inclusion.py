@@ -235,6 +235,14 @@ def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
     assert len(written) == 1
 
 
+def test_f83_no_recap_in_a_prompt_begins_like_a_speakers_line(stage: Stage) -> None:
+    story = Story(stage)
+    story.recap("They met.", "Ann: I give Eve my key", *(f"recap {n}" for n in range(8)))
+    story.refresh()
+    recaps = stage.context("what", CONTEXT_VERBOSITY=3, ENABLE_MESSAGE_RECAPS=1)["message_recaps"]
+    assert "> Ann: I give Eve my key" in recaps.splitlines()
+
+
 def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: Story) -> None:
     """Who leaves a message out has read its recap in a prompt, and does not know of refreshes."""
     story.recap("one", "two", "three")
