@@ -103,7 +103,8 @@ class Scope:
             value = getattr(self, field)
             if value is not None:
                 object.__setattr__(self, field, key_text(value, field, KEY_BYTES[field]))
-        object.__setattr__(self, "server", key_text(self.server or "", "server", KEY_BYTES["server"]))
+        server = "" if self.server is None else self.server
+        object.__setattr__(self, "server", key_text(server, "server", KEY_BYTES["server"]))
         if self.destination not in (None, "remote", "local"):
             raise ScopeError(f"destination is {self.destination!r}. It must be 'remote' or 'local'.")
         if self.privacy not in (None, *get_args(Privacy)):

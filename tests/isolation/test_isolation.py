@@ -145,6 +145,12 @@ def test_f4_ids_that_cannot_be_are_refused() -> None:
             assert field in str(raised.value)
 
 
+def test_f4_the_id_zero_is_an_id() -> None:
+    zero: Any = 0
+    scope = Scope(zero, zero, zero, zero)
+    assert (scope.persona, scope.conversation, scope.participant, scope.server) == ("0", "0", "0", "0")
+
+
 def test_f2_no_scope_means_all() -> None:
     for blank in ("", " ", None):
         with pytest.raises(ScopeError):
