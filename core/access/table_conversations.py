@@ -211,9 +211,11 @@ def _privacy_of_new(
 def settle(
     connection: Connection, db: Database, scope: Scope, facts: ConversationFacts, *, sender: str | None = None
 ) -> Place:
-    """Return the place of a stored conversation, turned private where the host now says so, its person filled in where
-    only now known."""
+    """Return the place of a stored conversation: private, with its person and on its server once the host says so."""
     person = None
+    stored = facts
+    if scope.server and not facts.server and facts.direct_person is None:
+        facts = replace(facts, server=scope.server)
     if facts.is_unstated and (scope.privacy or scope.participant or sender is not None):
         privacy, person = _privacy_of_new(connection, scope, sender, None)
         facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
@@ -226,6 +228,9 @@ def settle(
         person = participants.person_of(connection, scope.persona, sender or scope.participant)
         privacy = "separate" if facts.is_separate else "direct"
         facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
+    elif facts != stored and not facts.is_unstated:
+        privacy = "restricted" if facts.is_private else "public"
+        facts = turn(connection, db, scope.persona, facts, privacy, None)[0]
     return Place(facts.audience_id, facts.local_only, facts)
 
 
@@ -274,7 +279,12 @@ def relocate(
     """Store a conversation's new row and move everything said in it to its new audience; return counts per table."""
     c = conversations.c
     private = UNSTATED if new.is_unstated else SEPARATE if new.is_separate else int(new.is_private)
-    values = {"audience_id": new.audience_id, "is_private": private, "direct_person_key": new.direct_person}
+    values = {
+        "audience_id": new.audience_id,
+        "server_id": new.server,
+        "is_private": private,
+        "direct_person_key": new.direct_person,
+    }
     changed = new != old
     if changed:
         connection.execute(update(conversations).where(c.persona_id == persona, c.id == old.id).values(values))
@@ -339,11 +349,12 @@ def _take_along(
     if parent_key(parent.key) is not None:
         return counts
     for thread in hold_threads(connection, persona, parent.key):
-        is_so = thread.is_private == (privacy != "public") and thread.direct_person == person
+        is_so = (thread.is_private, thread.direct_person, thread.server) == (privacy != "public", person, parent.server)
         if thread.server not in ("", parent.server):  # a room of this name on another server
             continue
         if is_so or thread.is_separate or (thread.direct_person and thread.direct_person != former):
             continue
-        for name, count in turn(connection, db, persona, thread, privacy, person)[1].items():
+        on_server = replace(thread, server=parent.server)
+        for name, count in turn(connection, db, persona, on_server, privacy, person)[1].items():
             counts[name] += count
     return counts

@@ -2,7 +2,8 @@
 
 The first conversation stored under a name has it as its key, and who says nothing of a server asks for that one. The
 room of any other server, and one of no server, has the key with a mark of its server behind it, which no host sees:
-`plain_key` takes it off.
+`plain_key` takes it off. A room for several people that was stored without a server belongs to the first server that is
+named there.
 """
 
 from __future__ import annotations

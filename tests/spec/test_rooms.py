@@ -119,6 +119,19 @@ def test_f81_a_thread_belongs_to_the_room_of_its_server(stage: Stage) -> None:
     assert "canary of alpha" in json.dumps(rooms.read("alpha", "irc/other"))
 
 
+@pytest.mark.parametrize("room", [ROOM, THREAD])
+def test_f81_a_room_of_no_server_is_that_of_the_server_which_is_named_first(stage: Stage, room: str) -> None:
+    """What was said before any server was named moves to that server; another server has a room of its own."""
+    rooms = Rooms(stage)
+    for server, key in (("", ROOM), ("", THREAD), ("alpha", ROOM), ("beta", room)):
+        said = (key, f"canary of {server or key}", "Bob", "bob")
+        assert save_chat_message(*said, message_id=f"m of {server}", **rooms.given(server, key)).stored
+    assert "canary of beta" not in json.dumps(rooms.read("alpha", room))
+    assert [line["text"] for line in load_chat_history(room, **rooms.given("beta", room))] == ["canary of beta"]
+    assert "canary of irc" not in rooms.read("beta", "irc/other")["search"]
+    assert rooms.read("alpha", "irc/other")["search"].count("canary of irc") == 2
+
+
 def test_f81_what_changes_a_room_leaves_that_of_the_other_server(stage: Stage) -> None:
     """Editing, deleting, clearing, closing and forgetting act on the room of the scope's server."""
     rooms = Rooms(stage)
