@@ -270,18 +270,20 @@ def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
     beside = {"program lines, hidden": result.service, "memories": result.memories, **result.story}
     beside |= {"blank": result.skipped, **result.left_out}
     instructions = [f"{who}: {text!r}" for who, text in result.instruction_texts]
+    taken = result.could_import if result.dry_run else result.imported
+    first, last = (time[:16].replace("T", " ") for time in (result.first, result.last))
     facts = [
         ("Format", " and ".join(TITLES.get(name, name) for name in result.format.split("+"))),
-        ("Could import" if result.dry_run else "Imported", f"{result.could_import or result.imported:,} messages"),
+        ("Could import" if result.dry_run else "Imported", f"{taken:,} messages"),
         ("There already", f"{result.duplicates:,}" if result.duplicates else ""),
         ("Edited", f"{result.edited:,}" if result.edited else ""),
-        ("Time", f"{result.first[:16]} to {result.last[:16]}, {result.days:,} days (UTC)" if result.first else ""),
+        ("Time", f"{first} to {last}, {result.days:,} days (UTC)" if first else ""),
         ("Speakers", _first(speakers)),
         ("Conversations", f"{len(chats):,}, of which {private:,} private: {_first(chats)}" if chats else ""),
         ("Besides", "; ".join(f"{count:,} {what}" for what, count in beside.items() if count)),
         ("Instructions", f"{result.instructions:,}: {_first(instructions)}" if instructions else ""),
     ]
-    return [(name, value.replace("T", " ") if name == "Time" else value) for name, value in facts if value]
+    return [(name, value) for name, value in facts if value]
 
 
 def _first(names: Sequence[str]) -> str:

@@ -27,6 +27,14 @@ def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
         "--consolidate",
     ):
         assert part in shown, part
+    assert " days (UTC) Speakers" in shown
+
+
+def test_r21_the_same_export_again_imports_nothing(run: Command) -> None:
+    """What is there already is not counted as imported."""
+    run("import", SAMPLES / "chatgpt")
+    shown = " ".join(run("import", SAMPLES / "chatgpt", "--text").out.split())
+    assert "Imported 0 messages There already 6 Time" in shown
 
 
 def test_r21_a_dry_run_says_the_same_and_stores_nothing(run: Command) -> None:
