@@ -60,10 +60,13 @@ class Settings(FlagValues):
         None,
         "Most lines of this conversation in one prompt.",
         kind=OptionalWhole(0, 500, "lines"),
-        default_means="as CONTEXT_VERBOSITY",
+        default_means="that of CONTEXT_VERBOSITY",
     )
     memory_items: int | None = flag(
-        None, "Most memories in one prompt.", kind=OptionalWhole(0, 500, "items"), default_means="as CONTEXT_VERBOSITY"
+        None,
+        "Most memories in one prompt.",
+        kind=OptionalWhole(0, 500, "items"),
+        default_means="that of CONTEXT_VERBOSITY",
     )
     prompt_lite_mode: bool = flag(
         False,
