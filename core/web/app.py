@@ -206,10 +206,11 @@ async def _show_front(request: Request) -> Response:
         f'<a href="{root}/health/ready">Health</a>: whether it can serve requests',
         "Documentation: the folder <code>docs/</code> of the source, or <code>prompt-engine --help</code>",
     ]
+    asked = "The admin page asks for ADMIN_TOKEN. " if context.admin_token else ""
     listed = "".join(f"<li>{part}</li>" for part in parts if part)
     return HTMLResponse(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>prompt-engine</title>'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"></head>'
         f"<body><h1>prompt-engine</h1><p>The memory of AI personas runs here.</p><ul>{listed}</ul>"
-        "<p>Everything but this page needs a token: <code>prompt-engine token add</code>.</p></body></html>\n"
+        f"<p>{asked}The rest asks for a token: <code>prompt-engine token add</code>.</p></body></html>\n"
     )
