@@ -16,12 +16,9 @@ from starlette.responses import JSONResponse, Response
 from core import stories
 from core.config import Settings
 from core.errors import ConfigError, MessageError
-from core.messages import table_log
 from core.personas import set_persona_text
 from core.prompt.message_lines import HEAD
-from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.synth_core_memory import search_memories
 from core.transfer.items import import_items
 from core.web import create_app
 from core.web.proxy import answer as answers
@@ -186,8 +183,10 @@ def test_r15_a_stream_that_the_client_cuts_stores_nothing_half(proxy: ProxyWorld
 
 
 @pytest.mark.parametrize("breaks", [True, False])
-def test_r15_a_stream_that_the_upstream_cuts_stores_nothing_half(proxy: ProxyWorld, breaks: bool) -> None:
-    """Whether the connection breaks, or ends without a word that this was all."""
+def test_r15_a_stream_that_the_upstream_cuts_stores_nothing_half(
+    proxy: ProxyWorld, breaks: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whether the connection breaks, or ends without a word that this was all; one line of the log, no traceback."""
     from starlette.responses import StreamingResponse
 
     from tests.spec.proxy_world import event
@@ -202,6 +201,8 @@ def test_r15_a_stream_that_the_upstream_cuts_stores_nothing_half(proxy: ProxyWor
     asked = client.chat.completions.create(model="t", messages=chat("count"), stream=True)
     with pytest.raises(openai.APIConnectionError) if breaks else contextlib.nullcontext():
         assert len(list(asked)) == 1
+    assert not breaks or wait_until(lambda: "proxy_upstream" in caplog.text)
+    assert not any(record.exc_info for record in caplog.records if record.name.startswith("prompt_engine"))
     assert not wait_until(lambda: proxy.lines("proxy/ann") != [], 0.5)
 
 
@@ -465,20 +466,6 @@ def test_r17_a_conversation_is_stored_line_by_line(proxy: ProxyWorld) -> None:
         assert [text for _, text in proxy.wait_for_lines(len(said), "proxy/ann")] == said
 
 
-def test_r17_the_persona_is_called_alike_wherever_people_and_models_read(proxy: ProxyWorld) -> None:
-    """In the lines of other chats, in the log and as who said a hit; the key `self` is nobody's name."""
-    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="1", **SHARED), "Where is the tea?")
-    proxy.wait_for_lines(2, "proxy/ann/1")
-    scope = Scope(proxy.persona, "proxy/ann/2", "proxy/ann", privacy="direct")
-    who = {"db": proxy.db, "scope": scope}
-    asked = {"text": "And now?", "interface_path": "proxy/ann/2"}
-    lines = build_json_prompt(asked, **who)["context"]["history_recent"]
-    shown = proxy.persona[:1].upper() + proxy.persona[1:]
-    assert any(f'{shown}: "ok 1"' in line for line in lines)
-    assert table_log.read_log(proxy.db, proxy.persona, "proxy/ann/1", 5)[-1].sender == proxy.persona
-    assert [hit["speaker"] for hit in search_memories(keywords=["ok"], **who)] == [proxy.persona]
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_r15_an_answer_that_is_too_long_to_keep_is_passed_on_and_told(
     proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stream: bool
@@ -557,16 +544,6 @@ def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: Proxy
     assert "Swan" not in str(proxy.model.last.messages)
 
 
-def test_r17_a_rejected_answer_is_not_shown_in_a_group(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
-    said: list[Any] = [*chat("Which ship is mine?"), {"role": "assistant", "name": "Vera", "content": "Ask another."}]
-    proxy.model.answers = ["Your ship is the grey Swan."]
-    for _ in range(2):
-        client.chat.completions.create(model="tiny", messages=said)
-        assert "Swan" not in str(proxy.model.last.messages)
-        proxy.wait_for_lines(3, "proxy/ann/7")
-
-
 def test_r17_a_rejected_answer_is_not_shown_where_another_character_spoke_after_it(proxy: ProxyWorld) -> None:
     """Iris answered, then Vera; the person deletes the answer of Iris and asks for a new one."""
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
@@ -601,17 +578,6 @@ def test_r19_standing_instructions_name_who_asked(proxy: ProxyWorld) -> None:
         proxy.ask(client, "What about tea?")
         sent = str(proxy.model.last.messages)
         assert title in sent and "Unknown" not in sent
-
-
-def test_r19_what_the_proxys_user_asks_to_remember_is_known_in_their_other_chats(proxy: ProxyWorld) -> None:
-    """The proxy offers its model no tool, so the words alone save it."""
-    first = proxy.client(X_User_Id="ann", X_Conversation_Id="m1")
-    proxy.ask(first, "Please remember that my horse is called Juno.")
-    proxy.wait_for_lines(2, "proxy/ann/m1")
-    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="m2"), "What is my horse called?")
-    assert "Juno" in str(proxy.model.last.messages)
-    proxy.ask(proxy.client(X_User_Id="bob", X_Conversation_Id="m2"), "What is my horse called?")
-    assert "Juno" not in str(proxy.model.last.messages)
 
 
 @pytest.mark.parametrize("is_parts", [False, True])
@@ -771,30 +737,6 @@ def test_r15_twenty_clients_at_once(proxy: ProxyWorld) -> None:
         assert texts == [f"word{n} one", f"echo word{n} one", f"word{n} two", f"echo word{n} two"]
 
 
-# As llmcord sends it (its `llmcord.py`, commit 059e623): a stream, images as parts, `name` the Discord id of who
-# spoke, the system prompt first, at most the last 25 messages.
-LLMCORD = {
-    "model": "tiny",
-    "stream": True,
-    "messages": [
-        {"role": "system", "content": "You are a helpful assistant."},
-        {"content": "I have two cats", "role": "user", "name": "1001"},
-        {"content": "How lovely.", "role": "assistant"},
-        {"content": [{"type": "text", "text": "Which is this one?"},
-                     {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}],
-         "role": "user", "name": "2002"},
-    ],
-}  # fmt: skip
-
-# As Open-LLM-VTuber sends it (`openai_compatible_llm.py`, commit f819f08): organization and project headers, a stream,
-# temperature, tools.
-VTUBER = {
-    "messages": [{"role": "system", "content": "You are Mili."}, {"role": "user", "content": "I have two cats"},
-                 {"role": "assistant", "content": "How lovely."}, {"role": "user", "content": "Which is this one?"}],
-    "model": "tiny", "stream": True, "temperature": 1.0, "tools": [],
-}  # fmt: skip
-
-
 # As SillyTavern sends it with the source Custom (`chat-completions.js`, commit 000b092): every sampler as a field, the
 # card in system messages, the author's instructions behind the lines, headers of `custom_include_headers`.
 TAVERN = {
@@ -826,23 +768,14 @@ OPEN_WEBUI_HEADERS = {
     [
         (TAVERN, {"x-user-id": "me"}),
         (OPEN_WEBUI, OPEN_WEBUI_HEADERS),
-        (LLMCORD, {"x-user-id": "2002", "x-interface": "discord"}),
-        (VTUBER, {"openai-organization": "z", "openai-project": "z", "x-user-id": "me"}),
     ],
-    ids=["tavern", "open_webui", "llmcord", "vtuber"],
+    ids=["tavern", "open_webui"],
 )
 def test_r17_requests_as_bots_and_companions_send_them(proxy: ProxyWorld, body: Any, headers: Any) -> None:
     proxy.model.answers = ["The grey one.", "Tofu."]
     head = {"Authorization": f"Bearer {proxy.host}", **headers}
     answer = post(proxy.url, json=body, headers=head)
     assert answer.status_code == 200 and b"[DONE]" in answer.content
-    where = f"{headers.get('x-interface', 'proxy')}/{headers.get('x-user-id')}"
-    where = "openwebui/u1/c1" if body is OPEN_WEBUI else where
-    lines = proxy.wait_for_lines(4, where)
+    lines = proxy.wait_for_lines(4, "openwebui/u1/c1" if body is OPEN_WEBUI else "proxy/me")
     assert [text for _, text in lines] == ["I have two cats", "How lovely.", "Which is this one?", "The grey one."]
     assert {**proxy.model.last.body, "messages": without_block(proxy.model.last.messages)} == body
-    if body is LLMCORD:
-        assert [sender for sender, _ in lines] == ["1001", "self", "2002", "self"]
-
-
-# What a server says of itself

@@ -5,34 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from core.upkeep import ddl
-from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, post, proxy_of, serving
+from tests.spec.proxy_world import PATIENCE_SECONDS, ProxyWorld, chat, post
 
 pytestmark = pytest.mark.engines("sqlite")
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[tuple[ModelServer, str]]:
-    """A model server, and where it is."""
-    made = ModelServer()
-    with serving(made.app) as url:
-        yield made, url
-
-
-@pytest.fixture
-def proxy(db: Any, stage: Any, model: tuple[ModelServer, str]) -> Iterator[ProxyWorld]:
-    """A proxy before it."""
-    model[0].requests.clear()
-    with proxy_of(db, model[1]) as url:
-        made = ProxyWorld(db, stage.persona, url, model[0])
-        yield made
-        made.close()
 
 
 def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:
