@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,9 +21,8 @@ from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.prompt.message_lines import TITLES
 from core.scope import Scope
-from core.web.mcp.server import INSTRUCTIONS
 from tests.spec.hostile import HOSTILE
-from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, speaker_of, told
+from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, told
 from tests.store.world import own_scope
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -71,22 +69,12 @@ NEEDED = {
     "turn_save": ["user_text", "assistant_text"],
 }
 WRONG: tuple[tuple[str, str, Any], ...] = (
-    ("memory_context", "message", 5), ("memory_context", "message", ""), ("memory_context", "message", ["x"]),
-    ("memory_context", "max_chars", "many"), ("memory_context", "max_chars", -1), ("memory_context", "max_chars", 1e9),
-    ("memory_search", "query", {"x": 1}), ("memory_search", "limit", 0), ("memory_search", "limit", 201),
-    ("memory_search", "limit", True), ("memory_search", "limit", "five"), ("memory_search", "since", "yesterdayish"),
-    ("memory_search", "limit", 5.5), ("memory_search", "limit", "5.5"), ("memory_search", "tags", "{}"),
-    ("memory_search", "tags", "[1]"), ("memory_list", "limit", "0"),
-    ("memory_list", "cursor", "W10x"), ("memory_search", "cursor", "x"),
-    ("memory_search", "until", "99-99-99"), ("memory_search", "since", 5), ("memory_search", "tags", "cat"),
-    ("memory_search", "tags", [1]), ("memory_search", "tags", ["x"] * 49),
-    ("memory_save", "text", 7), ("memory_save", "text", "x" * 1_000_001),
-    ("memory_list", "kind", "secrets"), ("memory_list", "kind", 1), ("memory_list", "kind", ["saved"]),
-    ("memory_update", "id", "one"), ("memory_update", "id", -1), ("memory_update", "id", "1 OR 1=1"),
-    ("memory_update", "id", 1.5), ("memory_update", "id", True), ("memory_update", "text", ""),
-    ("memory_update", "text", None), ("memory_delete", "id", "%"), ("memory_delete", "id", "9" * 30),
-    ("memory_delete", "id", []), ("turn_save", "user_text", ""), ("turn_save", "assistant_text", 1),
-    ("turn_save", "message_id", "m" * 151), ("turn_save", "message_id", {"id": 1}),
+    ("memory_context", "message", ""), ("memory_context", "max_chars", -1), ("memory_search", "limit", 201),
+    ("memory_search", "limit", True), ("memory_search", "limit", "5.5"), ("memory_search", "since", "yesterdayish"),
+    ("memory_search", "tags", "{}"), ("memory_search", "tags", ["x"] * 49), ("memory_search", "cursor", "x"),
+    ("memory_list", "cursor", "W10x"), ("memory_list", "kind", "secrets"), ("memory_save", "text", "x" * 1_000_001),
+    ("memory_update", "id", "1 OR 1=1"), ("memory_update", "id", 1.5), ("memory_update", "text", None),
+    ("memory_delete", "id", "9" * 30), ("turn_save", "message_id", "m" * 151), ("turn_save", "message_id", {"id": 1}),
 )  # fmt: skip
 
 
@@ -211,27 +199,6 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
     assert [each["content"] for each in moment["messages"]] == ["Hi", "Hello"]
 
 
-@pytest.mark.slow
-def test_g28_ids_are_numbers_and_both_forms_are_taken(world: World) -> None:
-    """Some clients send numbers as texts: of 60 items each is deleted by the id that was read."""
-    facts = [f"fact number {number} about plates" for number in range(60)]
-    lifelong.add_facts_with_meta(facts, **world.speaker().asking)
-
-    async def scenario(client: Client) -> None:
-        left = 60
-        while left:
-            page = told(await call(client, "memory_list"))
-            assert page["total"] == left and page["count"] == min(left, 50)
-            for number, item in enumerate(page["memories"]):
-                assert isinstance(item["id"], int) and item["id"] < 2**53
-                given = item["id"] if number % 2 else str(item["id"])
-                assert told(await call(client, "memory_delete", id=given))["id"] == item["id"]
-            left -= page["count"]
-        assert told(await call(client, "memory_list"))["memories"] == []
-
-    world.run(scenario)
-
-
 def bobs(world: World) -> list[int]:
     """Let Bob say, save and wish something, in his direct messages and in a closed channel; return ids."""
     asking = world.speaker(BOB).asking
@@ -301,15 +268,6 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
     assert SECRET in str(told_bob)
 
 
-def test_the_instructions_say_when_to_call_what(world: World) -> None:
-    async def scenario(client: Client) -> None:
-        assert client.instructions == INSTRUCTIONS and len(INSTRUCTIONS.splitlines()) == 5
-        assert all(name in INSTRUCTIONS or name == "memory_list" for name in RIGHT)
-
-    for era in ERAS:
-        world.run(scenario, "http", era)
-
-
 def add_one_of_each(world: World) -> None:
     """Store a memory, a diary entry and lines of the chat that say `zqword`."""
     lifelong.add_facts_with_meta(["zqword is a memory"], **world.speaker().asking)
@@ -344,16 +302,6 @@ def test_r38_tools_act_on_everything_a_search_shows(world: World) -> None:
     assert ai_diary.unarchive_entries(db=world.db, scope=Scope(world.persona)) == 1
 
 
-def test_r38_an_unknown_id_is_an_error(world: World) -> None:
-    async def scenario(client: Client) -> None:
-        for given in ("1", 1, 2**62):
-            assert "names nothing here" in refused(await call(client, "memory_delete", id=given))
-            assert "names nothing here" in refused(await call(client, "memory_update", id=given, text="x"))
-        assert "blank" in refused(await call(client, "memory_search", query=" "))
-
-    world.run(scenario)
-
-
 def test_r38_numbers_and_lists_sent_as_text_are_taken(world: World) -> None:
     """Clients that fill in arguments as text would have every call refused."""
     lifelong.add_facts_with_meta([{"text": "Tags of its own", "tags": ["zqtag"]}], **world.speaker().asking)
@@ -369,7 +317,7 @@ def test_r38_numbers_and_lists_sent_as_text_are_taken(world: World) -> None:
         assert told(await call(client, "turn_save", **turn))["user"]["stored"]
         turn["message_id"] = "7"
         assert not told(await call(client, "turn_save", **turn))["user"]["stored"]
-        assert told(await call(client, "memory_delete", id=int(saved)))["done"]
+        assert told(await call(client, "memory_delete", id=str(saved)))["done"]
 
     world.run(scenario)
 
@@ -491,27 +439,6 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("transport", "era"), LINKS[1:2])
-def test_r10_large_odd_and_wild_texts_come_back_as_they_were(world: World, transport: Transport, era: str) -> None:
-    """A megabyte, emoji, wild cards of SQL, every line end."""
-    big = "tea " * 250_000
-    odd = "100% of_it \\ '\" \U0001f469\u200d\U0001f52c \u202e\u2066x\u2069 \r\n\t \u2028 é e\u0301 \U000e0001"
-
-    async def scenario(client: Client) -> None:
-        assert told(await call(client, "turn_save", user_text=big, assistant_text=odd))["user"]["stored"]
-        assert len(told(await call(client, "memory_context", message="tea?", max_chars=2000))["context"]) <= 2000
-        assert refused(await call(client, "memory_save", text=big + "x")).startswith("text")
-        assert told(await call(client, "memory_save", text="100% of_it"))["done"]
-        for wild in ("%", "_", "1__%", "%%%"):
-            hits = told(await call(client, "memory_search", query=wild))["hits"]
-            assert all(wild in hit["text"] for hit in hits), wild
-
-    world.run(scenario, transport, era)
-    lines = load_chat_history(ANN, **world.speaker().asking)
-    assert [line["text"] for line in lines] == [big, odd]
-
-
-@pytest.mark.slow
 def test_r6_two_clients_at_once(world: World) -> None:
     """Forty calls each, mixed: everyone has their own, and all of it."""
 
@@ -569,23 +496,6 @@ def test_the_block_never_is_longer_than_asked(world: World) -> None:
         assert sizes == sorted(sizes) and sizes[1] > 200 and sizes[3] > 1500 and sizes[-1] > 2500
 
     world.run(scenario)
-
-
-def test_a_database_that_is_gone_is_told_without_a_trace(tmp_path: Path) -> None:
-    from core.web.mcp.server import create_server
-
-    db = Database(f"sqlite:///{tmp_path / 'empty.db'}")
-    speaker = speaker_of(db, "iris", ANN)
-
-    async def scenario() -> None:
-        async with Client(create_server(lambda _: speaker)) as client:
-            for tool, arguments in RIGHT.items():
-                assert "no such table" not in str(await call(client, tool, **arguments))
-            text = refused(await call(client, "memory_save", text="Ann likes tea"))
-            assert "Traceback" not in text and "SELECT" not in text
-
-    asyncio.run(scenario())
-    db.close()
 
 
 def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,27 +93,6 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     assert read(mine)["count"] == 1
 
 
-def test_r41_a_wrong_token_is_told_by_the_official_client(http: HttpServer) -> None:
-    """It shows the message of a JSON-RPC error, and of anything else that the server returned an error."""
-    from mcp import Client
-    from mcp.client.streamable_http import streamable_http_client
-
-    async def connect(token: str) -> None:
-        headers = {"Authorization": f"Bearer {token}"}
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=120) as client,
-            Client(streamable_http_client(http.url, http_client=client)) as connected,
-        ):
-            await connected.list_tools()
-
-    with pytest.raises(BaseException) as caught:
-        asyncio.run(connect(http.tokens[ANN][:-1] + "x"))
-    error: BaseException = caught.value
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert "The token is not valid here" in str(error)
-
-
 def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Database, persona: str) -> None:
     """Before anything was said, what was saved was of `me`."""
     from core.web.mcp import schemas, tools
