@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from core.config import Settings
-from core.database.engine import Database
-from tests.spec.admin_world import BEARER, Operator, client_of, made
+from tests.spec.admin_world import BEARER, Operator
 from tests.spec.lifelong_world import Life
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -26,27 +22,6 @@ def test_l35_the_page_takes_the_name_of_a_persona_as_it_is_written(operator: Ope
     kept = operator.get(f"/memory/{item}")
     assert (kept["tags"], kept["archived_at"]) == ([], "")
     assert operator.client.get("/admin/page/memory?conf_uid=%20", headers=BEARER).status_code == 422
-
-
-def test_l33_without_memory_the_screens_of_items_are_503_too(db: Database, life: Life) -> None:
-    item = life.item("Tofu is a cat")
-    with client_of(made(db, Settings(enable_memories=False))) as client:
-        asked = Operator(client, life.persona)
-        for path in ("memory", f"memory/item?id={item}"):
-            page = asked.client.get(
-                f"/admin/page/{path}{'&' if '?' in path else '?'}conf_uid={asked.persona}", headers=BEARER
-            )
-            assert page.status_code == 503 and "Tofu" not in page.text and "Memory is switched off" in page.text, path
-        forms: list[tuple[str, dict[str, Any]]] = [
-            ("memory/row", {"delete": item}), ("memory/bulk", {"ids": item, "action": "delete"}),
-            ("memory/edit", {"id": item, "new_content": "x"}), ("memory/undo", {"ids": item}),
-            ("upkeep/run", {"action": "prune"}), ("upkeep/run", {"action": "consolidate"}),
-        ]  # fmt: skip
-        for path, form in forms:
-            assert asked.ask("POST", f"/page/{path}", data=form).status_code == 503, path
-        for path in ("upkeep", "why"):
-            assert asked.ask("GET", f"/page/{path}").status_code == 200, path
-    assert life.get_item(item)["text"] == "Tofu is a cat"
 
 
 def test_l33_words_and_tags_are_as_many_as_a_database_takes(operator: Operator, life: Life) -> None:

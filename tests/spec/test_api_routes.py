@@ -145,17 +145,6 @@ def _numbers(value: Any) -> Iterator[int]:
         yield value
 
 
-def test_r11_the_document_describes_every_operation(world: World) -> None:
-    document = world.client.get("/openapi.json").json()
-    for path, methods in document["paths"].items():
-        if not path.startswith("/v1/"):
-            continue
-        for method, each in methods.items():
-            where = f"{method} {path}"
-            assert each["description"].endswith(".") and each["tags"] and each["security"], where
-            assert {"401", "403", "413", "422"} <= set(each["responses"]) and "500" not in each["responses"], where
-
-
 @pytest.mark.slow
 def test_r11_no_request_gives_a_failure_or_an_answer_of_another_shape(db: Any, stage: Any) -> None:
     """Requests that fit the document, and requests that do not, with each kind of token."""
