@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -34,12 +32,6 @@ from tests.store.world import index_differences, rows_of
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBS = schema.memory_jobs
-
-
-@pytest.fixture
-def life(stage: Stage) -> Life:
-    """The doors in a persona of its own."""
-    return Life(stage)
 
 
 @pytest.fixture
@@ -308,13 +300,6 @@ def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
     assert (two.kind, two.tier, two.participant_key) == ("Emotions", "session", ANN)
 
 
-def test_l18_in_a_talk_with_one_person_a_sentence_stands_as_it_was_said(life: Life) -> None:
-    life.stage.say("My name is Jonas. What time is it?", who="Jonas", message_id="a")
-    life.stage.say("My name is Iris.", who="self", message_id="b")
-    assert life.consolidate_history(HERE) == 1
-    assert life.texts() == ["My name is Jonas."]
-
-
 # When
 
 
@@ -391,57 +376,6 @@ def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
     assert life.run_cycle(model=facts("a")).reason == "busy"
     leases.release(life.db, life.persona, LEASE, "another process")
     assert life.run_cycle().reason == "no_messages"
-
-
-TICKER = """
-import sys, time
-from datetime import timedelta
-from core.config import Settings
-from core.lifelong import Scheduler
-from tests.store.world import NOW, Clock
-from core.database.engine import Database
-clock = Clock()
-clock.now = NOW + timedelta(seconds=1800)
-db = Database(sys.argv[1], clock=clock)
-def model(messages):
-    time.sleep(0.5)
-    return '{"key_facts": ["a", "b"]}'
-scheduler = Scheduler(db, personas=[sys.argv[2]], settings=Settings(), model=model)
-print("ready", flush=True)
-sys.stdin.readline()
-print([done.stored for done in scheduler.tick()], flush=True)
-db.close()
-"""
-
-
-@pytest.mark.slow
-def test_l19_two_processes_at_one_tick_run_once(life: Life, migrated_url: str) -> None:
-    talk(life, 3)
-    assert Scheduler(life.db, personas=[life.persona], settings=Settings()).tick() == []
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", TICKER, migrated_url, life.persona],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-        for _ in range(2)
-    ]
-    try:
-        for each in both:
-            assert each.stdout is not None and each.stdout.readline() == "ready\n"
-        for each in both:
-            assert each.stdin is not None
-            each.stdin.write("go\n")
-            each.stdin.flush()
-        said = sorted(each.communicate(timeout=60)[0] for each in both)
-    finally:
-        for each in both:
-            each.kill()
-            each.wait()
-    assert said == ["[2]\n", "[]\n"]
-    assert len(life.rows()) == 2 and len(life.runs()) == 1
 
 
 # The end of a stream

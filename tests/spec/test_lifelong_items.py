@@ -13,14 +13,8 @@ from core.errors import ItemNotFoundError, MessageError, StoreWriteError
 from core.index import indexed
 from core.text.folding import fold
 from tests.spec.lifelong_world import Life
-from tests.spec.stage import HERE, NOW, Stage
+from tests.spec.stage import HERE, NOW
 from tests.store.world import index_differences, rows_of
-
-
-@pytest.fixture
-def life(stage: Stage) -> Life:
-    """The doors in a persona of its own."""
-    return Life(stage)
 
 
 def found(life: Life, *arguments: Any, **more: Any) -> list[str]:

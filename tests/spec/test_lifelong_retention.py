@@ -16,16 +16,10 @@ from core.lifelong import pruning as lifelong_pruning
 from core.lifelong import table_pruning as pruning
 from core.scope import Scope
 from tests.spec.lifelong_world import DAY, MEMORIES, SEED, Life, Model
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, snippets
+from tests.spec.stage import ELSEWHERE, HERE, NOW, snippets
 from tests.store.world import index_differences
 
 pytestmark = pytest.mark.engines("sqlite")
-
-
-@pytest.fixture
-def life(stage: Stage) -> Life:
-    """The doors in a persona of its own."""
-    return Life(stage)
 
 
 def found(life: Life, *arguments: Any, **more: Any) -> list[str]:

@@ -298,19 +298,6 @@ def test_two_at_once_do_not_lose_a_scene(stage: StoryStage) -> None:
 # What is refused
 
 
-def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(stage: StoryStage) -> None:
-    stage.add("x" * 1000)
-    assert stage.add("y" * 299) is None
-    assert stage.add(" \n") is None
-    assert stage.add("Error 429: too many requests") is None
-    assert stage.storage()["current_version"] == 0
-    assert stage.add("y" * 300) == 1
-    assert stage.add("z" * 199) == 2
-    assert stage.add("a") == 3, "below 200 characters any text that is not blank"
-    assert stage.add("b" * 1000) == 4
-    assert stage.add("by hand", provenance="manual") == 5
-
-
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_s33_a_recap_made_anew_that_is_far_shorter_is_refused(stage: StoryStage) -> None:
     told(stage, 10)

@@ -6,7 +6,6 @@ import json
 import logging
 from datetime import timedelta
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -232,18 +231,6 @@ def test_s25_deleted_messages_leave_a_smaller_scene(stage: StoryStage) -> None:
         chat_history_cache.delete_chat_message(rows[at], **stage.given)
     assert stage.run() == []
     assert stories.list_scenes(HERE, **stage.given) == []
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_s33_a_refused_scene_recap_leaves_the_former(stage: StoryStage) -> None:
-    rows = stage.tell(12)
-    stories.add_scene_break(rows[10], recap=False, **stage.given)
-    stories.set_scene_recap(rows[10], "x" * 1000, **stage.given)
-    jobs.enqueue_operation("SCENE_RECAP", metadata={"message_id": rows[10]}, conversation=HERE, **stage.given)
-    reports = stage.run(Model("short"), running_scene_recap_auto_generate=False)
-    states: dict[str, Any] = {each.type: (each.state, each.error) for each in reports}
-    assert states["SCENE_RECAP"] == ("retrying", "ModelError: shorter")
-    assert stories.list_scenes(HERE, **stage.given)[0]["recap_index"] == 0
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently

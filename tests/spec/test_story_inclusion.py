@@ -89,24 +89,6 @@ def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
     assert story.call(stories.get_recap_text) == ""
 
 
-def test_s11_left_out_messages_are_walked_over(story: Story) -> None:
-    story.recap("one", "two", "three")
-    story.set(story.messages[1], "exclude", True)
-    assert story.included() == [0, 2]
-    assert story.included(disabled=["ann"]) == []
-    assert story.included(INCLUDE_USER_MESSAGES=0) == []
-    assert story.included(MESSAGE_LENGTH_THRESHOLD=3) == []
-    assert story.included(MESSAGE_LENGTH_THRESHOLD=2) == [0, 2]
-
-
-def test_s14_the_limit_of_message_recaps(story: Story) -> None:
-    limit = stories.get_short_token_limit
-    percent = {"MESSAGE_RECAP_CONTEXT_TYPE": "percent"}
-    found = [story.call(limit, MESSAGE_RECAP_CONTEXT_LIMIT=n, **percent) for n in (10, 0, 100)]
-    assert found == [819, 0, 8192]
-    assert story.call(limit, MESSAGE_RECAP_CONTEXT_LIMIT=500) == 500
-
-
 def fill(story: Story, size: int) -> None:
     """Store messages with recaps of four words, counted, as a long story has them."""
     made = []

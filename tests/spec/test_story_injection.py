@@ -54,16 +54,6 @@ def test_s38_defaults_and_flags(stage: StoryStage) -> None:
             stories.get_running_recap_injection(HERE, **wrong, **stage.given)
 
 
-def test_s38_a_bad_position_in_the_settings_names_the_four(stage: StoryStage, caplog: pytest.LogCaptureFixture) -> None:
-    given: dict[str, Any] = {
-        "db": stage.db,
-        "settings": {"SCENE_RECAP_POSITION": f"middle of {stage.persona}"},
-        "scope": stage.scope(),
-    }
-    assert stories.get_running_recap_injection(HERE, **given)["position"] == "in_chat"
-    assert all(name in caplog.text for name in ("before_prompt", "in_prompt", "in_chat", "after_prompt"))
-
-
 def test_s41_the_text_is_that_of_the_template(stage: StoryStage, tmp_path: Path) -> None:
     stage.add("x")
     overlay = tmp_path / "running_recap.txt.j2"
