@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from core import synth_tagging
 from core.config import Settings
 from core.prompt_engine import build_json_prompt, explain_json_prompt, set_hook
-from core.scope import Scope, use_scope
+from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, same, snippets
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -54,14 +53,6 @@ def test_p1_positional_arguments_stand_in_the_seeds_order(stage: Stage) -> None:
     assert prompt["input"]["interface"] == "discord"
     assert prompt["input"]["payload"]["image"] == {"type": "photo"}
     assert prompt["input"]["payload"]["attachments"]
-
-
-def test_p2_a_message_with_a_text_alone_is_one(stage: Stage) -> None:
-    """Hosts of the original hand over an object with a text."""
-    scope = Scope(persona=stage.persona)
-    for message_of in (lambda: SimpleNamespace(text="hi"), lambda: {"text": "hi"}):
-        payload = build_json_prompt(message_of(), db=stage.db, scope=scope)["input"]["payload"]
-        assert (payload["text"], payload["timestamp"]) == ("hi", NOW.isoformat())
 
 
 # P3
@@ -120,22 +111,6 @@ def test_p3_a_stage_that_raises_is_named_and_leaves_the_others(stage: Stage, nam
     assert {k: v for k, v in prompt["context"].items() if k not in {*emptied, "memories"}} == untouched
 
 
-def test_p3_an_object_that_breaks_while_it_is_read_is_a_failing_hook(stage: Stage) -> None:
-    class Broken(dict[str, Any]):
-        def items(self) -> Any:
-            raise RuntimeError
-
-        __iter__ = keys = items
-
-    fill(stage)
-    undisturbed = stage.prompt("pizza")
-    for name in ("context", "actions"):
-        set_hook(name, lambda: Broken(a=1))
-    prompt, report = stage.explain("pizza")
-    assert failed(report) == ["context", "actions"]
-    assert same(prompt, undisturbed)
-
-
 def test_p3_reduction_that_fails_gives_the_whole_prompt_where_it_fits(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,13 +155,6 @@ def test_p4_the_search_gets_expanded_tags_salient_words_and_the_text(stage: Stag
     assert call["query"] == "the cat likes recipes"
     assert call["include_chat"] is True
     assert call["limit"] == 10
-
-
-@pytest.mark.parametrize(("verbosity", "limit"), [(0, 1), (10, 10)])
-def test_p4_the_limit_is_the_verbosity_and_at_least_one(stage: Stage, verbosity: int, limit: int) -> None:
-    calls = _counting()
-    stage.prompt("retrodeck", CONTEXT_VERBOSITY=verbosity)
-    assert [call["limit"] for call in calls] == [limit]
 
 
 def test_p4_nothing_to_look_for_or_no_memories_is_no_call(stage: Stage) -> None:
@@ -253,16 +221,6 @@ def test_f57_rubbish_from_every_hook_leaves_a_prompt(stage: Stage, rubbish: Any)
 
 
 # G4, G8, G12, G14, G24
-
-
-def test_g4_the_scope_in_use_and_the_persona_of_the_settings_are_used(stage: Stage) -> None:
-    stage.remember("Ann cooks pizza", ["pizza"])
-    other = Stage(stage.db)
-    with use_scope(stage.scope()):
-        assert snippets(build_json_prompt(message("pizza"), db=stage.db)["context"]) == ["Ann cooks pizza"]
-    named = build_json_prompt(message("pizza"), db=stage.db, settings={"PERSONA_ID": stage.persona})
-    assert snippets(named["context"]) == ["Ann cooks pizza"]
-    assert snippets(other.context("pizza")) == []
 
 
 def test_g8_two_runs_with_one_clock_are_equal_byte_for_byte(stage: Stage) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from typing import Any
 
@@ -218,13 +217,6 @@ def test_p72_what_one_list_shows_stands_in_no_other(stage: Stage) -> None:
     assert context["memories"] == []
 
 
-def test_p61_hundreds_of_turns(stage: Stage) -> None:
-    for n in range(220):
-        stage.say(f"line {n}", who="self" if n % 2 else "Ann", minutes=1000 - n)
-    messages = turns(to_messages(stage.prompt("well", HISTORY_LINES=200), style="chat"))
-    assert [each["content"] for each in messages] == [f"line {n}" for n in range(20, 220)]
-
-
 def test_p61_a_prompt_that_went_through_json_has_turns_too(stage: Stage) -> None:
     story(stage, 4)
     prompt = json.loads(json.dumps(stage.prompt("well")))
@@ -250,32 +242,6 @@ def test_p61_p63_a_text_gives_no_role(stage: Stage) -> None:
     assert [each["role"] for each in messages] == ["system", "user", "user", *["user"] * (len(messages) - 3)]
 
 
-def test_p62_the_other_dialect_changes_roles_by_turns(stage: Stage) -> None:
-    stage.say("Welcome.", who="self", minutes=60)
-    story(stage, 4)
-    made: Any = to_messages(stage.prompt("well"), "anthropic", "chat")
-    roles = [each["role"] for each in made["messages"]]
-    assert roles[0] == "user"
-    assert all(one != other for one, other in itertools.pairwise(roles))
-    assert 0 < json.dumps(made).count("cache_control") <= 4
-    assert "cache_control" not in made["messages"][-1]["content"][-1]
-
-
 def test_p61_styles_are_two(stage: Stage) -> None:
     with pytest.raises(ValueError, match="'data' or 'chat'"):
         to_messages(stage.prompt("well"), style="chta")
-
-
-def test_s42_the_running_recap_stands_among_the_turns() -> None:
-    lines = [f'Ann: "{n}"' for n in range(4)]
-    prompt = {"context": {"history_current_chat": lines, "running_recap": "so far"}, "input": {}, "instructions": "i"}
-    made = to_messages(prompt, style="chat", injection={"position": "in_chat", "depth": 3, "role": "assistant"})
-    shown = [(each["role"], each["content"]) for each in made]
-    assert shown[1:] == [
-        ("user", "0"),
-        ("user", "1"),
-        ("assistant", '{"running_recap": "so far"}'),
-        ("user", "2"),
-        ("user", "3"),
-        ("user", '{"input": {}}'),
-    ]

@@ -113,19 +113,7 @@ def test_p24_of_other_conversations_no_more_lines_travel_than_may_be_shown(
     assert len(brought) <= 2 * 8 + 6
 
 
-# P25 to P27
-
-
 # P28 to P33
-
-
-def test_p30_a_line_of_another_conversation_names_it(stage: Stage) -> None:
-    stage.say("ok", "telegram_bot/42", "Ann", minutes=5)
-    stage.say("fine", "discord/9", "Bob", minutes=4, title="Kitchen")
-    assert stage.context("what")["history_recent"] == [
-        '[from telegram_bot/42] [2026-03-10 11:55] Ann: "ok"',
-        '[from Kitchen] [2026-03-10 11:56] Bob: "fine"',
-    ]
 
 
 def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
@@ -189,23 +177,3 @@ def test_p34_a_memory_that_says_more_than_the_visible_message_is_shown(stage: St
         "Ann's favourite tea is oolong.", "synth", "chat", ["tea"], stage.scope("tg/42"), message_id=said, db=stage.db
     )
     assert [hit["snippet"] for hit in stage.context("tea?")["memories"]] == ["Ann's favourite tea is oolong."]
-
-
-def test_p57_a_long_line_is_compared_by_a_text_worked_out_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten messages of a megabyte made every later prompt fold each of them five times."""
-    from core.text import folding
-
-    for number in range(5):
-        stage.say(f"{number} " + "wörds of a long page " * 500, minutes=0)
-    folded: list[str] = []
-
-    def count(text: str) -> str:
-        folded.append(text)
-        return own(text)
-
-    own = folding.fold
-    monkeypatch.setattr(folding, "fold", count)
-    shown = stage.context("hello")["history_current_chat"]
-    long = [text for text in folded if len(text) > 5000]
-    assert len(shown) == 5
-    assert len(long) == len(set(long)) == 5

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from core.errors import CoreError, MessageError
-from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
+from core.prompt_engine import build_json_prompt, build_messages
 from tests.spec.stage import NOW, Stage, message, said
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -37,36 +36,6 @@ def test_f60_without_any_name_that_is_looked_for_all_are_named(stage: Stage, giv
         build_json_prompt(given, db=stage.db, scope=stage.scope())
     assert caught.value.fields == ("message_id", "date")
     assert all(name in str(caught.value) for name in ("text", "message_id", "date"))
-
-
-@pytest.mark.parametrize("given", [{"message_id": 1}, {"date": None, "text": "hi"}, SimpleNamespace(text="hi")])
-def test_p2_one_name_that_is_looked_for_is_enough(stage: Stage, given: Any) -> None:
-    prompt = build_json_prompt(given, db=stage.db, scope=stage.scope())
-    assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()
-
-
-class Hostile:
-    """An object whose every attribute raises."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise RuntimeError("secret")
-
-
-WRONG = [3, "text", b"x", ["a"], [None], {1}, object(), Hostile(), {"tg/42": Hostile()}]
-
-
-@pytest.mark.parametrize("place", range(len(WRONG)))
-def test_f64_context_memory_and_attachments_of_a_wrong_type_are_left_out(stage: Stage, place: int) -> None:
-    wrong = WRONG[place]
-    stage.say("a line", minutes=20)
-    for name in ("context_memory", "attachments", "image_data"):
-        asked: dict[str, Any] = {"db": stage.db, "scope": stage.scope(), name: wrong}
-        prompt, report = explain_json_prompt(message("hi"), **asked)
-        assert said(prompt["context"]["history_current_chat"]) == ["a line"]
-        json.dumps(prompt, allow_nan=False)
-        if name == "context_memory":
-            assert any("context_memory" in note for note in report["notes"])
-        assert "secret" not in json.dumps(report)
 
 
 def test_p9_the_attachments_of_a_message_are_in_the_prompt(stage: Stage) -> None:
@@ -141,11 +110,3 @@ def test_p12_a_zone_with_hundreds_of_parts_is_no_zone(stage: Stage, name: str) -
     shown, report = stage.explain("hi", time_zone=name)
     assert shown["input"]["payload"]["local_time"] == NOW.strftime("%H:%M")
     assert any("zone" in note for note in report["notes"])
-
-
-def test_g18_a_zone_with_hundreds_of_parts_is_no_value_of_the_flag() -> None:
-    from core.config import Settings
-    from core.errors import ConfigError
-
-    with pytest.raises(ConfigError, match="TIMEZONE"):
-        Settings(timezone="a/" * 400 + "b")

@@ -21,13 +21,6 @@ from tests.store.world import open_db, rows_of
 pytestmark = pytest.mark.engines("sqlite")
 
 
-@pytest.mark.parametrize(
-    ("said", "passed"), [("recipes", "recip"), ("running", "run"), ("studies", "studi"), ("retrodeck", "retrodeck")]
-)
-def test_t9_words_are_looked_for_by_their_stem(stage: Stage, said: str, passed: str) -> None:
-    assert stage.explain(said)[1]["search"]["words"] == [passed]
-
-
 def import_lines(stage: Stage, count: int, word: str, with_word: int) -> None:
     """Store many lines at once, the first so many of which hold the word."""
     from core.chat_history_cache import save_chat_message as save
