@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from core import conversations, jobs, lifelong, privacy, relationships, short_term, stories
 from core.config import Settings
-from core.errors import TransferError
 from core.prompt_engine import reduce_prompt_for_llm_limit, set_hook, to_messages
 from tests.spec.hostile import CANARY, HOSTILE, inner_shape, shape
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage
@@ -173,28 +172,6 @@ def test_f30_no_text_makes_a_section_of_a_file(stage: Stage, tmp_path: Path) -> 
         told = conversations.import_markdown(folder, **by)
         assert (told.added, told.left_out) == (0, ()), text
         assert conversations.load_memory(**by) == before
-
-
-def test_f30_items_come_back_from_every_syntax(stage: Stage) -> None:
-    from core.transfer import export_items, import_items
-
-    one, other = Stage(stage.db), Stage(stage.db)
-    for text in HOSTILE:
-        one.remember(f"fact {text}", [text[:40]])
-    by: dict[str, Any] = {"db": stage.db, "settings": Settings()}
-    fresh = Settings()
-    for syntax in ("json", "yaml", "jsonl"):
-        content = "".join(export_items(fmt=syntax, scope=one.scope(), **by))
-        there = Stage(stage.db)
-        done = import_items(content.encode(), fmt=syntax, db=stage.db, settings=fresh, scope=there.scope())
-        assert done.error_count == 0, (syntax, done)
-        mine = {each["text"] for each in lifelong.search_items(limit=100, scope=one.scope(), **by)["items"]}
-        theirs = {each["text"] for each in lifelong.search_items(limit=100, scope=there.scope(), **by)["items"]}
-        assert mine == theirs and len(mine) == len(HOSTILE)
-    assert lifelong.search_items(scope=other.scope(), **by)["total"] == 0
-    with pytest.raises(TransferError) as raised:
-        import_items(content, scope=other.scope(), **by)  # a text is a path: it is not repeated
-    assert CANARY not in str(raised.value)
 
 
 def test_f31_models_are_asked_with_texts_as_data(stage: Stage) -> None:

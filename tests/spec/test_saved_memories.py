@@ -13,7 +13,6 @@ from core.conversations import (
     delete_saved_memory,
     get_user_memory_prompt,
     list_saved_memories,
-    memory_tools,
     parse_tool_call,
     run_tool_call,
 )
@@ -171,17 +170,6 @@ def test_c24_who_reads_and_saves_in_each_mode(stage: Stage, mode: Any) -> None:
     assert told["success"] or told["message"].startswith("disabled")
     context = stage.context("hello", MEMORY_MODE=mode)
     assert ("saved_memories" in context) is (mode != "project")
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_c25_the_tool_is_looked_up_at_each_call(stage: Stage) -> None:
-    def offered(form: Any = "openai", **flags: Any) -> list[str]:
-        tools = memory_tools(form, db=stage.db, settings=flags, scope=stage.scope())
-        return [each.get("name") or each["function"]["name"] for each in tools]
-
-    assert offered() == offered("anthropic") == offered("xml") == ["memoryTool"]
-    assert offered(ENABLE_SAVED_MEMORY=0) == offered(ENABLED_TOOL_IDS=["weather"]) == offered(MEMORY_MODE="basic") == []
-    assert offered(ENABLED_TOOL_IDS=["weather", "memoryTool"]) == ["memoryTool"]
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
