@@ -14,7 +14,7 @@ from ..scope import KEY_BYTES, key_text
 from ..shapes import IncomingMessage, Sender
 from ..text.folding import one_line
 from ..text.hits import known_name
-from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
+from ..text.host_values import as_text, get, has, is_plain, read_full_name, text_at, word_at
 from ..text.times import parse_time, read_time
 
 LOOKED_FOR = (
@@ -152,7 +152,7 @@ def _conversation(message: Any, chat: Any, context_memory: Any, interface_name: 
 def _sender(who: Any) -> Sender:
     return Sender(
         id=_key(get(who, "id"), "from_user.id") or "",
-        name=text_at(who, "full_name"),
+        name=read_full_name(who),
         username=text_at(who, "username"),
     )
 
@@ -265,6 +265,6 @@ def reply(raw: Any) -> dict[str, Any] | None:
     facts = {
         "text": text_at(quoted, "text", "caption") or NON_TEXT,
         "timestamp": moment.isoformat() if moment else "",
-        "from": known_name(text_at(who, "full_name"), text_at(who, "username")),
+        "from": known_name(read_full_name(who), text_at(who, "username")),
     }
     return {name: value for name, value in facts.items() if value}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..access.rules import said_privacy
 from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
-from ..text.host_values import PERSON_WORDS, PERSONA_WORDS, get, has, is_plain, text_at, word_at
+from ..text.host_values import PERSON_WORDS, PERSONA_WORDS, get, has, is_plain, read_full_name, text_at, word_at
 from ..text.times import parse_time
 
 METADATA_KEYS = frozenset(
@@ -80,8 +80,8 @@ def _sender(value: Any) -> tuple[str, str, str]:
     names = text_at(value, "sender_id"), text_at(value, "sender_name"), text_at(value, "username")
     if any(names):
         return names
-    user = get(value, "from_user")
-    return (text_at(user, "id"), text_at(user, "full_name"), text_at(user, "username")) if user is not None else names
+    user = get(value, "from_user", "from")
+    return (text_at(user, "id"), read_full_name(user), text_at(user, "username")) if user is not None else names
 
 
 def _reply(value: Any) -> ReplyNote | None:

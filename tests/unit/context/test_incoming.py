@@ -161,6 +161,8 @@ def test_f17_the_host_s_own_word_comes_first_and_equal_ids_last() -> None:
 
 
 def test_f1_server_and_sender_are_read_as_keys() -> None:
+    for names in ({"first_name": "Ann", "last_name": "Lee"}, {"display_name": "Ann Lee"}, {"name": "Ann Lee"}):
+        assert read(from_user={"id": 3, "username": "ann", **names}).sender.name == "Ann Lee"
     found = read(server_id=12, from_user={"id": 3, "full_name": "Ann", "username": "ann"})
     assert (found.server_id, found.sender.id, found.sender.name) == ("12", "3", "Ann")
 
