@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from core.database.engine import Database
 from core.scope import Scope
 from core.search import gather
+from tests.store.job_world import Queue, counted, handled
 from tests.store.search_world import open_quick
-from tests.store.world import own_scope
+from tests.store.world import NOW, own_scope
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +27,16 @@ def db(migrated_url: str) -> Iterator[Database]:
 def scope() -> Scope:
     """A persona of the test's own."""
     return own_scope()
+
+
+@pytest.fixture
+def queue(db: Database) -> Iterator[Queue]:
+    """A queue of a persona nobody else has, at NOW; its operations are counted."""
+    clock: Any = db.clock
+    clock.now = NOW
+    with handled(COUNTED=counted):
+        yield Queue(db)
+    clock.now = NOW
 
 
 MATCHING_ONLY = {

@@ -19,7 +19,6 @@ from core.database.engine import Database
 from core.database.schema import counters, memory_jobs
 from core.jobs import Effect, Handler, Tools, Worker, register_handler
 from core.jobs import table as jobs
-from core.jobs import worker as core_worker
 from core.jobs.worker import Claimer
 from core.shapes import Operation, OperationRun
 from tests.store.world import own_scope, rows_of
@@ -74,11 +73,11 @@ def fill(db: Database, persona: str, number: int, **payload: Any) -> list[int]:
     return db.transaction(work, source="memory_jobs")
 
 
-def start_worker(url: str, persona: str, *, lease_seconds: int = 600) -> subprocess.Popen[str]:
+def start_worker(url: str, persona: str) -> subprocess.Popen[str]:
     """Start a process that waits for `go`, does operations until none may begin, and prints a line for each."""
-    code = "from tests.store.job_world import work; import sys; work(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
+    code = "from tests.store.job_world import work; import sys; work(sys.argv[1], sys.argv[2])"
     return subprocess.Popen(
-        [sys.executable, "-c", code, url, persona, str(lease_seconds)],
+        [sys.executable, "-c", code, url, persona],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -97,7 +96,7 @@ def go(workers: Sequence[subprocess.Popen[str]]) -> None:
         worker.stdin.flush()
 
 
-def work(url: str, persona: str, lease_seconds: int) -> None:
+def work(url: str, persona: str) -> None:
     """Be that process."""
 
     def told(done: OperationRun) -> None:
@@ -108,7 +107,6 @@ def work(url: str, persona: str, lease_seconds: int) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     with handled(COUNTED=counted):
-        core_worker.LEASE_SECONDS = lease_seconds
         Worker(db, personas=[persona], settings=Settings(), on_done=told).run(once=True)
     db.close()
 

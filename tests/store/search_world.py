@@ -154,6 +154,21 @@ def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **ar
     return [one.hit for one in searching.run(unread, db).chosen]
 
 
+def matched(db: Database, scope: Scope, **arguments: Any) -> list[int]:
+    """Return the ids found, after making sure that both rankings and the plain predicates agree on them."""
+    found = ids(find(db, scope, ranking=RECENCY, limit=200, **arguments))
+    if not any(is_short_word(word) for word in arguments.get("keywords", ())):
+        assert sorted(ids(find(db, scope, limit=200, **arguments))) == sorted(found)
+    assert ids(find_plainly(db, scope, ranking=RECENCY, limit=200, **arguments)) == found
+    return found
+
+
+def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:
+    """Return the ids of the hits, the best first."""
+    report = explain(db, scope, **arguments)[1]
+    return [one["id"] for one in sorted(report["hits"], key=lambda one: one["rank"])]
+
+
 # The oracle
 
 

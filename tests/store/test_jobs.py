@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from core.access import table_conversations as conversations
-from core.database.engine import Database
 from core.database.schema import conversations as conversations_table
 from core.errors import MessageError, ModelError, StoreError
 from core.jobs import Effect, Tools, worker
@@ -19,30 +17,7 @@ from core.jobs import table_claiming as jobs_claiming
 from core.scope import Scope, current_scope
 from core.shapes import Operation
 from tests.store.job_world import KIND, TOTAL, Queue, counted, handled
-from tests.store.world import NOW, open_db, rows_of
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database per engine, and a handler for operations that are counted."""
-    made = open_db(migrated_url)
-    with handled(COUNTED=counted):
-        yield made
-    made.close()
-
-
-@pytest.fixture(autouse=True)
-def _noon(request: pytest.FixtureRequest) -> None:
-    """Let every test begin at NOW."""
-    if "db" in request.fixturenames:
-        request.getfixturevalue("db").clock.now = NOW
-
-
-@pytest.fixture
-def queue(db: Database) -> Queue:
-    """A queue of a persona nobody else has."""
-    return Queue(db)
-
+from tests.store.world import NOW, rows_of
 
 # S43: order and dependencies
 

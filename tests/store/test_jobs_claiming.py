@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -20,33 +19,11 @@ from core.jobs.rules import MAX_TRIES
 from core.jobs.worker import keep_lease, run_operation
 from tests.store.job_world import KIND, TOTAL, Queue, count_up, counted, fill, go, handled, start_worker
 from tests.store.relay import Relay
-from tests.store.world import NOW, open_db
+from tests.store.world import NOW
 
 pytestmark = pytest.mark.dialects
 
 DEFAULTS = Settings()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database per engine, and a handler for operations that are counted."""
-    made = open_db(migrated_url)
-    with handled(COUNTED=counted):
-        yield made
-    made.close()
-
-
-@pytest.fixture(autouse=True)
-def _noon(request: pytest.FixtureRequest) -> None:
-    """Let every test begin at NOW."""
-    if "db" in request.fixturenames:
-        request.getfixturevalue("db").clock.now = NOW
-
-
-@pytest.fixture
-def queue(db: Database) -> Queue:
-    """A queue of a persona nobody else has."""
-    return Queue(db)
 
 
 # S45: claims and leases

@@ -21,13 +21,12 @@ from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories
 from tests.store.search_world import (
     DEFAULTS,
-    RECENCY,
     ago,
     entered,
     explain,
     find,
-    find_plainly,
     ids,
+    matched,
     memory,
     places,
     remember,
@@ -43,14 +42,6 @@ class Untouchable:
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the database was asked for {name}")
-
-
-def matched(db: Database, scope: Scope, **arguments: Any) -> list[int]:
-    """Return the ids found, after making sure that both rankings and the plain predicates agree on them."""
-    found = ids(find(db, scope, ranking=RECENCY, limit=200, **arguments))
-    assert sorted(ids(find(db, scope, limit=200, **arguments))) == sorted(found)
-    assert ids(find_plainly(db, scope, ranking=RECENCY, limit=200, **arguments)) == found
-    return found
 
 
 # What is asked

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from core.database.engine import Database
 from core.scope import Scope
-from core.text.words import is_short_word
-from tests.store.search_world import RECENCY, ago, entered, find, find_plainly, ids, memory, places, remember, said
+from tests.store.search_world import (
+    RECENCY,
+    ago,
+    entered,
+    find,
+    find_plainly,
+    ids,
+    matched,
+    memory,
+    places,
+    remember,
+    said,
+)
 from tests.store.world import NOW, own_scope
 
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
-
-
-def matched(db: Database, scope: Scope, **arguments: Any) -> list[int]:
-    """Return the ids found, after making sure that both rankings and the plain predicates agree on them."""
-    found = ids(find(db, scope, ranking=RECENCY, limit=200, **arguments))
-    if not any(is_short_word(word) for word in arguments.get("keywords", ())):
-        assert sorted(ids(find(db, scope, limit=200, **arguments))) == sorted(found)
-    assert ids(find_plainly(db, scope, ranking=RECENCY, limit=200, **arguments)) == found
-    return found
 
 
 @pytest.mark.dialects

@@ -23,7 +23,7 @@ from core.scope import Scope
 from core.search import matches
 from core.search.ranking import all_rows, weights
 from core.text.words import index_terms
-from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, said
+from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said
 from tests.store.search_world import all_rows as stored_rows
 from tests.store.world import index_differences, own_scope, verify_index
 
@@ -67,11 +67,6 @@ def merge(db: Database, scope: Scope) -> None:
                 packing.rewrite(connection, db.family, audience, numbers)
 
     db.transaction(work, source="the search index")
-
-
-def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:
-    """Return the ids of the hits, best first."""
-    return [one["id"] for one in sorted(explain(db, scope, **arguments)[1]["hits"], key=lambda one: one["rank"])]
 
 
 def talk(rng: random.Random, rows: int, minutes: int = 0) -> list[tuple[str, Any]]:

@@ -21,17 +21,12 @@ from tests.store.search_world import (
     ids,
     memory,
     places,
+    ranked,
     remember,
     said,
     viewer_of,
 )
 from tests.store.world import NOW, own_scope
-
-
-def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:
-    """Return the ids of the hits, the best first."""
-    report = explain(db, scope, **arguments)[1]
-    return [one["id"] for one in sorted(report["hits"], key=lambda one: one["rank"])]
 
 
 def scores(db: Database, scope: Scope, **arguments: Any) -> dict[int, float]:
