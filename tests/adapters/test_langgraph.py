@@ -106,17 +106,6 @@ def test_r31_filters_compare_and_page(store: Store) -> None:
         store.search(("d",), filter={"n') OR ('1'='1": 1})
 
 
-def test_r31_a_prefix_is_compared_part_by_part(store: Store) -> None:
-    """`("u1",)` finds nothing of `("u10",)`; signs of LIKE and GLOB, and case, are letters like others."""
-    for label in ("u1", "u10", "U1", "u%", "u_", "u*", "u?", "u[1]", "u\n"):
-        store.put((label, "sub"), "k", {"label": label})
-    for label in ("u1", "u10", "U1", "u%", "u_", "u*", "u?", "u[1]", "u\n"):
-        assert [item.value["label"] for item in store.search((label,))] == [label]
-        if label != "u*":
-            assert store.list_namespaces(prefix=(label,)) == [(label, "sub")]
-    assert len(store.search((), limit=100)) == 9
-
-
 def test_r31_namespaces_are_listed_by_prefix_suffix_depth_and_page(store: Store) -> None:
     """`*` stands for one part, whatever it is."""
     for namespace in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("b", "b"), ("c",)):
@@ -221,19 +210,6 @@ def test_r31_a_value_that_is_no_json_is_refused_by_name(store: Store) -> None:
     with pytest.raises(MessageError, match="'k' in \\('a',\\) is no JSON"):
         store.batch([PutOp(("a",), "first", {"n": 1}), PutOp(("a",), "k", {"n": object()})])
     assert store.search(()) == []
-
-
-def test_r31_awaitable_and_many_at_once(store: Store) -> None:
-    """`abatch` and what stands on it; concurrent writers lose nothing."""
-
-    async def work() -> list[Any]:
-        await asyncio.gather(*(store.aput(("c", str(n % 3)), f"k{n}", {"n": n}) for n in range(24)))
-        await store.adelete(("c", "0"), "k0")
-        return [await store.aget(("c", "1"), "k1"), *await store.asearch(("c",), limit=100)]
-
-    first, *found = asyncio.run(work())
-    assert first.value == {"n": 1}
-    assert keys(found) == sorted(f"k{n}" for n in range(1, 24))
 
 
 def test_r31_the_scope_of_the_context_counts_where_none_is_given(db: Database, ann: Scope, bob: Scope) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -14,7 +13,6 @@ from langmem import create_manage_memory_tool, create_search_memory_tool
 
 from core.adapters.langgraph import Store
 from core.database.engine import Database
-from core.forgetting import forget
 from core.scope import Scope
 
 PLACE = ("memories", "{user}")
@@ -48,20 +46,3 @@ def test_r31_the_tools_of_langmem_write_change_find_and_delete(db: Database, ann
     assert "oolong" not in str(found("oolong"))
     manage.invoke({"action": "delete", "id": key}, as_user("u1"))
     assert [content for _, content in found("sencha")] == ["Tofu is a grey cat"]
-
-
-def test_r31_the_tools_of_langmem_are_awaitable_and_keep_people_apart(db: Database, ann: Scope, bob: Scope) -> None:
-    """One namespace under two scopes; who is forgotten is found by no tool."""
-    own, other = Store(db=db, scope=ann), Store(db=db, scope=bob)
-
-    async def ask(store: Store) -> list[Any]:
-        return list(json.loads(await tools(store)[1].ainvoke({"query": "oolong"}, as_user("u1"))))
-
-    async def talk() -> None:
-        await tools(own)[0].ainvoke({"content": "Ann drinks oolong", "action": "create"}, as_user("u1"))
-        assert [hit["value"]["content"] for hit in await ask(own)] == ["Ann drinks oolong"]
-        assert await ask(other) == []
-
-    asyncio.run(talk())
-    forget(participant="web/ann", db=db, scope=ann)
-    assert asyncio.run(ask(own)) == []

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("agents", reason="the extra openai-agents is not installed")
 
-from agents import Agent, RunConfig, Runner, SessionSettings, function_tool
+from agents import Agent, RunConfig, Runner, SessionSettings
 from agents.memory import Session as SessionProtocol
 from agents.testing import ScriptedModel
 
@@ -267,21 +267,3 @@ def test_r29_recall_that_fails_leaves_the_run_as_it_is(scope: Scope, caplog: pyt
         assert run(session.recall([], [said("user", "tea?")])) == [said("user", "tea?")]
     gone.close()
     assert "recall_failed" in caplog.text
-
-
-def test_r29_a_tool_of_the_sdk_in_a_session(db: Database, session: Session) -> None:
-    """A run with a call, then one that goes on after it."""
-    from openai.types.responses import ResponseFunctionToolCall
-
-    @function_tool
-    def weather(city: str) -> str:
-        return f"rain in {city}"
-
-    call = ResponseFunctionToolCall(name="weather", arguments='{"city": "Ulm"}', call_id="c1", type="function_call")
-    model = ScriptedModel([[call], [_message("It rains.")]])
-    run(Runner.run(Agent(name="iris", model=model, tools=[weather]), "Rain?", session=session))
-    kinds = [item.get("type", item.get("role")) for item in run(session.get_items())]
-    assert kinds == ["user", "function_call", "function_call_output", "message"]
-    second = ScriptedModel([[_message("Still.")]])
-    run(Runner.run(Agent(name="iris", model=second, tools=[weather]), "And now?", session=session))
-    assert len(run(session.get_items())) == 6
