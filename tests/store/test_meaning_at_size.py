@@ -26,7 +26,7 @@ from core.scope import Scope
 from core.search import meaning
 from core.search.gather import Round
 from core.search.question.question import Question
-from core.semantic import drop_vectors, embed_rows
+from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
 from tests.store.embedder import Grams
 from tests.store.world import open_db, own_scope
@@ -197,26 +197,6 @@ def test_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Databa
     assert len(added) >= min(near, meaning.MOST_ADDED)
     found = snippets(db, asking, "dogs everywhere", Directions(), limit=5)
     assert len(found) >= min(near, 5) and all(text.startswith("dogs") for text in found)
-
-
-def test_an_edit_by_another_process_is_known_to_the_next_search(db: Database, other: Database) -> None:
-    """No longer found by what it said, found by what it says, and not a minute later."""
-    scope, grams = own_scope(), Grams()
-    asking = Scope(scope.persona, "tg/1", "tg/7")
-    for n, text in enumerate(["We had soup", "My dog sleeps", "More rain", "She paints", "Late trains"]):
-        say(db, scope, "tg/1", n, text)
-    embed_rows(embedder=grams, db=db, settings=SETTINGS, scope=scope)
-    assert snippets(db, asking, "hound?", grams) == snippets(other, asking, "hound?", grams) == ["My dog sleeps"]
-    where: Any = {"interface_path": "tg/1", "db": other, "settings": SETTINGS, "scope": scope}
-    edit_chat_message("m1", "My car stands outside", **where)
-    assert snippets(db, asking, "hound?", grams) == []
-    embed_rows(embedder=grams, db=other, settings=SETTINGS, scope=scope)
-    assert snippets(db, asking, "vehicle?", grams) == ["My car stands outside"]
-    edit_chat_message("m0", "A canine barks", **where)
-    embed_rows(embedder=grams, db=other, settings=SETTINGS, scope=scope)
-    assert snippets(db, asking, "hound?", grams) == ["A canine barks"]
-    assert drop_vectors("grams", db=other, settings=SETTINGS, scope=scope) == 5
-    assert snippets(db, asking, "hound?", grams) == []
 
 
 def test_what_was_written_while_it_was_read_counts_once(db: Database) -> None:

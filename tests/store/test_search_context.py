@@ -16,7 +16,7 @@ from core.scope import Scope
 from core.search import gather
 from core.search.ranking.weights import WEIGHTS
 from tests.store import search_world
-from tests.store.search_world import ago, ids, memory, said
+from tests.store.search_world import ago, ids, said
 from tests.store.world import NOW
 
 ASKED = "Which agency did we choose?"
@@ -142,23 +142,6 @@ def test_t16_the_day_the_question_names_comes_first(db: Database, scope: Scope) 
     wanted = days[7]
     report = explain(db, scope, query=f"What was the dinner on {wanted:%d %B %Y}?", limit=3)[1]
     assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[7]
-
-
-def test_t30_a_rare_old_row_stays_whatever_speaks_for_new_ones(db: Database, scope: Scope) -> None:
-    """Also where a message asks, and a lively session holds all the other words."""
-    lines = [("Ann", f"{('the test again', 'a prova again')[n % 2]} number {n} of many") for n in range(40)]
-    talked(db, scope, lines, ago(days=1))
-    old = talked(db, scope, [("Tom", "alonza")], ago(days=900))[0]
-    assert old in ids(find(db, scope, query="Is there a test, a prova, or alonza?", limit=5))
-
-
-def test_t31_a_memory_keeps_its_place_beside_the_chat(db: Database, scope: Scope) -> None:
-    """Its score is on the scale of the chat's."""
-    talked(db, scope, [("Ann", f"the accordion is in room {n}") for n in range(20)], ago(days=2))
-    one = memory(db, scope, "the accordion is in the attic", ago(days=300))
-    report = explain(db, scope, query="Where is the accordion?", limit=5)[1]
-    scores = {hit["id"]: hit["score"] for hit in report["hits"]}
-    assert one in scores and scores[one] > 0.5 * max(scores.values())
 
 
 def test_t24_a_long_row_is_known_by_its_best_passage(db: Database, scope: Scope) -> None:

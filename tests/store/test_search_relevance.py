@@ -48,14 +48,6 @@ def test_t26_another_persona_changes_neither_hits_nor_scores(db: Database, scope
     assert set(rows) <= set(ids(before[0]))
 
 
-def test_t27_copies_do_not_use_up_what_is_considered(db: Database, scope: Scope) -> None:
-    """40 rows, the newest 30 of them copies of one text: five different hits."""
-    remember(db, scope, *({"content": "tofu again", "timestamp": ago(minutes=n)} for n in range(30)))
-    remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(days=n + 1)} for n in range(10)))
-    hits = find(db, scope, keywords=["tofu"], limit=5)
-    assert len({hit["snippet"] for hit in hits}) == 5
-
-
 def test_t24_as_many_hits_as_there_are_different_rows(db: Database, scope: Scope) -> None:
     """Also where hundreds of copies lie in front."""
     said(db, scope, [("tofu again", ago(minutes=n)) for n in range(700)])

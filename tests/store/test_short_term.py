@@ -420,16 +420,6 @@ def test_m18_a_named_thread_follows_its_channel(world: World) -> None:
     assert [each["channel"] for each in world.context(channel="tg/late")] == ["tg/late"]
 
 
-def test_m18_a_conversation_that_turns_private_takes_its_entries_along(world: World) -> None:
-    world.turn(channel="tg/c1")
-    assert len(world.context(channel="tg/c2")) == 1
-    moved = set_conversation_privacy("tg/c1", "restricted", **world.given())
-    assert moved["short_term_memories"] == 1
-    assert world.context(channel="tg/c2") == []
-    world.turn(channel="tg/c1", text="again")
-    assert world.context(channel="tg/c2") == []
-
-
 # The summary
 
 
