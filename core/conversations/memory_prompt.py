@@ -11,6 +11,7 @@ from ..access.view import Viewer
 from ..base import logs
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
+from ..context.lines import NameLabels
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..memories.rules_modes import MODES
@@ -165,9 +166,8 @@ def _read_named(call: Call, viewer: Viewer) -> list[str]:
         with call.db.connection(source="participants") as connection:
             known = table_participants.known(connection, call.persona, keys, call.settings.privacy_default)
         names = {key: person.display_name or "" for key, person in known.items()}
-    return name_texts(
-        [Saved(item.text, item.participant, names.get(item.participant or "", "")) for item in items], own
-    )
+    shown = [Saved(item.text, item.participant, names.get(item.participant or "", "")) for item in items]
+    return name_texts(shown, own, NameLabels())
 
 
 def _read_part(source: str, read: Callable[[], Rows], otherwise: Default) -> Rows | Default:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..config import Settings
 from ..context.context import LITE_SAVED
 from ..context.history import HistoryLists
+from ..context.lines import NameLabels
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..memories import section_instructions
@@ -49,7 +50,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
     )
     named = [Saved(row.content or "", row.participant, row.person or "") for row in shown]
-    texts = name_texts(named, (asked.viewer.scope.participant, asked.viewer.person))
+    texts = name_texts(named, (asked.viewer.scope.participant, asked.viewer.person), lists.names)
     return Built(texts, left_out, tuple(str(row.id) for row in shown))
 
 
@@ -75,12 +76,15 @@ class Saved(NamedTuple):
     """That person's name; blank if it is not known."""
 
 
-def name_texts(saved: Sequence[Saved], own: Collection[str | None]) -> list[str]:
-    """Return the texts; if any is of somebody else than the asker, each begins with its person's name."""
+def name_texts(saved: Sequence[Saved], own: Collection[str | None], labels: NameLabels) -> list[str]:
+    """Return the texts; if any is of somebody else than the asker, each begins with its person's label."""
     if all(not one.participant or one.participant in own for one in saved):
         return [one.text for one in saved]
     names = [known_name(one.person, (one.participant or "").partition("/")[2]) for one in saved]
-    return [f"{name}: {one_line(one.text)}" if name else one.text for name, one in zip(names, saved, strict=True)]
+    return [
+        f"{labels.participant(one.participant or '', name)}: {one_line(one.text)}" if name else one.text
+        for name, one in zip(names, saved, strict=True)
+    ]
 
 
 def choose_saved(

@@ -240,6 +240,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
     lists = guard("history", lambda: fill_lists(call, seeing, lines, lists), lists)
+    lists.names.asker(call.message)  # is named before the people of sections and memories
     sections = {} if asked is None else build_sections(guard, asked, brought.sections, lists)
     if search is not None:
         recalled = finish_search(call, search, lists, _shown_elsewhere(call, lines, sections))
@@ -248,7 +249,6 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     hits = guard(
         "cross_channel", lambda: cross_channel.choose(call, seeing, brought.sections, lists, recalled), recalled.hits
     )
-    lists.names.asker(call.message)  # is named before the speakers of memories
     hits = _name_speakers(hits, recalled, lists)
     report.note(*lists.notes, *(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})

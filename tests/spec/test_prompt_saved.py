@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import add_recent_conversation, add_saved_memory
 from core.conversations.section_saved import choose_saved
@@ -83,3 +84,15 @@ def test_c23_a_conversation_whose_lines_are_all_shown_is_not_told_again(stage: S
     assert reasons(report, "recent_conversations") == ["visible"]
     alone = stage.context("hello", HISTORY_LINES=0, ENABLE_HISTORY_RECENT=0)
     assert len(alone["recent_conversations"]) == 3
+
+
+def test_f83_memories_of_two_people_of_one_name_are_told_apart(stage: Stage) -> None:
+    """By the mark that lines use, so that what one Ann asked for is not the other's."""
+    for who, text in (("ann", "My cat is Tofu"), ("anna", "My cat is Miso")):
+        scope = stage.scope(HERE, participant=f"tg/{who}")
+        assert save_chat_message(HERE, "hello", "Ann", who, db=stage.db, settings=PLAIN, scope=scope).stored
+        assert add_saved_memory(text, db=stage.db, settings=PLAIN, scope=scope).stored
+    assert stage.context("what is my cat called?")["saved_memories"] == [
+        "Ann: My cat is Tofu",
+        "Ann (2): My cat is Miso",
+    ]
