@@ -90,9 +90,15 @@ def test_f83_memories_of_two_people_of_one_name_are_told_apart(stage: Stage) -> 
     """By the mark that lines use, so that what one Ann asked for is not the other's."""
     for who, text in (("ann", "My cat is Tofu"), ("anna", "My cat is Miso")):
         scope = stage.scope(HERE, participant=f"tg/{who}")
-        assert save_chat_message(HERE, "hello", "Ann", who, db=stage.db, settings=PLAIN, scope=scope).stored
+        assert save_chat_message(HERE, f"here is {who}", "Ann", who, db=stage.db, settings=PLAIN, scope=scope).stored
         assert add_saved_memory(text, db=stage.db, settings=PLAIN, scope=scope).stored
-    assert stage.context("what is my cat called?")["saved_memories"] == [
-        "Ann: My cat is Tofu",
-        "Ann (2): My cat is Miso",
+    context = stage.context("what is my cat called?")
+    label = {}
+    for line in context["history_current_chat"]:
+        speaker, words = line.split("] ")[-1].split(": ")
+        label[words.strip('"')] = speaker
+    assert set(label.values()) == {"Ann", "Ann (2)"}
+    assert context["saved_memories"] == [
+        f"{label['here is ann']}: My cat is Tofu",
+        f"{label['here is anna']}: My cat is Miso",
     ]
