@@ -131,7 +131,7 @@ def test_f30_f31_no_text_is_more_than_a_text(stage: Stage, harmless: dict[str, A
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=30), min_size=1, max_size=3))
 def test_f30_any_text_leaves_the_structure(stage: Stage, harmless: dict[str, Any], parts: list[str]) -> None:
-    """Whole prompts are dear: templates by themselves are tried with many more texts in tests/unit/prompt."""
+    """Whole prompts are dear: templates by themselves are tried with many more texts in tests/unit/templates."""
     prompt = prompt_of(stage, f"{CANARY} " + " ".join(parts)[:4000])
     assert shape(prompt) == shape(harmless)
     held(prompt)

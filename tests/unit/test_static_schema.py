@@ -53,14 +53,6 @@ SKIP_LOCKED_IN = ("core/jobs/table.py",)
 """Where SKIP LOCKED is a help behind a conditional UPDATE (S45)."""
 METHODS = {"returning", "lateral"}
 
-UPKEEP = {
-    *(f"upkeep/{name}.py" for name in (
-        "check", "check_rows", "ddl", "inspection", "maintenance", "migration",
-    )),
-    "index/repair.py",
-}  # fmt: skip
-"""Modules that look after the whole database, for all personas: creation, checks, repair of the index."""
-
 
 def sql_files() -> list[Path]:
     """Return every SQL file that ships."""
@@ -204,45 +196,6 @@ def test_d2_no_index_stands_in_another() -> None:
             assert not [other for other in keys if other != one and other[: len(one)] == one], (table.name, one)
         assert len(set(keys)) == len(keys)
         assert all(rule.name for rule in table.constraints if isinstance(rule, UniqueConstraint))
-
-
-def scoped_statements(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield `(function, source)` of each function that reads or changes a table with a persona.
-
-    With it comes the source of the module's own names that it uses, such as a condition several statements share.
-    """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    scoped = {name for name in TABLES if name not in EXEMPT}
-    body = tree_of(path).body
-
-    def source(node: ast.stmt) -> str:
-        # ast.get_source_segment splits the whole text anew for each node.
-        return "\n".join(lines[node.lineno - 1 : node.end_lineno])
-
-    named = {
-        target.id: source(node)
-        for node in body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in body:
-        outer = source(node)
-        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        verbs = {
-            part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
-        }
-        if verbs & {"select", "update", "delete"} and names & scoped:
-            shared = " ".join(named[name] for name in sorted(names & set(named)))
-            yield getattr(node, "name", outer.split("=")[0].strip()), f"{outer} {shared}"
-
-
-def test_d1_every_statement_is_about_one_persona() -> None:
-    """A statement over a table of rows names the persona or the audience in the place where it is built."""
-    for path in sources():
-        if path.relative_to(PACKAGE).as_posix() not in UPKEEP:
-            for name, text in scoped_statements(path):
-                assert re.search(r"persona|audience", text), f"{path}: {name} reads or changes rows of every persona"
 
 
 def test_d1_every_statement_of_a_script_is_about_one_persona() -> None:

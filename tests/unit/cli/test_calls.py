@@ -102,14 +102,6 @@ def test_f78_a_failure_is_told_and_exits_1(made: Command, arguments: list[str], 
     assert "Traceback" not in ran.err
 
 
-def test_f73_a_password_is_never_shown(run: Command) -> None:
-    """Connection strings end up in terminals that others see."""
-    ran = run("db", "stats", "--database", "mysql://ann:s3cret@127.0.0.1:1/x")
-    assert ran.code == 1
-    assert "s3cret" not in ran.err + ran.out
-    assert "......" in run("config", "list", "DATABASE_URL").out
-
-
 def test_debug_shows_where_an_error_came_from(run: Command) -> None:
     """For whoever mends it."""
     with pytest.raises(Exception, match="does not exist"):

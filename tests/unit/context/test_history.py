@@ -101,13 +101,6 @@ def test_p24_the_newest_stay_of_stored_and_live() -> None:
     assert [item.reason for item in made.left_out] == ["limit"] * 3
 
 
-def test_p24_the_cut_comes_after_filtering() -> None:
-    rows = [row(n) for n in range(10)] + [row(n, "  ") for n in range(10, 20)]
-    made = build(rows, count=10)
-    assert said(made.current) == [f"m{n}" for n in range(10)]
-    assert Counter(item.reason for item in made.left_out) == {"blank": 10}
-
-
 def test_p25_local_and_other_lines_each_once() -> None:
     others = [row(n, chat="web/2") for n in (4, 5)] + [row(n, chat="tg/3") for n in (6, 7)]
     made = build([row(n) for n in (1, 2, 3)], others, live(others[0], others[3]))
@@ -144,21 +137,6 @@ def test_p32_a_hidden_row_keeps_its_live_copy_out() -> None:
 def test_p32_a_hidden_row_takes_no_other_row_of_the_same_words_with_it() -> None:
     hidden, shown = row(1, "yes", message_id="1", hidden=True), row(1, "yes", message_id="2", row_id=2)
     assert said(build([hidden, shown]).current) == ["yes"]
-
-
-def test_p33_the_message_being_answered_is_not_repeated() -> None:
-    stored = row(120, "the question", sender_id="7", sender_name="Ann")
-    made = build([row(1), stored], host=live(row(120, "The  question", sender_id="7", message_id="99")))
-    assert said(made.current) == ["m1"]
-    assert [item.reason for item in made.left_out] == ["echo", "echo"]
-    assert [entry.row_id for entry in made.echoes] == [120, None]
-    earlier = row(115, "the question", sender_id="7")
-    assert said(build([earlier]).current) == ["the question"]
-
-
-def test_p33_echoes_are_known_also_when_the_list_is_off() -> None:
-    made = build([row(120, "the question", sender_id="7")], flags={"ENABLE_HISTORY_CURRENT_CHAT": 0})
-    assert [entry.row_id for entry in made.echoes] == [120]
 
 
 def test_p30_a_live_message_shows_the_title_its_stored_neighbours_have() -> None:

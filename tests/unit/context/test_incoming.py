@@ -109,15 +109,6 @@ def test_p2_text_of_other_types(text: Any, read_as: str, notes: int) -> None:
     assert (found.text, len(found.notes)) == (read_as, notes)
 
 
-@pytest.mark.parametrize(
-    ("text", "read_as"),
-    [("a\x00b", "ab"), ("\ud800x", "\ufffdx"), ("😀😀", "😀😀"), ("  x \n", "  x \n"), ("[" * 10**6, "[" * 10**6)],
-    ids=numbered(),
-)
-def test_f62_hostile_texts_are_used_as_said(text: str, read_as: str) -> None:
-    assert read(text=text).text == read_as
-
-
 def test_p2_conversation_key_comes_from_the_first_that_has_one() -> None:
     payload = {"source": {"interface_path": "b/2"}}
     every: dict[str, Any] = {"interface_path": "a/1", "payload": payload, "chat": {"id": 4}}
@@ -238,20 +229,6 @@ def test_f61_no_value_makes_reading_times_fail(value: Any) -> None:
     assert moment is None or EARLIEST <= moment <= LATEST
 
 
-OPTIONAL = ["text", "chat", "from_user", "payload", "is_private", "time_zone", "reply_to_message", "video", "voice"]
-PLAIN = st.none() | st.booleans() | st.text() | st.binary() | st.floats()
-ANYTHING = st.recursive(
-    PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=6
-)
-
-
-@given(st.dictionaries(st.sampled_from(OPTIONAL), ANYTHING))
-def test_p2_any_shape_of_the_optional_fields_is_read(fields: dict[str, Any]) -> None:
-    found = read(**fields)
-    assert isinstance(found.text, str)
-    assert isinstance(input_facts(found)[0], dict)
-
-
 def test_p2_get_reads_keys_of_mappings_and_attributes_of_objects() -> None:
     assert get({"items": 1}, "items") == 1
     assert get({}, "items", default="-") == "-"
@@ -295,15 +272,6 @@ def test_p10_no_reply_no_key_and_a_number_is_none() -> None:
 def test_p9_a_voice_is_told() -> None:
     assert facts(voice={"duration": 3})["input_source"] == "voice"
     assert "input_source" not in facts(voice=None)
-
-
-def test_f64_attachments_pass_through_and_what_is_no_list_is_left_out() -> None:
-    found, notes = input_facts(read(), image_data=b"\x89PNG", attachments=[{"a": 1}, "b.png", None, 3])
-    assert found["attachments"] == [{"a": 1}, "b.png", None, 3]
-    assert "image" not in found
-    assert notes == ("image_data is of type bytes and is left out",)
-    assert input_facts(read(), attachments="x") == ({}, ("attachments are of type str and are left out",))
-    assert input_facts(read(), image_data={"data": "AA"})[0]["image"] == {"data": "AA"}
 
 
 # local time

@@ -72,13 +72,6 @@ def test_p21_any_iterable_of_dicts_and_objects_is_a_chat() -> None:
     assert [entry.order for chat in live.chats.values() for entry in chat] == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("wrong", ["text", 7, 1.5, b"x", [{"text": "hi"}], object()])
-def test_f64_context_memory_of_a_wrong_type_is_left_out_with_a_note(wrong: Any) -> None:
-    live = read_context_memory(wrong)
-    assert (live.chats, live.metadata, live.skipped) == ({}, {}, 1)
-    assert type(wrong).__name__ in live.notes[0]
-
-
 def test_f64_none_is_nothing() -> None:
     assert read_context_memory(None) == read_context_memory({})
 

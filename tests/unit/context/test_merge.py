@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,11 +138,3 @@ def test_p23_merging_keeps_one_of_each_and_stored_ones_first(
 def test_p23_merging_again_changes_nothing(stored: list[HistoryEntry]) -> None:
     once = merge(stored, [])[0]
     assert merge(once, []) == (once, [])
-
-
-@given(ENTRIES, ENTRIES)
-def test_p24_times_never_go_back(stored: list[HistoryEntry], live: list[HistoryEntry]) -> None:
-    for place in ("tg/1", "tg/10"):
-        shown = [entry for entry in merge(stored, live)[0] if entry.conversation == place]
-        times = [entry.time for entry in shown if entry.time is not None]
-        assert all(earlier <= later for earlier, later in pairwise(times))

@@ -17,9 +17,8 @@ from core.lifelong.rules_consolidation import (
     read_reply,
     window,
 )
-from core.templates.words import load_phrases, phrases_for, refused_patterns
+from core.templates.words import phrases_for, refused_patterns
 
-PHRASES = load_phrases(["en"])
 ANN, BOB = "tg/ann", "tg/bob"
 
 
@@ -27,17 +26,6 @@ def facts(**lists: Any) -> list[tuple[Any, ...]]:
     found = read_reply(json.dumps(lists), patterns=refused_patterns())
     assert found is not None
     return [(f.text, f.kind, f.importance, f.tier, f.tags) for f in found]
-
-
-def test_l15_each_list_has_its_kind() -> None:
-    said = {"facts_about_user": ["a"], "past_events": ["b"], "self_beliefs": ["c"], "objectives": ["d"]}
-    assert [(text, kind) for text, kind, *_ in facts(**said, key_facts=["e"])] == [
-        ("a", "FactsAboutUser"),
-        ("b", "PastEvents"),
-        ("c", "SelfBeliefs"),
-        ("d", "Objectives"),
-        ("e", "KeyFacts"),
-    ]
 
 
 def test_l15_importance_texts_and_tags() -> None:
@@ -58,30 +46,8 @@ def test_l15_an_emotion_counts_by_its_score(score: Any, importance: float) -> No
     assert facts(emotions=[{"name": "joy", "score": score}]) == [("joy", "Emotions", importance, "session", ())]
 
 
-def test_l15_what_does_not_last_is_for_the_session() -> None:
-    said = [{"text": "a", "temporary": True}, {"text": "b", "temporary": False}, "c"]
-    assert [(text, tier) for text, _, _, tier, _ in facts(objectives=said)] == [
-        ("a", "session"), ("b", "long_term"), ("c", "long_term"),
-    ]  # fmt: skip
-    assert facts(key_facts=[{"text": "a", "temporary": True}])[0][3] == "long_term"
-
-
 def test_g23_the_words_of_a_failure_are_no_fact() -> None:
     assert facts(key_facts=["Error 429: too many requests", "Ann has a cat"])[0][0] == "Ann has a cat"
-
-
-def test_l18_sentences_worth_keeping() -> None:
-    (one,) = choose_facts([Line("My name is Jonas. What time is it?", participant=ANN, row_id=7)], lambda _: [PHRASES])
-    assert (one.text, one.kind, one.participant, one.sources) == ("My name is Jonas.", "FactsAboutUser", ANN, (7,))
-    said = ["I really love rainy days.", "I feel lonely today.", "Remember that the key is under the mat.", "ok"]
-    made = choose_facts([Line(text, participant=ANN) for text in said], lambda _: [PHRASES])
-    assert [(fact.kind, fact.tier) for fact in made] == [
-        ("FactsAboutUser", "long_term"),
-        ("Emotions", "session"),
-        ("KeyFacts", "long_term"),
-    ]
-    assert choose_facts([Line("My name is Iris.", is_persona=True)], lambda _: [PHRASES]) == []
-    assert choose_facts([Line("My name is Jonas. Don't remember that, please.")], lambda _: [PHRASES]) == []
 
 
 def test_l15_the_participant_when_all_messages_are_of_one() -> None:
