@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-import time
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.cli.demo import FILE as DEMO_FILE
+from core.messages import table_batches
 from tests.unit.cli.conftest import ROOT, Command
-
-MANY = 6_000
-
 
 SECRETS = ("coffee pot", "midwife", "cactus", "she must not find out")
 
@@ -82,40 +78,22 @@ def test_f79_a_closed_stdout_ends_quietly(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-@pytest.mark.slow
-def test_f79_an_interrupted_import_stops_at_a_whole_transaction(tmp_path: Path) -> None:
+def test_f79_an_interrupted_import_stops_at_a_whole_transaction(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ctrl-C in the middle: what is stored is whole, the sentence says how to go on, and going on works."""
     row = {"conversation": "c", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann"}
     file = tmp_path / "chat.jsonl"
-    texts = [f"line {n} of many about topic{n % 97} and word{n % 1009}" for n in range(MANY)]
-    file.write_text("".join(json.dumps({**row, "id": str(n), "text": text}) + "\n" for n, text in enumerate(texts)))
-    command = [sys.executable, "-m", "core.cli", "import", str(file)]
-    running = subprocess.Popen(
-        command, cwd=tmp_path, env=_environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 60
-    while _count(tmp_path) < 500:
-        assert running.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
-    stored = _count(tmp_path)
-    assert running.returncode == 1
-    assert json.loads(out)["imported"] == stored
-    assert stored % 500 == 0
-    assert 0 < stored < MANY
-    assert err == f"Stopped after row {stored}. Run the same command again to go on.\n"
-    again = subprocess.run(
-        command, cwd=tmp_path, env=_environment(tmp_path), capture_output=True, text=True, check=True
-    )
-    assert json.loads(again.stdout)["imported"] == MANY - stored
-    assert _count(tmp_path) == MANY
+    file.write_text("".join(json.dumps({**row, "id": str(n), "text": f"line {n}"}) + "\n" for n in range(700)))
+    insert = table_batches.insert_messages
 
+    def interrupt(*arguments: Any, **more: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return insert(*arguments, **more)
 
-def _count(tmp_path: Path) -> int:
-    try:
-        with closing(sqlite3.connect(f"file:{tmp_path / 'own.db'}?mode=ro", uri=True)) as connection:
-            return int(connection.execute("SELECT COUNT(*) FROM chat_history_cache").fetchone()[0])
-    except sqlite3.Error:
-        return 0
+    with monkeypatch.context() as patched:
+        patched.setattr(table_batches, "insert_messages", interrupt)
+        ran = run("import", file)
+    assert (ran.code, ran.json["imported"]) == (1, 500)
+    assert ran.err == "Stopped after row 500. Run the same command again to go on.\n"
+    assert run("import", file).json["imported"] == 200
