@@ -91,6 +91,18 @@ def test_the_examples_of_work_in_the_background_run(own_defaults: None) -> None:
     names["db"].close()
 
 
+def test_the_examples_about_models_run(own_defaults: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """One after the other; each print gives what stands beside it."""
+    text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 5
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "docs/models.md", "exec", dont_inherit=True), names)
+        assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", block)
+    names["db"].close()
+
+
 def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) -> None:
     """Key order is part of the contract, so the page that shows it must have it right."""
     from core.context.context import order_context

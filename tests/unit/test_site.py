@@ -64,13 +64,3 @@ def test_r36_each_figure_of_the_benchmarks_has_a_command_that_exists() -> None:
     assert {table.split("\n")[0] for table in tables} >= {"Recall alone", "Recall at size", "Cost at size"}
     with_figures = [table for table in tables if "\n|---" in table]
     assert [table.split("\n")[0] for table in with_figures if not re.search(r"`(make|python -m)", table)] == []
-
-
-def test_the_architecture_names_folders_and_files_that_exist() -> None:
-    """A newcomer opens what the page names; the drawing has every folder and module of the package's root."""
-    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    named = {each for each in re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`", text) if "/" in each}
-    assert {each for each in named if not any((ROOT / base / each).exists() for base in ("core", ""))} == set()
-    drawing = re.findall(r"[a-z_]+", text.split("```text", 1)[1].split("```", 1)[0])
-    there = {path.stem for path in (ROOT / "core").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert {name for name in there if not name.startswith("_")} - set(drawing) == set()

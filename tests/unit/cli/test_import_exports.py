@@ -37,15 +37,6 @@ def test_r21_the_same_export_again_imports_nothing(run: Command) -> None:
     assert "Imported 0 messages There already 6 Time" in shown
 
 
-def test_r21_a_dry_run_says_the_same_and_stores_nothing(run: Command) -> None:
-    """And how to go on."""
-    ran = run("import", SAMPLES / "discord", "--dry-run", "--text")
-    assert ran.code == 0 and "Could import   7 messages" in ran.out
-    assert "Nothing was stored. The same command without --dry-run" in ran.out
-    assert run("import", SAMPLES / "discord", "--dry-run").json["could_import"] == 7
-    assert run("import", SAMPLES / "discord").json["imported"] == 7
-
-
 def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
     """Of every conversation; a worker does them, and what it did is there."""
     done = run("import", SAMPLES / "claude", "--consolidate").json
@@ -55,14 +46,6 @@ def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
     assert run("worker", "--once").code == 0
     assert not any("pending" in states for states in run("jobs", "list").json["counts"].values())
     assert run("import", SAMPLES / "claude", "--consolidate").json["imported"] == 0
-
-
-def test_r25_the_persona_is_named_by_an_option(run: Command) -> None:
-    """A name that nobody has is refused with those there are."""
-    named = run("import", SAMPLES / "discord", "--dry-run", "--persona-speaker", "Iris")
-    assert named.json["persona"] == ["Iris"]
-    ran = run("import", SAMPLES / "discord", "--persona-speaker", "Zoe")
-    assert (ran.code, "Nobody called 'Zoe' speaks" in ran.err, "'Ann'" in ran.err) == (1, True, True)
 
 
 @pytest.mark.parametrize(("option", "month"), [("--day-first", "04"), ("--month-first", "03")])

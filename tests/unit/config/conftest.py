@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,21 +20,3 @@ def clean_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(config_levels, "_warned", set())
     monkeypatch.setattr(config, "_kept", {})
     monkeypatch.setattr(config_file, "_kept", {})
-
-
-@pytest.fixture
-def warnings(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
-    """The text of every warning logged so far."""
-
-    class Texts(list[str]):
-        def __len__(self) -> int:
-            return len(caplog.records)
-
-        def __iter__(self) -> Iterator[str]:
-            return iter([record.getMessage() for record in caplog.records])
-
-        def __getitem__(self, index: Any) -> Any:
-            return [record.getMessage() for record in caplog.records][index]
-
-    caplog.set_level(logging.WARNING, logger="prompt_engine")
-    yield Texts()

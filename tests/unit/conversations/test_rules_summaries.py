@@ -73,6 +73,6 @@ def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
     assert [line.text for line in made] == ["plain", "live", "mine", "asked", "answered"]
     assert [line.is_persona for line in made] == [False, False, True, False, True]
     assert [line.participant for line in made] == [None, "tg/7", None, None, None]
-    for wrong in ("text", {"text": "x"}, 3, None):
+    for wrong in ("text", {"text": "x"}):
         with pytest.raises(TypeError, match="messages"):
             read_messages(wrong, None)

@@ -36,6 +36,7 @@ def test_l15_importance_texts_and_tags() -> None:
         ("c", "KeyFacts", 0.6, "long_term", ()),
     ]
     assert facts(key_facts=["x" * 300])[0][0] == "x" * 200
+    assert facts(key_facts=[{"text": "a", "temporary": True}])[0][3] == "long_term"
     assert facts(key_facts=[{"text": 7}, None, "", "  ", {"other": "x"}, ["a"]]) == []
     assert facts(key_facts="one text") == [("one text", "KeyFacts", 0.6, "long_term", ())]
 

@@ -114,10 +114,8 @@ BEHAVIOURS: dict[str, Callable[[_Handler, dict[str, Any]], None]] = {
     "words": lambda h, body: h.reply(b'{"data": [{"index": 0, "embedding": ["a"]}]}'),
     "null": lambda h, body: h.reply(b'{"data": [{"index": 0, "embedding": null}]}'),
     "html": lambda h, body: h.reply(b"<html>canary-text</html>"),
-    "list": lambda h, body: h.reply(b"[]"),
     "error200": lambda h, body: h.reply(b'{"error": {"message": "canary-text", "code": 429}}'),
     "auth200": lambda h, body: h.reply(b'{"error": {"message": "canary-text", "code": "401"}}'),
-    "500": lambda h, body: h.reply(b"canary-text", 500),
 }
 
 

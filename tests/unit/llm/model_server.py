@@ -85,10 +85,6 @@ def _slow(handler: _Handler) -> None:
     handler.reply(answer("late"))
 
 
-def _to(status: int, location: str) -> Callable[[_Handler], None]:
-    return lambda handler: handler.reply(b"", status, Location=location, Connection="close")
-
-
 DATES = {"Date": "Tue, 10 Mar 2026 12:00:00 GMT", "Retry_After": "Tue, 10 Mar 2026 12:01:30 GMT"}
 SECRET_ANSWER = b'{"error": {"message": "you said canary-text with canary-key", "code": 400}}'
 
@@ -106,9 +102,7 @@ BEHAVIOURS: dict[str, Callable[[Any], None]] = {
     "half": _half,
     "nothing": _nothing,
     "garbage": lambda h: h.reply(b"\xff\xfe not json"),
-    "html": lambda h: h.reply(b"<html>busy</html>"),
     "deep": lambda h: h.reply(b"[" * 100_000),
-    "list": lambda h: h.reply(b"[]"),
     "choiceless": lambda h: h.reply(b'{"choices": []}'),
     "blank": lambda h: h.reply(answer(" \n")),
     "refused": lambda h: h.reply(answer(None, refusal="I cannot do that.")),
@@ -119,14 +113,11 @@ BEHAVIOURS: dict[str, Callable[[Any], None]] = {
     "text200": lambda h: h.reply(b'{"error": "model not loaded"}'),
     "400": lambda h: h.reply(SECRET_ANSWER, 400),
     "401": lambda h: h.reply(b'{"error": "bad key"}', 401),
-    "403": lambda h: h.reply(b"", 403),
-    "404": lambda h: h.reply(b"no such model", 404),
     "429": lambda h: h.reply(b"slow down", 429, Retry_After="7"),
     "429date": lambda h: h.reply(b"slow down", 429, **DATES),
     "500": lambda h: h.reply(b"oops", 500),
     "503": lambda h: h.reply(b"busy", 503, Retry_After="99999999"),
-    "302": _to(302, "http://127.0.0.1:9/elsewhere"),
-    "307": _to(307, "/ok/v1/chat/completions"),
+    "307": lambda h: h.reply(b"", 307, Location="/ok/v1/chat/completions", Connection="close"),
 }
 
 

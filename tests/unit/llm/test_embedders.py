@@ -56,8 +56,8 @@ def test_the_request_is_what_the_dialect_asks_for(server: EmbeddingServer) -> No
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [
-        ("keyed", "auth"), ("auth200", "auth"), ("error200", "error"), ("500", "error"), ("html", "error"),
-        ("list", "error"), ("few", "count"), ("twice", "count"), ("words", "vector"), ("null", "vector"),
+        ("keyed", "auth"), ("auth200", "auth"), ("error200", "error"), ("html", "error"),
+        ("few", "count"), ("twice", "count"), ("words", "vector"), ("null", "vector"),
     ],
 )  # fmt: skip
 def test_f56_what_is_wrong_is_said_and_nothing_of_what_was_sent(

@@ -23,7 +23,7 @@ from core.short_term.rules import (
     slice_turn,
 )
 from core.short_term.rules_turn import list_personas, read_answers, read_messages, read_turn
-from core.short_term.shapes import Entry, Item, Life, TurnResult
+from core.short_term.shapes import Entry, Item, Life
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -218,12 +218,6 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 # M17, M19, M21
 
 
-def test_m17_a_channel_of_two_users_appears_once() -> None:
-    items = (Item("user", "hi"),)
-    mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
-    assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
-
-
 def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:
     items = (Item("user", 'say "hi"\nnow', "Ann", NOW), Item("model", "ok"))
     assert build_section(entry("c", 2, items=items), NOW, UTC) == {
@@ -246,14 +240,6 @@ def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
     assert [item.content for item in kept_entry.items] == ["bye"] and left_out == {2: "visible"}
 
 
-# M22, M23
-
-
 def test_m23_when_a_summary_is_asked_for() -> None:
     assert is_summary_due(6, 10) and not is_summary_due(6, 9) and not is_summary_due(5, 99)
     assert is_second(0, True) and not is_second(1, True) and not is_second(0, False)
-
-
-def test_m1_the_result_is_two_things_and_more() -> None:
-    result = TurnResult(2, summary_due=True)
-    assert result == (2, "") and result.summary_due and result.writes == ()

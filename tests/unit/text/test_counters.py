@@ -19,18 +19,7 @@ from core.text.sizes import ESTIMATE, RANK_FILES, estimate_tokens, resolve_count
 SAMPLES = [
     # Published counts: the larger of cl100k_base and o200k_base, and the smaller.
     (27, 24, "Hello, my name is GPT-4o. I'm a new type of language model, it's nice to meet you!"),
-    (
-        31,
-        28,
-        (
-            "Bonjour, je m'appelle GPT-4o. Je suis un nouveau type de modèle de langage, "
-            "c'est un plaisir de vous rencontrer!"
-        ),
-    ),
-    (30, 27, "Olá, meu nome é GPT-4o. Sou um novo tipo de modelo de linguagem, é um prazer conhecê-lo!"),
-    (29, 26, "Hola, me llamo GPT-4o. Soy un nuevo tipo de modelo de lenguaje, ¡es un placer conocerte!"),
     (34, 29, "Hallo, mein Name is GPT-4o. Ich bin ein neues KI-Sprachmodell. Es ist schön, dich kennenzulernen."),
-    (34, 28, "Ciao, mi chiamo GPT-4o. Sono un nuovo tipo di modello linguistico, piacere di conoscerti!"),
     (39, 30, "Merhaba, benim adım GPT-4o. Ben yeni bir dil modeli türüyüm, tanıştığımıza memnun oldum!"),
     (37, 26, "こんにちは、私の名前はGPT-4oです。私は新しいタイプの言語モデルです。初めまして！"),
     (34, 24, "你好，我的名字是GPT-4o。我是一种新型的语言模型，很高兴见到你!"),
@@ -43,11 +32,9 @@ SAMPLES = [
     (90, 31, "नमस्ते, मेरा नाम जीपीटी-4o है। मैं एक नए प्रकार का भाषा मॉडल हूँ। आपसे मिलकर अच्छा लगा!"),
     (96, 33, "नमस्कार, माझे नाव जीपीटी-4o आहे| मी एक नवीन प्रकारची भाषा मॉडेल आहे| तुम्हाला भेटून आनंद झाला!"),
     (9, 8, "お誕生日おめでとう"),
-    (6, 6, "tiktoken is great!"),
     (6, 5, "antidisestablishmentarianism"),
     (7, 7, "2 + 2 = 4"),
     (3, 2, "👍"),
-    (2, 2, "hello world"),
     (15, 15, "สวัสดีชาวโลก! สบายดีหรือ? 😄"),
     (24, 24, "សួស្តីពិភពលោក! តើអ្នកស្រលាញ់ទេ? 😊"),
     (14, 14, "How about numbers? 123 45.6 -78.9"),

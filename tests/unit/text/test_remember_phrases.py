@@ -185,26 +185,6 @@ def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "Bitte merk dir, dass ich Tee mag",
-        "Ich heiße Jonas",
-        "Recuerda que mi hermana se llama Ada",
-        "Me gustan los días de lluvia",
-        "N\u2019oublie pas que je pars lundi",
-        "Je m'appelle Jonas",
-        "Ricordati che domani parto",
-        "Mi sento sola oggi",
-        "Não esqueças que eu moro em Lisboa",
-        "名前を覚えておいてね",
-        "请记住我的名字",
-    ],
-)
-def test_t46_people_are_understood_in_their_language(text: str) -> None:
-    assert should_remember(text, None, known(text))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "Merk dir das bitte nicht, ich heiße Jonas",
         "No lo guardes, me llamo Ada",
         "N'enregistre pas ça, je m'appelle Ada",
@@ -229,14 +209,6 @@ def test_t47_phrases_match_on_word_boundaries() -> None:
     assert holds_phrase("hey @memory!", ["@memory"])
     assert not holds_phrase(None, ["x"])
     assert not holds_phrase("anything", ["", "  "])
-
-
-def test_t47_a_request_is_the_explicit_group_without_refusal() -> None:
-    assert is_request("please remember that I like tea", [ENGLISH])
-    assert not is_request("I bought a notebook", [ENGLISH])
-    assert not is_request("my notebook", [ENGLISH])
-    assert not is_request("don't remember that", [ENGLISH])
-    assert not is_request("My name is Jonas", [ENGLISH])
 
 
 def test_t46_a_megabyte_is_read_in_bounded_time() -> None:

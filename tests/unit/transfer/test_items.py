@@ -101,15 +101,6 @@ def test_f76_where_a_file_is_no_file(tmp_path: Path) -> None:
         _rows(gzip.compress(b'{"items": ["a"]}', mtime=0)[:-9])
     with pytest.raises(TransferError, match="larger than"):
         _rows(gzip.compress(b'{"items": ["' + b"a" * 21 * 1024**2 + b'"]}', mtime=0))
-    with pytest.raises(TypeError, match="binary"):
-        read_text(_Text())  # type: ignore[arg-type]
-
-
-class _Text:
-    """A stream that cannot go back and gives text."""
-
-    def read(self, size: int) -> str:
-        return "x" * min(size, 3)
 
 
 def test_a_path_says_its_syntax_by_its_ending(tmp_path: Path) -> None:
