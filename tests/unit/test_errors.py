@@ -11,7 +11,7 @@ from core.chat_history_cache import save_chat_message
 from core.config import Settings, resolve
 from core.database.engine import Database
 from core.db import insert_memory, open_database
-from core.errors import ConfigError, MessageError, PromptTooLargeError, ScopeError, StoreWriteError, TransferError
+from core.errors import ConfigError, MessageError, ScopeError
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, set_hook, to_messages
 from core.scope import Scope
@@ -25,18 +25,6 @@ def db() -> Iterator[Database]:
     made = open_db("sqlite://")
     yield made
     made.close()
-
-
-def test_g25_facts_stay_on_the_exception() -> None:
-    assert MessageError("x", fields=["message_id", "date"]).fields == ("message_id", "date")
-    config = ConfigError("x", flag="CHAT_HISTORY", source="config.yaml", line=7)
-    assert (config.flag, config.source, config.line) == ("CHAT_HISTORY", "config.yaml", 7)
-    store = StoreWriteError("x", source="memories", number=1213)
-    assert (store.source, store.number) == ("memories", 1213)
-    large = PromptTooLargeError(120, 100, {"input": 90, "actions": 2})
-    assert (large.size, large.limit, large.parts, large.unit) == (120, 100, {"input": 90, "actions": 2}, "characters")
-    assert "input 90" in str(large)
-    assert TransferError("x", row=3).row == 3
 
 
 UNKNOWN: dict[str, tuple[type[Exception], str, Callable[[dict[str, Any]], Any]]] = {

@@ -320,3 +320,21 @@ def test_p12_the_message_s_zone_comes_before_the_metadata_s() -> None:
 def test_p2_a_caption_is_the_text_of_a_picture(given: dict[str, Any]) -> None:
     """What is written under a picture is what the person said, to be answered and remembered."""
     assert read_message(given, now=NOW).text == "my cat"
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [("a\x00b", "ab"), ("\ud800x", "\ufffdx"), ("😀😀", "😀😀"), ("  x \n", "  x \n"), ("[" * 10**6, "[" * 10**6)],
+    ids=numbered(),
+)
+def test_f62_hostile_texts_are_used_as_said(text: str, read_as: str) -> None:
+    assert read(text=text).text == read_as
+
+
+def test_f64_attachments_pass_through_and_what_is_no_list_is_left_out() -> None:
+    found, notes = input_facts(read(), image_data=b"\x89PNG", attachments=[{"a": 1}, "b.png", None, 3])
+    assert found["attachments"] == [{"a": 1}, "b.png", None, 3]
+    assert "image" not in found
+    assert notes == ("image_data is of type bytes and is left out",)
+    assert input_facts(read(), attachments="x") == ({}, ("attachments are of type str and are left out",))
+    assert input_facts(read(), image_data={"data": "AA"})[0]["image"] == {"data": "AA"}

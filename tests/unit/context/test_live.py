@@ -160,3 +160,10 @@ def test_f64_anything_can_be_handed_over(memory: Any) -> None:
         for entry in chat:
             assert isinstance(entry, HistoryEntry)
             assert len(f"{origin(entry)}{body(entry, zone=UTC, now=NOW)}".splitlines()) == 1
+
+
+@pytest.mark.parametrize("wrong", ["text", 7, 1.5, b"x", [{"text": "hi"}], object()])
+def test_f64_context_memory_of_a_wrong_type_is_left_out_with_a_note(wrong: Any) -> None:
+    live = read_context_memory(wrong)
+    assert (live.chats, live.metadata, live.skipped) == ({}, {}, 1)
+    assert type(wrong).__name__ in live.notes[0]

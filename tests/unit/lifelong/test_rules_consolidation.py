@@ -87,3 +87,25 @@ def test_l20_every_fifth_end_is_a_deep_one() -> None:
     assert [n for n in range(12) if is_deep_end(n, 5)] == [5, 10]
     assert [n for n in range(12) if is_deep_end(n, 0)] == [n for n in range(12) if is_deep_end(n, None)] == [5, 10]
     assert [n for n in range(5) if is_deep_end(n, 1)] == [1, 2, 3, 4]
+
+
+def test_l18_sentences_worth_keeping() -> None:
+    (one,) = choose_facts(
+        [Line("My name is Jonas. What time is it?", participant=ANN, row_id=7)],
+        lambda said: phrases_for(said, Settings()),
+    )
+    assert (one.text, one.kind, one.participant, one.sources) == ("My name is Jonas.", "FactsAboutUser", ANN, (7,))
+    said = ["I really love rainy days.", "I feel lonely today.", "Remember that the key is under the mat.", "ok"]
+    made = choose_facts([Line(text, participant=ANN) for text in said], lambda said: phrases_for(said, Settings()))
+    assert [(fact.kind, fact.tier) for fact in made] == [
+        ("FactsAboutUser", "long_term"),
+        ("Emotions", "session"),
+        ("KeyFacts", "long_term"),
+    ]
+    assert choose_facts([Line("My name is Iris.", is_persona=True)], lambda said: phrases_for(said, Settings())) == []
+    assert (
+        choose_facts(
+            [Line("My name is Jonas. Don't remember that, please.")], lambda said: phrases_for(said, Settings())
+        )
+        == []
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -192,3 +194,13 @@ def test_g21_a_blank_address_is_no_server() -> None:
     assert llm.resolve(None, Settings(llm_base_url="  ")) is None
     with pytest.raises(ConfigError, match="LLM_BASE_URL"):
         llm.resolve(None, Settings(llm_base_url="localhost"))
+
+
+def test_g21_a_prompt_loads_no_model_package() -> None:
+    """It never asks a model, so it must not pay for one."""
+    code = (
+        "import sys, core.prompt_engine; print([m for m in sys.modules if m.startswith(('core.llm', 'httpx'))])\n"
+        "import core.prompt.pipeline, core.llm; print('httpx2' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "False"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -43,6 +44,20 @@ def test_l29_only_whole_days_count_and_a_clock_that_jumped_back_counts_none() ->
     assert rules.inactive_days(NOW + timedelta(days=9), NOW) == 0
     assert rules.inactive_days(None, NOW) == 0
     assert rules.inactive_days(at, NOW, 2) == 1 and rules.inactive_days(at, NOW, 5) == 0
+
+
+@pytest.mark.parametrize("bad", [float("nan"), -float("inf"), 0.5, "5", True, None])
+def test_l27_f71_what_is_no_whole_number_is_refused(bad: Any) -> None:
+    with pytest.raises(MessageError, match=r"trust_delta is .*whole number") as caught:
+        rules.read_delta(bad, "trust_delta")
+    assert caught.value.fields == ("trust_delta",)
+
+
+@pytest.mark.parametrize("bad", ["", " ", "u\x00", "u" * 256, True, 1.5, ["u"]])
+def test_f70_an_id_that_cannot_be_one_is_refused(bad: Any) -> None:
+    with pytest.raises(MessageError) as caught:
+        rules.key_of(bad, Scope("p"))
+    assert caught.value.fields == ("user_id",)
 
 
 def test_f70_nobody_named_is_refused_and_keys_are_left_as_they_are() -> None:
