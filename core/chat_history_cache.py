@@ -17,7 +17,7 @@ from .base import logs
 from .calls.call import Call, find_key, open_call, with_viewer
 from .calls.defaults import check_handle, scope_of
 from .config import Settings
-from .context.incoming import NON_TEXT, read_message
+from .context.incoming import NON_TEXT, read_message, text_with_attachments
 from .context.incoming import reply as read_reply
 from .context.live import is_own
 from .context.live import read_message as read_live
@@ -215,7 +215,7 @@ def save_message(
     own = is_own(incoming.raw)
     stored = save_chat_message(
         incoming.interface_path,
-        incoming.text,
+        incoming.text if incoming.text.strip() else text_with_attachments(incoming),
         incoming.sender.name or incoming.sender.username,
         PERSONA_SENDER if own else incoming.sender.id or None,
         incoming.date,

@@ -244,7 +244,13 @@ def _attachments(attachments: Any, notes: list[str]) -> list[Any]:
     return list(attachments)
 
 
-def name_attachments(raw: Any) -> list[str]:
+def text_with_attachments(message: IncomingMessage) -> str:
+    """Return the text of a message, with a line that names what is attached."""
+    names = _name_attachments(message.raw)
+    return "\n".join(filter(None, (message.text, f"[Attached: {', '.join(names)}]" if names else "")))
+
+
+def _name_attachments(raw: Any) -> list[str]:
     """Return what the attachments of a message are called, each in one line."""
     names = []
     for each in _attachments(get(raw, "attachments"), []):

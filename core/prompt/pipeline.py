@@ -24,7 +24,7 @@ from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls.call import Call
 from ..context.context import order_context
 from ..context.history import HistoryLists
-from ..context.incoming import name_attachments, reply
+from ..context.incoming import reply, text_with_attachments
 from ..context.lines import NameLabels, has_name, mark_lines, reply_note, stamp
 from ..context.section_base import Asked, Built
 from ..context.table import Brought
@@ -397,12 +397,11 @@ def _gather_material(call: PromptCall, gathered: Gathered) -> Material:
     template = MESSAGES[choose_answer_format(s.answer_format, shaped or expects_actions)]
     line = write_line(Renderer(s.templates_dir, note), template, message.interface, lite=lite)
     asker, persona = gathered.names.asker(message), gathered.names.persona
-    names = name_attachments(message.raw)
     system = write_opening(gathered.persona, line, persona, asker if has_name(message) else "the user")
     zone = times.zone(s.timezone) or UTC
     return Material(
         gathered.context,
-        "\n".join(filter(None, (message.text, f"[Attached: {', '.join(names)}]" if names else ""))),
+        text_with_attachments(message),
         asker,
         persona,
         [*system, to_json({"actions": shaped})] if shaped else system,

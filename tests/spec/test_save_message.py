@@ -77,6 +77,14 @@ def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
     assert "my secret" in str(there["context"])
 
 
+def test_p70_a_message_of_attachments_alone_is_a_line_that_names_them(db: Database) -> None:
+    """The persona's answer to a picture would follow nothing."""
+    by: dict[str, Any] = {"db": db, "settings": Settings()}
+    assert save_message(said(1, "", attachments=[{"filename": "cat.png"}]), **by).stored
+    assert [line["text"] for line in load_chat_history("discord/7", **by)] == ["[Attached: cat.png]"]
+    assert save_message(said(2, " "), **by).reason == "empty"
+
+
 def test_p70_without_a_conversation_nothing_is_stored(db: Database) -> None:
     with pytest.raises(MessageError, match="interface_path"):
         save_message({"message_id": "1", "date": None, "text": "hi"}, db=db, settings=Settings())
