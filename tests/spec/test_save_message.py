@@ -80,8 +80,9 @@ def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
 def test_p70_a_message_of_attachments_alone_is_a_line_that_names_them(db: Database) -> None:
     """The persona's answer to a picture would follow nothing."""
     by: dict[str, Any] = {"db": db, "settings": Settings()}
-    assert save_message(said(1, "", attachments=[{"filename": "cat.png"}]), **by).stored
-    assert [line["text"] for line in load_chat_history("discord/7", **by)] == ["[Attached: cat.png]"]
+    picture = said(1, "", interface_path="discord/pictures", attachments=[{"filename": "cat.png"}])
+    assert save_message(picture, **by).stored
+    assert [line["text"] for line in load_chat_history("discord/pictures", **by)] == ["[Attached: cat.png]"]
     assert save_message(said(2, " "), **by).reason == "empty"
 
 
