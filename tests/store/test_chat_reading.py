@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from core.chat_history_cache import (
     clear_chat_history,
@@ -18,7 +15,6 @@ from core.chat_history_cache import (
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
-from core.errors import MessageError
 from core.scope import Scope
 from tests.store.test_chat import at, save
 from tests.store.world import NOW, index_differences, indexed_rows, rows_of
@@ -115,14 +111,3 @@ def test_p45_a_deleted_message_leaves_no_index_row(db: Database, scope: Scope) -
     assert delete_chat_message(gone.id, db=db, settings=DEFAULTS, scope=scope).reason == "unchanged"
     assert [r.id for r in rows_of(db, chat_history_cache, scope.persona)] == [kept.id]
     assert index_differences(db, scope.persona) == []
-
-
-def test_p45_nobody_edits_what_they_do_not_see(db: Database, scope: Scope) -> None:
-    secret = save(db, replace(scope, conversation="tg/7", privacy="direct"), "tg/7", "a secret")
-    group = replace(scope, conversation="tg/group")
-    assert edit_chat_message(secret.id, "x", db=db, settings=DEFAULTS, scope=group).reason == "unchanged"
-    assert delete_chat_message(secret.id, db=db, settings=DEFAULTS, scope=group).reason == "unchanged"
-    assert edit_chat_message(secret.id, " ", db=db, settings=DEFAULTS, scope=scope).reason == "empty"
-    with pytest.raises(MessageError, match="row id"):
-        edit_chat_message("m1", "x", db=db, settings=DEFAULTS, scope=scope)
-    assert rows_of(db, chat_history_cache, scope.persona)[0].message_text == "a secret"

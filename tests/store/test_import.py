@@ -13,11 +13,10 @@ from sqlalchemy import event
 from core.config import Settings
 from core.conversations import list_saved_memories
 from core.database.engine import Database
-from core.database.rows import read_list, read_object
-from core.database.schema import audiences, chat_history_cache, conversations, memories
+from core.database.rows import read_list
+from core.database.schema import chat_history_cache, memories
 from core.errors import TransferError
 from core.scope import Scope
-from core.synth_core_memory import search_memories
 from core.transfer import storage as storing
 from core.transfer.imports import ImportResult, import_file
 from tests.store.world import count, index_differences, own_scope, rows_of
@@ -54,33 +53,6 @@ def _stored(db: Database, scope: Scope) -> list[Any]:
     return sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: (row.timestamp, row.id))
 
 
-def test_l38_the_same_file_again_adds_nothing(db: Database, tmp_path: Path) -> None:
-    """Importing is how people bring years of talk along; doing it twice must not double them."""
-    scope, path = own_scope(), _file(tmp_path, _rows(30), "chat.jsonl.gz")
-    first, second = _import(db, scope, path, persona="Iris"), _import(db, scope, path, persona="Iris")
-    assert (first.imported, first.duplicates, first.format) == (30, 0, "records")
-    assert (second.imported, second.duplicates) == (0, 30)
-    assert len(_stored(db, scope)) == 30
-    assert index_differences(db, scope.persona) == []
-
-
-def test_messages_are_stored_as_they_were_said(db: Database, tmp_path: Path) -> None:
-    """Who, when, where, by which id; the persona's lines answer who spoke before."""
-    scope = own_scope()
-    _import(db, scope, _file(tmp_path, _rows(2)), persona="Iris", interface="old")
-    asked, said = _stored(db, scope)
-    assert (asked.interface_path, asked.message_id, asked.sender_id, asked.participant_key, asked.role) == (
-        "old/c", "c-0", "Ann", "old/Ann", "user"
-    )  # fmt: skip
-    assert (said.sender_id, said.sender_name, said.participant_key, said.role) == ("self", "Iris", None, "persona")
-    assert said.triggered_by == "old/Ann"
-    assert asked.timestamp.isoformat() == "2025-01-01T00:00:00+00:00"
-    metadata = read_object(asked.metadata) or {}
-    assert {name: held for name, held in metadata.items() if name != "imported"} == {"session": 0}
-    first = search_memories(keywords=["topic1"], db=db, settings=DEFAULTS, scope=scope)[0]
-    assert first["snippet"] == "line 1 about topic1"
-
-
 def test_f3_a_file_cannot_say_whose_memory_it_is(db: Database, tmp_path: Path) -> None:
     """What stands in a file is text of strangers."""
     scope, other = own_scope(), own_scope()
@@ -97,19 +69,6 @@ def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -
     _import(db, scope, _file(tmp_path, _rows(1, speakers=("self",))))
     (row,) = _stored(db, scope)
     assert (row.role, row.sender_id, row.sender_name) == ("user", "name:self", "self")
-
-
-def test_f10_conversations_are_public_unless_asked_otherwise(db: Database, tmp_path: Path) -> None:
-    """One other person makes a direct message, several a restricted channel, also where the file names its parts."""
-    public, private = own_scope(), own_scope()
-    rows = [*_rows(4, conversation="two"), *_rows(6, conversation="three", speakers=("Ann", "Bob", "Iris"))]
-    path = _file(tmp_path, [*rows, *_rows(2, conversation="Ann", speakers=("Ann",))])
-    _import(db, public, path, persona="Iris")
-    _import(db, private, path, persona="Iris", private=True)
-    assert [row.is_private for row in rows_of(db, conversations, public.persona)] == [0, 0, 0]
-    kinds = {row.audience_id: row.kind for row in rows_of(db, audiences, private.persona)}
-    found = {row.conversation_key: kinds[row.audience_id] for row in rows_of(db, conversations, private.persona)}
-    assert found == {"import/two": "direct", "import/three": "conversation", "import/Ann": "direct"}
 
 
 @pytest.mark.parametrize(
@@ -241,12 +200,4 @@ def test_f20_nothing_is_imported_of_people_who_do_not_want_it(db: Database, tmp_
     scope, path = own_scope(), _file(tmp_path, _rows(4))
     result = import_file(path, persona="Iris", db=db, scope=scope, settings=Settings(privacy_default="full"))
     assert (result.imported, result.left_out) == (0, {"privacy": 4})
-    assert _stored(db, scope) == []
-
-
-def test_a_persona_who_never_speaks_is_refused(db: Database, tmp_path: Path) -> None:
-    """A misspelt name would make the persona's lines somebody's."""
-    scope, path = own_scope(), _file(tmp_path, _rows(4))
-    with pytest.raises(TransferError, match=r"Nobody called 'irs' speaks .* 'Ann', 'Iris'"):
-        _import(db, scope, path, persona="irs")
     assert _stored(db, scope) == []

@@ -153,18 +153,6 @@ def test_l37_what_is_not_read_is_not_exported(db: Database) -> None:
     assert "".join(page) and [i["text"] for i in _items(db, scope, after=page.next_after)] == ["b"]
 
 
-def test_f12_a_scope_with_a_conversation_exports_what_it_sees(db: Database) -> None:
-    """An operator sees all audiences of the persona, a conversation its own."""
-    persona = own_scope().persona
-    ann = Scope(persona, "web/ann", "web/ann", privacy="direct")
-    _import(db, ann, {"items": ["of ann"]})
-    _import(db, Scope(persona, "web/bob", "web/bob", privacy="direct"), {"items": ["of bob"]})
-    _import(db, Scope(persona), {"items": ["of all"]})
-    seen = {item["text"] for item in _items(db, ann)}
-    assert seen == {"of ann", "of all"}
-    assert len(_items(db, Scope(persona))) == 3
-
-
 # In
 
 

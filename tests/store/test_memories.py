@@ -119,12 +119,6 @@ def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
     assert record(db, ann, "I like tea").stored
 
 
-def test_t53_what_nobody_said_is_refused(db: Database, scope: Scope) -> None:
-    for source in ("tool", "tool_result", "memory", "prompt", "Recap"):
-        assert record(db, scope, "the code is 7391", source=source).reason == "refused"
-    assert count(db, table, scope.persona) == 0
-
-
 def test_t54_a_failing_write_is_logged_without_text(caplog: pytest.LogCaptureFixture) -> None:
     own = open_db("sqlite://")
     own.transaction(lambda c: c.exec_driver_sql("DROP TABLE memories"), source="test")

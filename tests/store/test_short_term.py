@@ -147,23 +147,6 @@ def test_m6_the_word_for_no_server_makes_no_public_channel_private(world: World,
     assert (room.kind, room.server_id) == ("server", "")
 
 
-def test_f81_dm_is_no_server_at_any_door(world: World) -> None:
-    """What one person writes in a direct message is read by nobody else, whichever door names the server DM."""
-    given = world.given()
-    short_term.store_short_term_memory("tg/u1", "tg/c1", [{"text": "a secret"}], "DM", **given)
-    short_term.update_short_term_memory("tg/u1", "tg/c2", "They told a secret.", "DM", **given)
-    save_chat_message("tg/c3", "a secret", "Ann", "u1", db=world.db, settings=DEFAULTS,
-                      scope=Scope(world.scope.persona, "tg/c3", "tg/u1", "DM"))  # fmt: skip
-    assert short_term.get_for_server("DM", **given) == []
-    kinds = {room.kind for room in rows_of(world.db, audiences, world.scope.persona)}
-    assert kinds == {"direct"}
-    for server in ("DM", "", "s1"):
-        bob = Scope(world.scope.persona, "tg/c9", "tg/bob", server, privacy="public")
-        asking: Any = {"db": world.db, "settings": DEFAULTS, "scope": bob}
-        assert short_term.get_for_user("tg/u1", **asking) == []
-        assert short_term.build_short_term_context("tg/bob", "tg/c9", server, **asking) == []
-
-
 def test_m31_a_scope_of_a_persona_alone_says_who_remembers_and_not_who_asks(world: World) -> None:
     """The host asks what is kept of a person: it gets what it gets without a scope."""
     world.turn("tg/u1", "tg/c1", server="s1")
