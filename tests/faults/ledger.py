@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from sqlalchemy import select
 
@@ -102,7 +101,7 @@ def _numbers(db: Database, persona: str, told: Sequence[Told]) -> Iterable[str]:
     c = schema.counters.c
     asked = select(c.value).where(c.persona_id == persona, c.name == table_counters.STREAMS)
     ended = db.read(asked, source="counters")
-    people = [row for row in rows_of_people(db, persona) if row.user_id == PERSON]
+    people = [row for row in rows_of(db, schema.user_relationships, persona) if row.user_id == PERSON]
     numbers = {"stream": ended[0].value if ended else 0, "person": people[0].interaction_count if people else 0}
     for kind, there in numbers.items():
         least = by[kind, "stored"]
@@ -110,20 +109,13 @@ def _numbers(db: Database, persona: str, told: Sequence[Told]) -> Iterable[str]:
             yield f"{kind}: counted {there}, acknowledged {least}, unsure {by[kind, 'unsure']}"
 
 
-def rows_of_people(db: Database, persona: str) -> Sequence[Any]:
-    """Return the relationships of a persona."""
-    table = schema.user_relationships
-    return db.read(select(table).where(table.c.persona_id == persona), source=table.name)
-
-
 def _once(db: Database, persona: str) -> Iterable[str]:
     """Look for what must never be there twice, whoever wrote it."""
     memories = rows_of(db, schema.memories, persona)
     made = Counter((row.kind, row.content, row.conversation_key) for row in memories if row.source_message_ids)
     yield from (f"consolidated twice: {key}" for key, number in made.items() if number > 1)
-    versions = rows_of_versions(db, persona)
     numbers: dict[str, list[int]] = {}
-    for row in versions:
+    for row in rows_of(db, schema.running_recaps, persona):
         numbers.setdefault(row.conversation_key, []).append(row.version)
     held = {row.conversation_key: row for row in rows_of(db, schema.conversations, persona)}
     for key, listed in numbers.items():
@@ -135,7 +127,7 @@ def _once(db: Database, persona: str) -> Iterable[str]:
         yield f"{len(breaks)} breaks and {recaps['SCENE_RECAP']} operations for them"
     tags = Counter(tag for row in memories for tag in _tags(row.tags))
     tags.update(tag for row in rows_of(db, schema.ai_diary, persona) for tag in _tags(row.context_tags))
-    uses = {row.tag: row.uses for row in db.read(_tags_of(persona), source="tags")}
+    uses = {row.tag: row.uses for row in rows_of(db, schema.tags, persona)}
     for tag in tags.keys() | uses.keys():
         if tags[tag] != uses.get(tag, 0):
             yield f"tag {tag!r} is used {tags[tag]} times and counted {uses.get(tag, 0)} times"
@@ -143,13 +135,3 @@ def _once(db: Database, persona: str) -> Iterable[str]:
 
 def _tags(stored: str | None) -> list[str]:
     return [str(each) for each in json.loads(stored or "[]")]
-
-
-def _tags_of(persona: str) -> Any:
-    return select(schema.tags).where(schema.tags.c.persona_id == persona)
-
-
-def rows_of_versions(db: Database, persona: str) -> Sequence[Any]:
-    """Return the running recaps of a persona."""
-    table = schema.running_recaps
-    return db.read(select(table).where(table.c.persona_id == persona), source=table.name)

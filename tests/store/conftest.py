@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from core.scope import Scope
 from core.search import gather
 from tests.store.job_world import Queue, counted, handled
 from tests.store.search_world import open_quick
-from tests.store.world import NOW, own_scope
+from tests.store.world import NOW, Clock, own_scope
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +30,16 @@ def scope() -> Scope:
 
 @pytest.fixture
 def queue(db: Database) -> Iterator[Queue]:
-    """A queue of a persona nobody else has, at NOW; its operations are counted."""
-    clock: Any = db.clock
-    clock.now = NOW
+    """A queue of a persona nobody else has; its operations are counted."""
     with handled(COUNTED=counted):
         yield Queue(db)
-    clock.now = NOW
+
+
+@pytest.fixture(autouse=True)
+def at_now(request: pytest.FixtureRequest) -> None:
+    """Let every test begin at NOW, whatever the one before it has moved."""
+    if "db" in request.fixturenames and isinstance(clock := request.getfixturevalue("db").clock, Clock):
+        clock.now = NOW
 
 
 MATCHING_ONLY = {

@@ -274,10 +274,7 @@ def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(db: Database, scope:
 def test_f59_ids_keep_rising_when_the_clock_jumps_back(db: Database, scope: Scope) -> None:
     first = save(db, scope, "tg/1", "one")
     db.clock.forward(days=-3)  # type: ignore[attr-defined]
-    try:
-        second = save(db, scope, "tg/1", "two")
-    finally:
-        db.clock.forward(days=3)  # type: ignore[attr-defined]
+    second = save(db, scope, "tg/1", "two")
     assert second.id > first.id
 
 

@@ -20,7 +20,7 @@ from core.memories import table as memories
 from core.memories.capture import silently_record_memory
 from core.privacy import link_participants, release, set_conversation_privacy, unlink_participant
 from core.scope import Scope
-from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, index_differences, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
 
@@ -40,14 +40,6 @@ actions = st.lists(
     min_size=1,
     max_size=18,
 )
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Any:
-    """One migrated database per engine."""
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
 
 
 def do(db: Database, scope: Scope, action: str, path: str, text: str, number: int) -> None:  # noqa: C901 - one branch each

@@ -86,22 +86,18 @@ def test_l29_the_update_fades_as_the_rule_does(db: Database, persona: str) -> No
 
 def test_l36_an_operators_change_is_the_new_base_and_no_interaction(db: Database, persona: str) -> None:
     clock: Any = db.clock
-    before = clock.now
-    try:
-        change(db, persona, affinity=60, touch=True)
-        clock.forward(days=90)
-        assert found(db, persona).affinity_at(clock.now, 60) == 0
-        change(db, persona, affinity=40)
-        row = found(db, persona)
-        assert (row.affinity_at(clock.now, 60), row.interaction_count, row.last_interaction) == (40, 1, before)
-        clock.forward(days=15)
-        assert found(db, persona).affinity_at(clock.now, 60) == 30
-        for _ in range(5):  # trust alone, more often than once a day, does not stop it
-            change(db, persona, trust=1)
-            clock.forward(hours=12)
-        assert found(db, persona).affinity_at(clock.now, 60) == decay(40, 17, 60)
-    finally:
-        clock.now = before
+    change(db, persona, affinity=60, touch=True)
+    clock.forward(days=90)
+    assert found(db, persona).affinity_at(clock.now, 60) == 0
+    change(db, persona, affinity=40)
+    row = found(db, persona)
+    assert (row.affinity_at(clock.now, 60), row.interaction_count, row.last_interaction) == (40, 1, NOW)
+    clock.forward(days=15)
+    assert found(db, persona).affinity_at(clock.now, 60) == 30
+    for _ in range(5):  # trust alone, more often than once a day, does not stop it
+        change(db, persona, trust=1)
+        clock.forward(hours=12)
+    assert found(db, persona).affinity_at(clock.now, 60) == decay(40, 17, 60)
 
 
 @pytest.mark.engines("mariadb", "mysql")  # what stands in the way of the connection needs a port
@@ -126,13 +122,9 @@ def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, person
     from core.privacy import table_people
 
     clock: Any = db.clock
-    before = clock.now
-    try:
-        for n, user in enumerate(["tg/a", "tg/b", "dc/a", "tg/c"]):
-            clock.now = before + n // 2 * timedelta(seconds=1)
-            change(db, persona, user, affinity=n, touch=True)
-    finally:
-        clock.now = before
+    for n, user in enumerate(["tg/a", "tg/b", "dc/a", "tg/c"]):
+        clock.now = NOW + n // 2 * timedelta(seconds=1)
+        change(db, persona, user, affinity=n, touch=True)
     change(db, persona, "tg/never", affinity=1)
     assert [row.user_id for row in store.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/a", "tg/never"]
     table_people.link_people(db, persona, "tg/a", "dc/a")

@@ -16,7 +16,7 @@ from core.db import check_server, reindex
 from core.index.packing import count_differences
 from core.scope import Scope
 from tests.store.search_world import ago, find, ids, memory, open_quick, remember, said
-from tests.store.world import INDEX_TABLES, own_scope, verify_index
+from tests.store.world import INDEX_TABLES, verify_index
 
 
 @pytest.fixture
@@ -25,12 +25,6 @@ def db(fresh_migrated_url: str) -> Iterator[Database]:
     handle = open_quick(fresh_migrated_url)
     yield handle
     handle.close()
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A persona of the test's own."""
-    return own_scope()
 
 
 def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, scope: Scope) -> None:
