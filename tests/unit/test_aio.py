@@ -59,12 +59,6 @@ def test_g1_an_exception_arrives_unchanged() -> None:
         asyncio.run(aio.search_memories(tags=["cat"], since="soon"))
 
 
-def test_g1_positional_arguments_are_refused_as_the_function_refuses_them() -> None:
-    """The arguments are those of the function itself."""
-    with pytest.raises(TypeError):
-        asyncio.run(aio.search_memories(["cat"]))  # type: ignore[call-arg]
-
-
 def test_g1_calls_run_with_the_callers_context_variables(tmp_path: Path) -> None:
     """The scope of `use_scope` must reach the thread, each task's its own."""
 

@@ -25,12 +25,8 @@ def test_l37_export_and_import_by_the_command(run: Command) -> None:
         assert run("export", "--items", name).json == {"items": 2, "files": [name], "more": False}
         assert run("import", name, "--database", f"sqlite:///{name}.db").json["imported"] == 2
         assert run("import", name).json["imported"] == 0
-        run("export", "--items", "again", "--format", "json", "--force", "--database", f"sqlite:///{name}.db")
-        texts = [item["text"] for item in json.loads(Path("again").read_text())["items"]]
-        assert texts == ["moved", "Ann likes tea"]
-    assert [
-        json.loads(line)["text"] for line in run("export", "--items", "-", "--format", "jsonl").out.splitlines()
-    ] == texts
+    lines = run("export", "--items", "-", "--format", "jsonl").out.splitlines()
+    assert [json.loads(line)["text"] for line in lines] == ["moved", "Ann likes tea"]
     assert run("export", "--items", "some.json", "--kind", "PastEvents,chat").json["items"] == 1
     assert run("export", "--items", "one.json", "--limit", "1").json == {
         "items": 1,

@@ -45,7 +45,6 @@ def test_c26_the_schema_takes_one_required_text_and_nothing_unknown() -> None:
         ("< use_tool ><name>memoryTool</name><memoryContent>x</memoryContent></ use_tool >", ["x"]),
         ("<use_tool><name>memoryTool</name><statement>x</statement></use_tool>", ["x"]),
         (xml("Tom &amp; Ann &lt;3 &quot;tea&quot; &#169; &amp;lt;"), ['Tom & Ann <3 "tea" © &lt;']),
-        (xml("<b>x\ny</b>"), ["<b>x\ny</b>"]),
         (xml(""), [""]),
         ("<use_tool><name>otherTool</name><memoryContent>", []),
         (f"{xml('x', 'otherTool')}{xml('mine')}", ["mine"]),

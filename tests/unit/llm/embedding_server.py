@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.store.embedder import Grams
+from tests.unit.llm.model_server import Handler, serve
 
 KEYS = {"input", "model", "encoding_format", "dimensions", "user"}
 """What a request of the dialect may hold."""
@@ -60,14 +59,12 @@ def _problem(path: str, headers: dict[str, str], body: Any) -> str:
     return "" if isinstance(dimensions, int) and dimensions > 0 else "dimensions"
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     server_of: EmbeddingServer
     release: threading.Event
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        headers = {name.lower(): value for name, value in self.headers.items()}
+    def do_POST(self) -> None:  # noqa: N802 - the name http.server calls
+        headers, body = self.read()
         if problem := _problem(self.path, headers, body):
             self.server_of.wrong.append(problem)
             self.reply(json.dumps({"error": {"message": problem, "code": 400}}).encode(), 400)
@@ -75,16 +72,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.server_of.asked.append(body)
         self.server_of.headers.append(headers)
         BEHAVIOURS[self.path.split("/")[1]](self, body)
-
-    def reply(self, content: bytes, status: int = 200) -> None:
-        self.send_response_only(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *args: Any) -> None:
-        """Say nothing."""
 
 
 def _slow(handler: _Handler, body: dict[str, Any]) -> None:
@@ -99,16 +86,10 @@ def _keyed(handler: _Handler, body: dict[str, Any]) -> None:
         handler.reply(b'{"error": {"message": "canary-text is not the key", "code": "invalid_api_key"}}', 401)
 
 
-def _paused(handler: _Handler, body: dict[str, Any]) -> None:
-    time.sleep(0.3)
-    handler.reply(embeddings(body))
-
-
 BEHAVIOURS: dict[str, Callable[[_Handler, dict[str, Any]], None]] = {
     "ok": lambda h, body: h.reply(embeddings(body)),
     "keyed": _keyed,
     "slow": _slow,
-    "paused": _paused,
     "few": lambda h, body: h.reply(embeddings({**body, "input": body["input"][:-1]})),
     "twice": lambda h, body: h.reply(embeddings(body).replace(b'"index": 1', b'"index": 0')),
     "words": lambda h, body: h.reply(b'{"data": [{"index": 0, "embedding": ["a"]}]}'),
@@ -123,17 +104,8 @@ BEHAVIOURS: dict[str, Callable[[_Handler, dict[str, Any]], None]] = {
 def running() -> Iterator[EmbeddingServer]:
     """Run a server for as long as the block."""
     made, release = EmbeddingServer(0), threading.Event()
-    handler = type("Handler", (_Handler,), {"server_of": made, "release": release})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    server.handle_error = lambda request, client_address: None  # type: ignore[method-assign] - clients that give up
-    made.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield made
-    finally:
-        release.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serve(type("Handler", (_Handler,), {"server_of": made, "release": release})) as made.port:
+        try:
+            yield made
+        finally:
+            release.set()

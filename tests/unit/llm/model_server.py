@@ -39,14 +39,15 @@ def answer(content: Any, **more: Any) -> bytes:
     return json.dumps({"choices": [{"index": 0, "message": message}]}, ensure_ascii=False).encode()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    asked: list[Asked]
+class Handler(BaseHTTPRequestHandler):
+    """What a server of models has in common."""
 
-    def do_POST(self) -> None:
+    protocol_version = "HTTP/1.1"
+
+    def read(self) -> tuple[dict[str, str], Any]:
+        """Return the headers and the body of the request."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.asked.append(Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, body, self.client_address))
-        BEHAVIOURS[self.path.split("/")[1]](self)
+        return {name.lower(): value for name, value in self.headers.items()}, body
 
     def reply(self, content: bytes, status: int = 200, **headers: str) -> None:
         self.send_response_only(status)
@@ -54,6 +55,18 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         self.wfile.write(content)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+class _Handler(Handler):
+    asked: list[Asked]
+
+    def do_POST(self) -> None:
+        headers, body = self.read()
+        self.asked.append(Asked(self.path, headers, body, self.client_address))
+        BEHAVIOURS[self.path.split("/")[1]](self)
 
     def chunks(self, parts: Iterator[bytes], pause: float = 0.0) -> None:
         self.send_response(200)
@@ -63,9 +76,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
             time.sleep(pause)
         self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, *args: Any) -> None:
-        """Say nothing."""
 
 
 def _half(handler: _Handler) -> None:
@@ -126,18 +136,24 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def running() -> Iterator[ModelServer]:
-    """Run a server for as long as the block."""
-    asked: list[Asked] = []
-    handler = type("Handler", (_Handler,), {"asked": asked})
+def serve(handler: type[Handler]) -> Iterator[int]:
+    """Run a server for as long as the block; yields its port."""
     server = _Server(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     server.handle_error = lambda request, client_address: None  # type: ignore[method-assign] - clients that give up
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield ModelServer(server.server_address[1], asked)
+        yield server.server_address[1]
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def running() -> Iterator[ModelServer]:
+    """Run a model server for as long as the block."""
+    asked: list[Asked] = []
+    with serve(type("Handler", (_Handler,), {"asked": asked})) as port:
+        yield ModelServer(port, asked)

@@ -121,20 +121,6 @@ def test_g12_nothing_handed_in_is_changed_or_shared() -> None:
     assert context == before
 
 
-def test_p9_the_whole_input() -> None:
-    who = {"id": 7, "username": "mara"}
-    made = make({"text": 'say "hi"', "from_user": who, "chat": {"id": 42}}, with_local_time=False)
-    assert made["input"] == {
-        "type": "message",
-        "interface": "discord",
-        "payload": {
-            "text": 'say "hi"',
-            "timestamp": "2026-03-10T12:00:00+00:00",
-            "source": {"interface_path": "discord/42", "message_id": "1", "name": "mara"},
-        },
-    }
-
-
 def test_p9_what_is_not_in_every_message_stands_in_order() -> None:
     fields = {"reply_to_message": {"text": "x"}, "voice": {"duration": 1}}
     payload = make(fields, image_data={"a": 1}, attachments=[{"b": 1}])["input"]["payload"]
@@ -142,15 +128,3 @@ def test_p9_what_is_not_in_every_message_stands_in_order() -> None:
         "weekday", "local_time", "local_hour", "time_of_day", "source", "image", "attachments", "reply_message_id",
     ]  # fmt: skip
     assert payload["input_source"] == "voice"
-
-
-def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
-    moment = {"date": "2026-01-10T03:15:00Z"}
-    rome = make({**moment, "time_zone": "Europe/Rome"}, time_zone="Asia/Tokyo")["input"]["payload"]
-    assert (rome["local_time"], rome["local_hour"], rome["time_of_day"]) == ("04:15", 4, "early_morning")
-    assert make({"date": "2026-01-10T00:00:00Z"}, time_zone="Asia/Tokyo")["input"]["payload"]["local_time"] == "09:00"
-    off = make(moment, with_local_time=False)["input"]["payload"]
-    assert not {"local_time", "local_hour", "time_of_day"} & set(off)
-    notes: list[str] = []
-    assert make({**moment, "time_zone": "Mars/Base"}, note=notes.append)["input"]["payload"]["local_time"] == "03:15"
-    assert notes == ["time zone 'Mars/Base' is unknown, UTC is used"]

@@ -100,9 +100,7 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
     [
         {"type": "system"},
         {"role": "user", "source": "tool_result"},
-        {"role": "user", "type": "memory"},
         {"type": "whatever"},
-        {"role": "narrator"},
     ],
 )
 def test_t53_what_nobody_said_is_no_line(mark: dict[str, str]) -> None:
@@ -216,6 +214,12 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 
 
 # M17, M19, M21
+
+
+def test_m17_a_channel_of_two_users_appears_once() -> None:
+    items = (Item("user", "hi"),)
+    mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
+    assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
 
 
 def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:

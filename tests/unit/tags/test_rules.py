@@ -83,7 +83,6 @@ def test_t2_t3_what_is_stored_is_stored_again_unchanged(tags: list[str]) -> None
 
 def test_t4_without_a_vocabulary_the_words_come_back() -> None:
     assert found("Hi Jay, 2024 jay RETRODECK a_b", None) == ["jay", "retrodeck", "a_b"]
-    assert found("O'Brien", None) == ["brien"]
     assert found(" ".join(f"word{n}" for n in range(20)), None) == [f"word{n}" for n in range(12)]
     assert found("", None) == found(None, None) == found("   ", None) == []
 

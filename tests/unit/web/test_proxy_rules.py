@@ -143,7 +143,6 @@ PERSON = [
     [user("What's in this image?")],
     [user("[Continue] I open the door")],
     [user("Task: give me a title for my talk about chat history, 5 words or less, only the title.")],
-    [user("Describe this image")],
     [user("Create a concise, 3-5 word name for my bakery.")],
     [user("Give me a JSON object with three cats. Only return JSON.")],
     [*HISTORY, user("Summarize our conversation in 50 words or less.")],
@@ -158,13 +157,6 @@ PERSON = [
     [
         system("You are Iris. Answer with 50 words or less, nothing else. You love titles."),
         user("Ann: hello\nUser: hi there\nWhat do you think of this conversation?"),
-    ],
-    [
-        user(
-            "### Task:\nRespond to the user query using the provided context, incorporating citations.\n\n### "
-            "Guidelines:\n- Only return JSON if asked.\n<context>\nThe title of the conversation: 5 words or less\n"
-            "</context>\n\nWhere did I leave my keys?"
-        )
     ],
 ]
 
