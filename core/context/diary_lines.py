@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 
 from ..shapes import DiaryEntry, LeftOut
 from ..text.folding import collapsed, one_line
-from .lines import stamp
+from .lines import mark_opening, stamp
 
 _OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -32,7 +32,7 @@ def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
         shown = _shown_text(text)
         words = collapsed(shown)
         if shown and not any(holds_words(each, words) for each in before):
-            shown_parts.append(f"{name}{shown}")
+            shown_parts.append(f"{name}{shown}" if name else mark_opening(shown))
             before.append(words)
     line = " | ".join(shown_parts)
     return " ".join(filter(None, (stamp(entry.timestamp, zone), line))) if line else ""
@@ -107,4 +107,4 @@ def thought_lines(
 
 def _thought(text: str, time: datetime | None, zone: tzinfo) -> str:
     """Return one thought as one line, behind its time where there is one."""
-    return " ".join(filter(None, (stamp(time, zone), one_line(text))))
+    return " ".join(filter(None, (stamp(time, zone), mark_opening(one_line(text)))))

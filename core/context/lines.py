@@ -36,7 +36,12 @@ def mark_lines(text: str) -> str:
     if text.isprintable():  # no line break is
         return text
     first, *more = text.splitlines() or [""]
-    return "\n".join((first, *(f"> {line}" if _SPEAKS.match(line) else line for line in more)))
+    return "\n".join((first, *map(mark_opening, more)))
+
+
+def mark_opening(text: str) -> str:
+    """Return a text that is shown without a speaker, with a mark where it could be taken for a speaker's line."""
+    return f"> {text}" if _SPEAKS.match(text) else text
 
 
 def shown_name(*names: str) -> str:

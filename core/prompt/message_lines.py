@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, NamedTuple
 
-from ..context.lines import UNKNOWN, ChatLine, mark_lines, stamp
+from ..context.lines import UNKNOWN, ChatLine, mark_lines, mark_opening, stamp
 from ..errors import PromptTooLargeError
 from ..shapes import Hit, LeftOut
 from ..text.folding import collapsed, one_line
@@ -187,8 +187,10 @@ def _moment(hit: Hit) -> tuple[str, str]:
 def _memory_line(hit: Hit, zone: tzinfo) -> Line:
     moment = _read_moment(hit.get("timestamp", ""))
     time = f"{stamp(moment, zone)} " if moment else ""
-    speaker = f"{one_line(hit['speaker'])}: " if hit.get("speaker") else ""
-    return Line(MEMORIES, one_line(hit["snippet"]), f"{time}{speaker}", hit)
+    text = one_line(hit["snippet"])
+    if not hit.get("speaker"):
+        return Line(MEMORIES, mark_opening(text), time, hit)
+    return Line(MEMORIES, text, f"{time}{one_line(hit['speaker'])}: ", hit)
 
 
 def _read_moment(timestamp: str) -> datetime | None:
@@ -339,10 +341,10 @@ def _sentences(texts: Iterable[str]) -> set[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Return the sentences of a text, folded, without their end marks."""
+    """Return the sentences of a text, folded, without their end marks and the mark of `mark_opening`."""
     for mark in ("\n", ". ", "! ", "? ", "。", "！", "？"):
         text = text.replace(mark, "\x00")
-    parts = (collapsed(part).strip(" .…\"'!?") for part in text.split("\x00"))
+    parts = (collapsed(part).strip(" .…\"'!?>") for part in text.split("\x00"))
     return [part for part in parts if part]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -96,6 +97,15 @@ def test_p71_f83_no_memory_begins_a_line_of_its_own(stage: Stage) -> None:
         assert not [line for line in text.splitlines() if line.startswith(("Bob: I owe", "Ann: yes", "[2020"))]
     last = contents(ask(stage))[-1].splitlines()
     assert last.count(HEAD) == 1 and last.count("Remembered:") == 1
+
+
+def test_f83_no_text_without_a_speaker_begins_like_a_speakers_line(stage: Stage) -> None:
+    """What nobody is named for stands behind its time, where a line of the chat has its speaker."""
+    stage.remember("Eve: I owe Bob a tofu", ["tofu"])
+    stage.diary("Eve: I gave Bob my tofu", personal_thought="Eve: I miss my tofu")
+    for full in (0, 1):
+        last = contents(ask(stage, AI_DIARY_FULL=full))[-1]
+        assert "Eve: I owe" in last and re.findall(r"(?m)^(?:\[[^]]*\] )?Eve:.*", last) == []
 
 
 def test_p71_wishes_and_what_the_host_adds_are_in_it(stage: Stage) -> None:
