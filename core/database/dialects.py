@@ -149,7 +149,7 @@ class StoredText(TypeDecorator[str]):
 
 
 class Decimal(TypeDecorator[float]):
-    """A number with decimals, None where something else stands there."""
+    """A number with decimals, 0 where something else stands there."""
 
     impl: Any = Numeric
     cache_ok: bool | None = True
@@ -161,8 +161,7 @@ class Decimal(TypeDecorator[float]):
         return dialect.type_descriptor(_Decimal(self.impl.precision, self.impl.scale, asdecimal=False))
 
     def process_result_value(self, value: Any, dialect: Dialect) -> float | None:  # noqa: ARG002 - the interface of types
-        number = read_number(value)
-        return None if number is None else float(number)
+        return None if value is None else float(read_number(value) or 0)
 
 
 class _Decimal(Numeric[Any]):

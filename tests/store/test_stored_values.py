@@ -15,13 +15,15 @@ import pytest
 from core import prompt_engine
 from core.chat_history_cache import save_message
 from core.database import stored_values
-from core.database.dialects import JsonText, Key, StoredBytes, StoredText, Time, Whole
+from core.database.dialects import Decimal, JsonText, Key, StoredBytes, StoredText, Time, Whole
 from core.database.schema import ai_diary, chat_history_cache, memories
 from core.database.schema_base import metadata
 from core.db import check_server, insert_memory, open_database
 from core.errors import ItemNotFoundError, MessageError, TransferError
+from core.lifelong import search_items
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from core.transfer import export_items
 from tests.isolation.readers import READERS
 from tests.isolation.world import CANARY, World
 
@@ -43,7 +45,7 @@ TYPED = [
     (table, column)
     for table in metadata.sorted_tables
     for column in table.columns
-    if isinstance(column.type, (Whole, StoredBytes)) and not table.name.startswith("search_")
+    if isinstance(column.type, (Whole, Decimal, StoredBytes)) and not table.name.startswith("search_")
 ]
 COLUMNS = [
     (table.name, column.name, name)
@@ -93,6 +95,18 @@ def test_f85_one_unreadable_value_hides_no_other_row(file: Path, table: str, col
     message = {"text": "What about tea?", "interface_path": "tg/1", "sender_id": "ann", "username": "ann"}
     prompt = prompt_engine.build_json_prompt(message, db=db, scope=HERE)
     assert "memory 1 of tea" in str(prompt)
+    db.close()
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize("value", ["abc", b"\xff\xfe"])
+def test_f85_an_export_has_every_item_beside_one_without_a_readable_importance(file: Path, value: Any) -> None:
+    """Its importance reads as 0."""
+    spoil(file, "memories", "importance", value)
+    db = open_database(f"sqlite:///{file}")
+    text = "".join(export_items(db=db, scope=HERE))
+    assert "memory 0 of tea" in text and "memory 1 of tea" in text
+    assert {item["importance"] for item in search_items(db=db, scope=HERE)["items"]} == {0.0, 0.5}
     db.close()
 
 
