@@ -29,7 +29,6 @@ _WRITTEN: dict[str, st.SearchStrategy[str]] = {
     "JSON templates": of.template_texts,
     "connection strings": of.urls,
     "dates": of.time_texts,
-    "time windows": of.time_texts,
 }
 _SLOWER = {"flags": 6, "flag texts": 6, "text templates": 2, "JSON templates": 2, "chat files": 2}
 """Targets that call their parser many times, or write a file, get this much less."""

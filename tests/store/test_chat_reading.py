@@ -101,6 +101,7 @@ def test_p45_an_edited_message_is_found_by_its_new_words(db: Database, scope: Sc
     assert (row.message_text, row.text_folded, row.edited_at) == ("my dog sleeps", "my dog sleeps", NOW)
     again = edit_chat_message("m1", "my dog sleeps", interface_path="tg/1", db=db, settings=DEFAULTS, scope=scope)
     assert again == (False, result.id, "unchanged")
+    assert edit_chat_message(result.id, " ", db=db, settings=DEFAULTS, scope=scope).reason == "empty"
     assert save(db, scope, "tg/1", "My dog sleeps").reason == "duplicate"
     assert index_differences(db, scope.persona) == []
 

@@ -11,7 +11,7 @@ from sqlalchemy import insert
 
 from core.database import registry, schema
 from core.database.engine import Database
-from core.db import insert_memory, reindex
+from core.db import insert_memory
 from core.errors import StoreError
 from core.upkeep import check, inspection, migration
 from core.upkeep.check import Finding
@@ -174,18 +174,6 @@ def test_f74_statement_binlog_and_other_settings_that_lose_writes_are_named() ->
     assert check.check_settings({**good, "binlog_format": "STATEMENT", "log_bin": "OFF"}) == []
     assert check.check_settings({**good, "read_only": "ON"})[0].severity == "error"
     assert check.check_settings({**good, "innodb_flush_log_at_trx_commit": "2"})[0].severity == "warning"
-
-
-def test_f74_differences_of_the_index_are_counted(db: Database) -> None:
-    """Searches would miss these rows, or find them by words they do not hold."""
-    insert_memory("Ann likes green tea", "ann", "chat", ["tea"], db=db)
-    assert findings(db) == []
-    run(db, "DELETE FROM search_fresh")
-    found = findings(db)
-    assert found and {one.severity for one in found} == {"error"}
-    assert {one.remedy for one in found} == {"prompt-engine db reindex"}
-    reindex(db)
-    assert findings(db) == []
 
 
 def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:

@@ -46,7 +46,6 @@ KEYWORDS = [
     ("TOFU", "Tofu", "to fu"),
     ("strasse", "Straße", "strase"),
     ("cafe", "Café", "cave"),
-    ("café", "cafe", "cave"),
     ("città", "la CITTA\u0300", "la citt"),
     ("Αθήνα", "η ΑΘΗΝΑ", "η Αθην"),
     ("край", "край", "краи"),
@@ -54,12 +53,9 @@ KEYWORDS = [
     ("猫", "黒猫がいる", "犬がいる"),
     ("O'B", "Ann O'Brien", "OB"),
     ("\\", "a \\ b", "a / b"),
-    ("!", "Stop!", "Stop."),
     ("50!%", "it is 50!% off", "it is 50% off"),
     ("ไป", "เราไปตลาด", "เรามาตลาด"),
-    ("❤️", "I ❤️ it", "I like it"),
     ("👩‍👩‍👧", "we 👩‍👩‍👧 three", "we 👩 three"),
-    ("pizza night", "pizza night!", "pizza tonight"),
     ("izza ni", "pizza night!", "pizza tonight"),
     ("x" * 170, "a" + "x" * 180, "x" * 169),
     ("ﬁn", "the fin", "f in"),
@@ -67,10 +63,7 @@ KEYWORDS = [
     ("%s", "100 %s", "100 s"),
     (":x", "a :x b", "a x b"),
     ("-", "a-b", "a b"),
-    ("42", "the x42", "4 2"),
     ("la", "a koala", "l a"),
-    ("x!", "the box!", "the box"),
-    ("la mi", "the koala missed", "lami"),
 ]
 
 

@@ -11,7 +11,6 @@ from sqlalchemy import delete, update
 
 from core.database.engine import Database
 from core.database.schema import memories as table
-from core.database.schema import search_fresh
 from core.db import check_server, reindex
 from core.index.packing import count_differences
 from core.scope import Scope
@@ -51,13 +50,6 @@ def test_d16_what_was_changed_by_sql_is_found_by_what_it_says_now(db: Database, 
     assert find(db, scope, keywords=["tea"]) == [] and ids(find(db, scope, keywords=["milk"])) == [row]
     # A row that is not packed is replaced too.
     assert verify_index(db) == []
-
-
-def test_d16_counts_that_differ_are_listed(db: Database, scope: Scope) -> None:
-    """One row that is in no part of the index is one row named."""
-    memory(db, scope, "I like tea")
-    db.transaction(lambda c: c.execute(delete(search_fresh)), source="test")
-    assert count_differences(db)["memories"] == 1
 
 
 @pytest.mark.slow
