@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from core.database.engine import Database
 from core.forgetting import forget
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from tests.adapters.servers import serving
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -188,52 +187,31 @@ def test_r30_clear_all_memory(db: Database, ann: Scope) -> None:
     assert asyncio.run(AsyncMemoryTool(db=db, scope=ann).clear_all_memory()) == "All memory cleared"
 
 
-class _Model(BaseHTTPRequestHandler):
-    """A model server that calls the tool once and then answers."""
-
-    asked: list[dict[str, Any]]
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked.append(asked)
-        call = {"command": "create", "path": "/memories/tea.md", "file_text": "oolong"}
-        content: Any = [{"type": "tool_use", "id": "t1", "name": "memory", "input": call}]
-        done = len(self.asked) > 1
-        made = {
-            "id": f"m{len(self.asked)}", "type": "message", "role": "assistant", "model": "x", "stop_sequence": None,
-            "stop_reason": "end_turn" if done else "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1},
-            "content": [{"type": "text", "text": "Noted."}] if done else content,
-        }  # fmt: skip
-        body = json.dumps(made).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
 def test_r30_the_sdk_runs_it_over_a_socket(db: Database, ann: Scope) -> None:
     """The real client offers the tool, runs the call and sends the answer back."""
     from anthropic import Anthropic
 
-    handler = type("Model", (_Model,), {"asked": []})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            with Anthropic(api_key="x", base_url=f"http://127.0.0.1:{server.server_port}", max_retries=0) as client:
-                runner = client.beta.messages.tool_runner(
-                    model="claude-sonnet-5-5", max_tokens=100, max_iterations=3, tools=[MemoryTool(db=db, scope=ann)],
-                    messages=[{"role": "user", "content": "I drink oolong"}],
-                )  # fmt: skip
-                message = runner.until_done()
-        finally:
-            server.shutdown()
-            thread.join(120)
+    asked: list[dict[str, Any]] = []
+
+    def answer(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Call the tool once, then say something."""
+        asked.append(body)
+        call = {"command": "create", "path": "/memories/tea.md", "file_text": "oolong"}
+        content: Any = [{"type": "tool_use", "id": "t1", "name": "memory", "input": call}]
+        done = len(asked) > 1
+        return {
+            "id": f"m{len(asked)}", "type": "message", "role": "assistant", "model": "x", "stop_sequence": None,
+            "stop_reason": "end_turn" if done else "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1},
+            "content": [{"type": "text", "text": "Noted."}] if done else content,
+        }  # fmt: skip
+
+    with serving(answer) as url, Anthropic(api_key="x", base_url=url, max_retries=0) as client:
+        runner = client.beta.messages.tool_runner(
+            model="claude-sonnet-5-5", max_tokens=100, max_iterations=3, tools=[MemoryTool(db=db, scope=ann)],
+            messages=[{"role": "user", "content": "I drink oolong"}],
+        )  # fmt: skip
+        message = runner.until_done()
     assert message.content[0].text == "Noted."
-    assert {"type": "memory_20250818", "name": "memory"} in handler.asked[0]["tools"]
-    assert "File created successfully at: /memories/tea.md" in json.dumps(handler.asked[1])
+    assert {"type": "memory_20250818", "name": "memory"} in asked[0]["tools"]
+    assert "File created successfully at: /memories/tea.md" in json.dumps(asked[1])
     assert "oolong" in Tool(MemoryTool(db=db, scope=ann))("view", path="/memories/tea.md")
