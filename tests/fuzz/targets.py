@@ -1,13 +1,7 @@
 """Every parser of the package as something that takes one value: what is fuzzed, and what it may raise.
 
-| Used by | For |
-|---|---|
-| `test_parsers` | structured values by hypothesis, a few in each run, FUZZ_EXAMPLES of them on demand |
-| `growth` | pumped texts, and how the work grows with them |
-| `coverage` | bytes that reach new code, by atheris (`make fuzz`) |
-
-A parser may raise the project's own errors, and TypeError or ValueError where it says so for arguments of a wrong kind.
-Anything else is a finding.
+`test_parsers` gives them values by hypothesis, `test_bounds` long and deep ones. A parser may raise the project's own
+errors, and TypeError or ValueError where it says so for arguments of a wrong kind. Anything else is a finding.
 """
 
 from __future__ import annotations
@@ -348,4 +342,3 @@ VALUE_TARGETS: tuple[Target, ...] = (
 )
 
 TARGETS: Mapping[str, Target] = {target.name: target for target in (*TEXT_TARGETS, *VALUE_TARGETS)}
-__all__ = ["NOW", "TARGETS", "TEXT_TARGETS", "VALUE_TARGETS", "Target"]
