@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -15,12 +13,6 @@ MADE = ("api.md", "config.md", "schema.md")
 """Pages that `make docs-site` writes from the code."""
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if page.name not in MADE]
 pytestmark = pytest.mark.checkout
-
-
-def site() -> dict[str, Any]:
-    """Return what mkdocs.yml says."""
-    read: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    return read
 
 
 def without_code(text: str) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import pkgutil
 import tomllib
 from pathlib import Path
 
@@ -40,15 +38,3 @@ def test_no_rule_asks_for_the_time() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 assert (node.value.id, node.attr) not in CLOCKS, f"{path}:{node.lineno}"
-
-
-def test_no_module_hides_a_name_of_its_door() -> None:
-    """Importing a submodule sets its name on the package: a function of the same name would be gone."""
-    hidden = []
-    for found in pkgutil.walk_packages(core.__path__, "core."):
-        if found.ispkg and "_editable" not in found.name:
-            door = importlib.import_module(found.name)
-            rooms = {room.name for room in pkgutil.iter_modules(door.__path__)}
-            offered = set(getattr(door, "__all__", ()))
-            hidden += [f"{found.name}.{name}" for name in rooms & offered]
-    assert hidden == []

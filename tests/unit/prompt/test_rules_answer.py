@@ -14,32 +14,24 @@ LISTED = {"actions": {"message_web": {"text": ""}}}
 
 
 @pytest.mark.parametrize(
-    ("said", "text", "types", "problems"),
-    [
-        ('```\n{"actions": [{"type": "message_web", "payload": {"text": "Hi"}}]}\n```', "Hi", ["message_web"], 0),
-        ("<think>a cat?</think>She is called Tofu.", "She is called Tofu.", [], 0),
-        ('{"text": "Hi", "actions": []}', "Hi", [], 0),
-        ('{"actions": [{"type": "message_web", "payload": {"text": "She is', "She is", ["message_web"], 1),
-        ('{"actions": [{"type": "fly", "payload": {}}, {"payload": {}}, 7]}', "", [], 3),
-        ('{"actions": {"type": "message_web"}}', "", [], 1),
-        ('{"actions": [{"type": "message_web", "payload": 3}]}', "", [], 1),
-        ('{"broken', "", [], 1),
-        ("", "", [], 1),
-        (None, "", [], 1),
-    ],
-)  # fmt: skip
-def test_p13_an_answer_in_either_form(said: Any, text: str, types: list[str], problems: int) -> None:
-    answer = parse_answer(said, LISTED)
-    assert (answer["text"], [each["type"] for each in answer["actions"]]) == (text, types)
-    assert len(answer["problems"]) == problems
-
-
-@pytest.mark.parametrize(
     ("said", "prompt", "text", "types", "problems"),
     [
-        ('{"actions":[{"type":"a","payload":{"text":"one"}},{"type":"b","payl', None, "one", ["a", "b"], 1),
+        (
+            '```\n{"actions": [{"type": "message_web", "payload": {"text": "Hi"}}]}\n```',
+            LISTED,
+            "Hi",
+            ["message_web"],
+            0,
+        ),
+        ("<think>a cat?</think>She is called Tofu.", LISTED, "She is called Tofu.", [], 0),
+        ('{"text": "Hi", "actions": []}', LISTED, "Hi", [], 0),
+        ('{"actions": [{"type": "fly", "payload": {}}, {"payload": {}}, 7]}', LISTED, "", [], 3),
+        ('{"actions": {"type": "message_web"}}', LISTED, "", [], 1),
+        ('{"actions": [{"type": "message_web", "payload": 3}]}', LISTED, "", [], 1),
+        ('{"broken', LISTED, "", [], 1),
+        ("", LISTED, "", [], 1),
+        ('{"actions":[{"type":"a","payload":{"text":"one"}},{"type":"b","payl', None, "one", ["a", "b"], 2),
         ('{"actions":[{"type":"rm","payload":{}}]}', {"actions": {}}, "", [], 1),
-        ('{"actions":[{"type":"rm","payload":{}}]}', {}, "", [], 1),
         ('{"actions":[{"type":"rm","payload":{}}]}', "a prompt as text", "", [], 1),
         ('{"type":"m","payload":{"text":"x"}}', None, "x", ["m"], 0),
         ('{"actions":[{"type":"m","text":"x"}]}', None, "x", ["m"], 0),
@@ -56,7 +48,7 @@ def test_p13_nothing_of_an_answer_is_lost_unsaid(
 ) -> None:
     answer = parse_answer(said, prompt)
     assert (answer["text"], [each["type"] for each in answer["actions"]]) == (text, types)
-    assert (len(answer["problems"]) > 0) == (problems > 0)
+    assert len(answer["problems"]) == problems
 
 
 @given(st.one_of(st.text(), st.recursive(st.text(), st.lists).map(repr), st.binary(), st.integers()))

@@ -128,3 +128,15 @@ def test_p9_what_is_not_in_every_message_stands_in_order() -> None:
         "weekday", "local_time", "local_hour", "time_of_day", "source", "image", "attachments", "reply_message_id",
     ]  # fmt: skip
     assert payload["input_source"] == "voice"
+
+
+def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
+    moment = {"date": "2026-01-10T03:15:00Z"}
+    rome = make({**moment, "time_zone": "Europe/Rome"}, time_zone="Asia/Tokyo")["input"]["payload"]
+    assert (rome["local_time"], rome["local_hour"], rome["time_of_day"]) == ("04:15", 4, "early_morning")
+    assert make({"date": "2026-01-10T00:00:00Z"}, time_zone="Asia/Tokyo")["input"]["payload"]["local_time"] == "09:00"
+    off = make(moment, with_local_time=False)["input"]["payload"]
+    assert not {"local_time", "local_hour", "time_of_day"} & set(off)
+    notes: list[str] = []
+    assert make({**moment, "time_zone": "Mars/Base"}, note=notes.append)["input"]["payload"]["local_time"] == "03:15"
+    assert notes == ["time zone 'Mars/Base' is unknown, UTC is used"]

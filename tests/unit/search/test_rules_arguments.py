@@ -119,14 +119,9 @@ def test_t37_pairs_and_conversation_keys() -> None:
 
 
 def test_t37_other_items_are_refused_with_their_place() -> None:
-    for value in (7, [7], [("memories", 7, 8)], [None]):
-        with pytest.raises(TypeError, match="exclude"):
-            read_exclude(value)
     for item in (
         ("diary", 7),
         ("memories", "x"),
-        ("memories", True),
-        ("memories", 1.5),
         ("memories", 2**63),
         ("memories", -1),
     ):

@@ -60,8 +60,6 @@ def test_g24_an_injected_counter_is_named_after_itself_and_wins_over_the_model()
     assert resolve_counter(my_counter, "gpt-4o") == (my_counter, "my_counter")
     assert resolve_counter(len) == (len, "len")
     assert resolve_counter(partial(my_counter))[1] == "custom"
-    with pytest.raises(TypeError, match="counter is of type int"):
-        resolve_counter(5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("model", [None, "", "gpt-4o", "openai/gpt-4o-mini", "llama-3.1-8b", "x" * 5000])

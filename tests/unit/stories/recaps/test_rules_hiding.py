@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from core.stories.recaps.rules import HideRanges, plan_hiding, ranges
 
-BREAKS = (10, 30, 50, 70, 90)
-
 
 @pytest.mark.parametrize("count", [-1, 0, 1, 3])
 def test_s34_without_breaks_nothing_is_hidden(count: int) -> None:
