@@ -52,11 +52,11 @@ class Person:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text holds a name or key of theirs, as a word of its own where the script has words."""
+        """Return whether a text holds a name, first name or key of theirs, as a word where the script has words."""
         if not text:
             return False
         low = fold(text)
-        wanted = self.folded | {fold(key) for key in self.keys}
+        wanted = self.folded | {name.split()[0] for name in self.folded} | {fold(key) for key in self.keys}
         return any(_stands_in(each, low) for each in wanted)
 
 

@@ -22,6 +22,12 @@ def test_f42_a_name_is_a_word_of_its_own(text: str | None, holds: bool) -> None:
     assert ANN.is_in(text) is holds
 
 
+@pytest.mark.parametrize(("text", "holds"), [("I like Ann", True), ("with ann miller", True), ("Annual mill", False)])
+def test_f42_a_first_name_is_a_name(text: str, holds: bool) -> None:
+    """A diary says Ann of whom a platform shows as Ann Miller."""
+    assert Person(frozenset({"tg/7"}), frozenset({"Ann Miller"})).is_in(text) is holds
+
+
 @pytest.mark.parametrize(
     "note", [7, "x", None, {}, {"id": None}, {"text": ""}, {"sender_id": True}, {"from_user": {"id": "77"}}]
 )
