@@ -93,7 +93,7 @@ def _walk(
     if keys != ["id"]:
         yield from db.read_driver(sql, (), source=table.name)
         return
-    above = -1
+    above = -(2**63)
     while rows := db.read_driver(f"{sql} WHERE id > {mark} ORDER BY id LIMIT {RANGE}", (above,), source=table.name):
         yield from rows
         above = rows[-1][0]

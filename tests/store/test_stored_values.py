@@ -127,6 +127,16 @@ def test_f85_db_check_names_the_row(file: Path, table: str, column: str) -> None
 
 
 @pytest.mark.engines("sqlite")
+def test_f85_db_check_reads_rows_with_ids_below_zero(file: Path) -> None:
+    """Another program may have numbered its rows in its own way."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE memories SET id = -5, timestamp = 'soon' WHERE id = (SELECT MIN(id) FROM memories)")
+    db = open_database(f"sqlite:///{file}")
+    assert [one.what.endswith("id -5") for one in check_server(db) if one.where == "memories.timestamp"] == [True]
+    db.close()
+
+
+@pytest.mark.engines("sqlite")
 def test_f85_the_report_of_a_prompt_counts_what_was_repaired(file: Path) -> None:
     """Whoever reads a prompt that looks odd finds the reason."""
     spoil(file, "memories", "content", b"\xc3 tea")
