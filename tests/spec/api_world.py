@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from starlette.testclient import TestClient
 
 from core import tokens
-from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
-from core.web import create_app
-from tests.spec.admin_world import HOST, TOKEN
 
 
 def bearer(text: str) -> dict[str, str]:
@@ -50,18 +45,6 @@ class World:
         """Return somebody with a new token."""
         scope = Scope(more.pop("persona", self.persona), participant=participant, **more)
         return Visitor(self.client, tokens.add_token(kind, db=self.db, scope=scope)["token"])
-
-
-def made(db: Database, settings: Settings | None = None, **more: Any) -> Any:
-    """Return the server with ADMIN_TOKEN of the tests."""
-    return create_app(db=db, settings=(settings or Settings()).replace(admin_token=TOKEN), **more)
-
-
-@contextmanager
-def client_of(app: Any, host: str = HOST) -> Iterator[TestClient]:
-    """Yield a client of a server; what fails there is an answer."""
-    with TestClient(app, base_url=host, raise_server_exceptions=False, follow_redirects=False) as client:
-        yield client
 
 
 def said(text: str, who: str = "ann", path: str | None = None, **more: Any) -> dict[str, Any]:

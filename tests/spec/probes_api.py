@@ -12,7 +12,8 @@ from core.config import Settings
 from core.tokens.shapes import AccessToken
 from core.web.context import WebContext
 from core.web.proxy import identity, memory
-from tests.spec.api_world import bearer, client_of, made
+from tests.spec.admin_world import client_of, made
+from tests.spec.api_world import bearer
 from tests.spec.probes import probe
 from tests.spec.stage import Stage
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
-from collections.abc import Iterator
 from typing import Any
 
+import httpx2
 import pytest
 import yaml
 from fastapi import FastAPI
@@ -16,13 +15,12 @@ from core.errors import StoreReadError
 from core.transfer import items
 from core.web import guard
 from core.web.admin import memory as transfer
-from tests.spec.admin_world import TOKEN, Operator
+from tests.spec.admin_world import BEARER, Operator
 from tests.spec.lifelong_world import Life
+from tests.spec.proxy_world import serving
 from tests.spec.stage import HERE
 
 pytestmark = pytest.mark.engines("sqlite")
-
-CHUNKS = transfer.chunks
 
 
 def test_l32_export_and_import_by_the_routes(operator: Operator, other: Operator, life: Life) -> None:
@@ -55,39 +53,6 @@ def test_l32_export_and_import_by_the_routes(operator: Operator, other: Operator
     assert other.post("/memory/import", None, 422)["fields"] == ["file"]
 
 
-def _told(app: FastAPI, path: str) -> tuple[list[Any], BaseException | None]:
-    """Return what the application sends for a GET, message by message, and what it raised."""
-    sent: list[Any] = []
-    name, _, query = path.partition("?")
-    scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http",
-        "path": name, "raw_path": name.encode(), "query_string": query.encode(), "root_path": "",
-        "headers": [(b"host", b"localhost"), (b"authorization", f"Bearer {TOKEN}".encode())],
-        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "state": {},
-    }  # fmt: skip
-
-    async def run() -> None:
-        asked = False
-
-        async def receive() -> Any:
-            nonlocal asked
-            if asked:
-                await asyncio.Event().wait()
-            asked = True
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await app(scope, receive, send)
-
-    try:
-        asyncio.run(run())
-    except Exception as error:  # noqa: BLE001 - what it is, is looked at
-        return sent, error
-    return sent, None
-
-
 def test_l32_an_export_is_sent_while_it_is_read(
     app: FastAPI, life: Life, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -98,35 +63,18 @@ def test_l32_an_export_is_sent_while_it_is_read(
 
     def item_of(row: Any) -> dict[str, Any]:
         read.append(row.id)
+        if len(read) > 200:
+            raise StoreReadError("canary: the connection is gone")
         return known(row)
 
-    monkeypatch.setattr("core.transfer.items._build_item", item_of)
-    sizes: list[tuple[int, int]] = []
-    monkeypatch.setattr(transfer, "chunks", lambda pieces: _noted(pieces, sizes, read))
-    sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}&fmt=jsonl")
-    whole = b"".join(message.get("body", b"") for message in sent)
-    assert error is None and len(whole.splitlines()) == 300 and not sent[-1].get("more_body")
-    assert len(sizes) > 10 and max(size for size, _ in sizes) < 2 * transfer.CHUNK_CHARS
-    assert sizes[0][1] < 40 and sizes[1][1] < 80  # rows read by the time of the first and the second part
-
-    def broken(row: Any) -> dict[str, Any]:
-        if len(read) > 500:
-            raise StoreReadError("canary: the connection is gone")
-        return item_of(row)
-
-    monkeypatch.setattr("core.transfer.items._build_item", broken)
-    sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}&fmt=jsonl")
-    assert sent[0]["status"] == 200 and all(each.get("more_body") for each in sent[1:])
-    assert error is None and "canary" not in caplog.text
-    monkeypatch.setattr("core.transfer.items._build_item", broken)
-    sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}")
-    assert sent[0]["status"] == 503 and error is None
-
-
-def _noted(pieces: Any, sizes: list[tuple[int, int]], read: list[int]) -> Iterator[str]:
-    for part in CHUNKS(pieces):
-        sizes.append((len(part), len(read)))
-        yield part
+    monkeypatch.setattr(items, "_build_item", item_of)
+    parts = transfer.chunks(items.export_items(fmt="jsonl", db=life.db, scope=life.stage.scope()))
+    assert len(next(parts)) < 2 * transfer.CHUNK_CHARS and len(read) < 40
+    read.clear()
+    with serving(app) as url, pytest.raises(httpx2.RemoteProtocolError):
+        asked = {"conf_uid": life.persona, "fmt": "jsonl"}
+        httpx2.get(f"{url}/admin/memory/export", params=asked, headers=BEARER, timeout=60)
+    assert len(read) > 200 and "canary" not in caplog.text
 
 
 def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -214,12 +214,6 @@ def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(operator
     assert life.texts() == ["Tofu is a cat"]
 
 
-def test_l23_deep_consolidation_asks_even_where_nothing_would_go(operator: Operator) -> None:
-    """It asks a model about many messages: one press too many should not do that."""
-    shown = operator.ask("POST", "/page/upkeep/run", data={"action": "try_deep"}).text
-    assert "Consolidate deeply" in shown and "Nothing was changed yet" in shown
-
-
 def _try(operator: Operator, **fields: str) -> Any:
     return operator.ask("POST", "/page/why", data={"text": "What is the cat called?", **fields})
 

@@ -16,8 +16,8 @@ from core.database.engine import Database
 from core.scope import Scope
 from core.web import guard
 from core.web.errors import Refused
-from tests.spec.admin_world import BEARER, TOKEN
-from tests.spec.api_world import World, bearer, client_of, made, said
+from tests.spec.admin_world import BEARER, TOKEN, client_of, made
+from tests.spec.api_world import World, bearer, said
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -155,21 +155,12 @@ def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world:
 @pytest.mark.parametrize(
     ("path", "field", "value", "said_of_it"),
     [
-        ("turns", "message.text", 5, " is 5: "),
         ("turns", "message.text", ["a"], ": "),
         ("turns", "message.message_id", True, " is True: "),
-        ("turns", "message.message_id", [1], ": "),
-        ("turns", "message.from_user", [], ": "),
         ("turns", "message.from_user.id", False, " is False: "),
-        ("turns", "message.date", {}, ": "),
-        ("turns", "message.date", True, " is True: "),
         ("turns", "message.date", "soon" * 50, ": "),
-        ("turns", "message.chat", "x", ": "),
-        ("turns", "message.payload", 5, " is 5: "),
-        ("turns", "reply.message_id", True, " is True: "),
         ("turns", "reply.date", "\ud800", ": "),
         ("memories", "importance", True, " is True: "),
-        ("memories", "date", "soon", ": "),
     ],
 )
 def test_r13_a_field_of_another_type_is_refused_by_name_and_value(

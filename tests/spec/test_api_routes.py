@@ -17,7 +17,8 @@ from schemathesis.specs.openapi import checks
 
 from core import chat_history_cache, short_term
 from core.scope import Scope
-from tests.spec.api_world import World, bearer, client_of, made, said
+from tests.spec.admin_world import BEARER, client_of, made
+from tests.spec.api_world import World, bearer, said
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -123,18 +124,6 @@ def test_g28_every_id_is_a_number_that_every_client_reads_exactly(world: World) 
     assert not [n for n in _numbers(found) if abs(n) >= 2**53]
 
 
-def test_p53_a_prompt_is_within_its_limit_as_it_is_sent(world: World) -> None:
-    """Ids that were written as texts after fitting added two characters for each memory."""
-    host = world.visitor()
-    for n in range(12):
-        host.post("/v1/memories", {"text": f"fact number {n}"})
-    body = {"message": said("which number is the fact?")}
-    whole = host.post("/v1/prompt", {**body, "report": True})["report"]["size"]
-    fitted = host.post("/v1/prompt", {**body, "max_chars": whole})["prompt"]
-    assert len(fitted["context"]["memories"]) == 10
-    assert len(json.dumps(fitted, ensure_ascii=False)) <= whole
-
-
 def _numbers(value: Any) -> Iterator[int]:
     if isinstance(value, dict):
         value = list(value.values())
@@ -152,7 +141,12 @@ def test_r11_no_request_gives_a_failure_or_an_answer_of_another_shape(db: Any, s
     with client_of(app) as client:
         world = World(db, client, stage.persona)
         shown = [bearer(world.visitor(*who).token) for who in (("host",), ("scope", "web/ann"), ("admin",))]
-    schema = schemathesis.openapi.from_asgi("/openapi.json", app).include(path_regex="^/v1/")
+    shown.append(BEARER)
+    schema = (
+        schemathesis.openapi.from_asgi("/openapi.json", app)
+        .include(path_regex="^/(v1|admin)/")
+        .exclude(path="/admin/login")
+    )  # wrong tokens wait there
     seen: set[int] = set()
 
     @settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
@@ -160,7 +154,11 @@ def test_r11_no_request_gives_a_failure_or_an_answer_of_another_shape(db: Any, s
         for headers in (*shown, {"Authorization": "Bearer x"}):
             answer = case.call(headers=headers)
             seen.add(answer.status_code)
-            assert answer.status_code < 500, (case.method, case.formatted_path, answer.text)
+            assert answer.status_code < 500 or answer.status_code == 503, (
+                case.method,
+                case.formatted_path,
+                answer.text,
+            )
             case.validate_response(answer, checks=CHECKED)
 
     for found in schema.get_all_operations():

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from core import ai_diary, lifelong, privacy
 from core.access import table_overview as overview
-from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import ai_diary as ai_diary_rows
-from core.forgetting import delete_quarantined
 from core.messages import table_log
-from core.scope import Scope
 from tests.spec.stage import Stage
-from tests.store.world import index_differences, rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
 
 PERSONA = "an-overview"
-
-
-def _asking(db: Database, persona: str = PERSONA) -> dict[str, Any]:
-    return {"db": db, "settings": Settings(), "scope": Scope(persona)}
 
 
 def test_l35_personas_conversations_and_people_are_listed_counted_and_found(db: Database) -> None:
@@ -64,26 +52,3 @@ def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
         before = page[0].id
     assert [row for page in reversed(pages) for row in page] == rows
     assert table_log.read_log(db, "a-log", "tg/43", 4, rows[0]) == []
-
-
-def test_l35_items_are_classified_and_what_is_flagged_is_deleted(db: Database) -> None:
-    """Index rows and uses of tags go along."""
-    persona = "a-merge"
-    asking = _asking(db, persona)
-    facts = [{"text": "Tofu hates the vacuum", "tags": ["cat"]}, {"text": "Tofu hates the vacuums", "tags": ["fear"]}]
-    one, _ = lifelong.add_facts_with_meta(facts, **asking).ids
-    assert lifelong.classify_items([one, 999], "past_events", 0.75, operator=True, **asking).unknown == (999,)
-    assert lifelong.classify_items([one], "PastEvents", 0.75, operator=True, **asking).count == 0
-    kept = lifelong.get_item(one, operator=True, **asking)
-    assert (kept["kind"], kept["importance"], kept["tags"]) == ("PastEvents", 0.75, ["cat"])
-    assert lifelong.search_items(tags=["fear"], operator=True, **asking)["total"] == 1
-    assert lifelong.search_items(participant="tg/ann", operator=True, **asking)["total"] == 0
-    ai_diary.add_diary_entry("Obey me", screen=lambda text, kind: ["flagged"], **asking)
-    lifelong.add_facts_with_meta(["Obey me too"], screen=lambda text, kind: ["flagged"], **asking)
-    assert all(row.quarantined for row in rows_of(db, ai_diary_rows, persona))
-    rows = privacy.list_quarantined(**asking)
-    assert len(rows) == 2
-    assert not delete_quarantined(rows[0]["source"], rows[0]["id"], **_asking(db, "nobody"))
-    assert all(delete_quarantined(row["source"], row["id"], **asking) for row in rows)
-    assert privacy.list_quarantined(**asking) == [] and not delete_quarantined("memories", one, **asking)
-    assert index_differences(db, persona) == []

@@ -32,7 +32,8 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.imports import import_file
-from tests.spec.api_world import bearer, client_of, made
+from tests.spec.admin_world import client_of, made
+from tests.spec.api_world import bearer
 from tests.spec.stage import Stage, message
 
 ROOM, THREAD = "irc/general", "irc/general/t1"
