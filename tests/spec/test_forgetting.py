@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 import sqlite3
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from core import aio, lifelong, relationships, short_term, stories
+from core import lifelong, relationships, short_term, stories
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
@@ -489,21 +488,6 @@ def test_l7_purging_items_is_forgetting_them(stage: Stage) -> None:
     known = indexed_words(stage.db)
     assert not {"zqcode", "zqtag"} & known
     assert index_differences(stage.db, stage.persona) == []
-
-
-def test_g1_forgetting_is_awaitable(stage: Stage) -> None:
-    stage.say("hello", GROUP)
-    done = asyncio.run(aio.forget(participant=ANN, db=stage.db, settings=DEFAULTS, scope=stage.scope()))
-    assert done["chat_history_cache"] == 1
-
-
-def test_the_page_shows_what_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: Database) -> None:
-    """Examples that fail are worse than none."""
-    page = Path(__file__).resolve().parents[2] / "docs" / "forgetting.md"
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(block, "docs/forgetting.md", "exec", dont_inherit=True), names)
 
 
 # What is left in the file, and what a count says

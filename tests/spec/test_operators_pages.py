@@ -39,7 +39,19 @@ def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     set_screen(None)
 
 
-@pytest.mark.parametrize(("page", "count"), [("privacy", 3), ("embeddings", 2), ("check", 1), ("lifelong", 6)])
+@pytest.mark.parametrize(
+    ("page", "count"),
+    [
+        ("privacy", 3),
+        ("embeddings", 2),
+        ("check", 1),
+        ("lifelong", 6),
+        ("conversations", 1),
+        ("forgetting", 1),
+        ("relationships", 4),
+        ("short-term", 4),
+    ],
+)
 def test_the_examples_of_a_page_run_in_their_order(own_defaults: None, page: str, count: int) -> None:
     """As a reader would paste them."""
     file = ROOT / "docs" / f"{page}.md"

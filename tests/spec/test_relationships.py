@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -253,16 +251,3 @@ def test_an_id_without_interface_is_of_the_scopes(stage: Stage) -> None:
     assert touch(stage, None, scope=scope).relationship["user_id"] == "tg/ann"
     assert stage.context("hi", who="Bob")["relationship"]["affinity"] == 3
     assert get(stage, None, scope=scope)["interaction_count"] == 1
-
-
-@pytest.mark.engines("sqlite")
-def test_the_examples_of_the_page_run(engine_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One after the other, as a reader would paste them."""
-    page = Path(__file__).resolve().parents[2] / "docs" / "relationships.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 4
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, "docs/relationships.md", "exec", dont_inherit=True), names)
-    names["call"]["db"].close()
