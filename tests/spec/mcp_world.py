@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -18,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
-import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -30,6 +27,7 @@ from core.database.engine import Database
 from core.scope import Scope
 from core.web import create_app
 from core.web.mcp.speaker import Speaker, build_scope
+from tests.spec import proxy_world
 
 Transport = Literal["stdio", "http"]
 LINKS: tuple[tuple[Transport, str], ...] = (
@@ -79,18 +77,8 @@ def serving(db: Database, persona: str, people: Collection[str] = (ANN, BOB), **
     scopes = {who: Scope(persona, participant=who) for who in people}
     tokens = {who: tokens_door.add_token(db=db, scope=scope)["token"] for who, scope in scopes.items()}
     app = create_app(db=db, settings=Settings(**flags), admin=False, mcp=True)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_keep_alive=120)
-        )
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield HttpServer(tokens, listening.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join(120)
-            assert not thread.is_alive()
+    with proxy_world.serving(app) as url:
+        yield HttpServer(tokens, int(url.rpartition(":")[2]))
 
 
 @dataclass(frozen=True)

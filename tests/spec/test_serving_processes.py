@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,9 @@ from core.cli import serve as serving
 from core.db import open_database
 from core.scope import Scope
 from core.tokens import add_token, revoke_token
+from tests.servers.base import free_port
 from tests.spec.mcp_world import ANN, ROOT, environment
+from tests.spec.proxy_world import wait_until
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="lists processes by /proc")
 
@@ -45,28 +45,14 @@ def served(url: str, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], str
     command = [sys.executable, "-m", str(core.cli.__name__), "serve", "--mcp", "--no-admin", "--processes", "2"]
     child = subprocess.Popen([*command, "--port", str(port), *words], env=environment(url), cwd=ROOT)
     try:
-        wait_until(lambda: len(serving_processes(child.pid)) == 2)
+        assert wait_until(lambda: len(serving_processes(child.pid)) == 2)
         for pid in serving_processes(child.pid):
             with alone(child.pid, pid):
-                wait_until(lambda: is_live(f"http://127.0.0.1:{port}"))
+                assert wait_until(lambda: is_live(f"http://127.0.0.1:{port}"))
         yield child, f"http://127.0.0.1:{port}"
     finally:
         child.kill()
         child.wait(60)
-
-
-def free_port() -> int:
-    """Return a port nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Return when something is so."""
-    until = time.monotonic() + 120
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def serving_processes(pid: int) -> list[int]:
@@ -133,7 +119,7 @@ def test_r11_a_process_that_dies_is_started_anew_and_all_end_together(url: str) 
         before = serving_processes(child.pid)
         os.kill(before[0], signal.SIGKILL)
         assert is_live(place)
-        wait_until(lambda: len(set(serving_processes(child.pid)) - {before[0]}) == 2)
+        assert wait_until(lambda: len(set(serving_processes(child.pid)) - {before[0]}) == 2)
         pids = serving_processes(child.pid)
         child.send_signal(signal.SIGTERM)
         assert child.wait(120) == 0
@@ -148,7 +134,7 @@ def test_r11_processes_end_when_the_one_that_started_them_is_killed(url: str) ->
         pids = serving_processes(child.pid)
         child.kill()
         child.wait(60)
-        wait_until(lambda: not any(is_running(pid) for pid in pids))
+        assert wait_until(lambda: not any(is_running(pid) for pid in pids))
         assert not is_live(place)
 
 
@@ -193,22 +179,3 @@ def test_r11_several_processes_refuse_what_one_of_them_would_keep_for_itself(
     assert serve("--database", "sqlite://", "--no-admin", "--processes", "2") == 2
     assert "--database" in " ".join(capsys.readouterr().err.split())
     assert not supervised
-
-
-def test_what_is_loaded_at_the_start_is_not_gone_through_by_the_garbage_collector(url: str) -> None:
-    code = """
-import asyncio, gc, sys
-from core.cli.serve import create_application
-
-async def serve():
-    app = create_application(sys.argv[1], {}, (), mcp=True, proxy=False)
-    async with app.router.lifespan_context(app):
-        print(gc.get_freeze_count(), len(gc.get_objects()))
-
-asyncio.run(serve())
-"""
-    told = subprocess.run(
-        [sys.executable, "-c", code, url], env=environment(url), cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    frozen, left = map(int, told.stdout.split())
-    assert frozen > 10 * left, told.stdout
