@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -175,11 +173,6 @@ def list_files(folder: Path) -> dict[str, tuple[int, int]]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-
-
-def find_program(program: str) -> str | None:
-    """Return where a program is, None for nowhere."""
-    return shutil.which(program, path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
 
 
 async def ask_mcp(port: int, token: str, tool: str, **arguments: Any) -> str:

@@ -88,28 +88,6 @@ def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
         assert sorted(one.namelist()) == sorted(two.namelist())
 
 
-def _says_core(text: str) -> list[str]:
-    return re.findall(
-        r"""(?:^|\s)(?:from|import) core\b.*|["'`]core[.:]\w.*|(?<![\w.])core\.(?:\w+\.)*\w+ import""",
-        text,
-        re.MULTILINE,
-    )
-
-
-@pytest.mark.parametrize("part", ["core", "sql/migrations"])
-def test_r1_nothing_inside_says_core(part: str) -> None:
-    """In an import or a text: the same files bear another name in the wheel."""
-    told = {
-        path.relative_to(ROOT).as_posix(): lines
-        for path in sorted((ROOT / part).rglob("*.py"))
-        if path.name not in ("as_core.py", "alias.py") and "_editable" not in path.parts
-        if (lines := _says_core(path.read_text(encoding="utf-8")))
-    }
-    assert told == {}
-    assert _says_core("from core.db import x") and _says_core('x = "core.db:run"')
-    assert _says_core("'from' core.db import x") and not _says_core("from another.core.db import x")
-
-
 @pytest.mark.slow
 def test_r1_beside_a_package_called_core(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
     """Installed before, after, and removed again, it takes nothing from ours, nor ours from it."""
@@ -138,18 +116,6 @@ def test_r2_the_names_of_the_package() -> None:
     with pytest.raises(AttributeError, match="serch"):
         core.serch_memories  # noqa: B018
     code = "import sys; import core; print(sorted(m for m in sys.modules if m.startswith('core.')))"
-    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
-    assert ran.stdout == "[]\n"
-
-
-@pytest.mark.slow
-def test_the_first_prompt_loads_nothing_that_deletes_or_works_in_the_background() -> None:
-    """A process that starts for one prompt waits for every module: these were thirty more."""
-    code = (
-        "import sys; from core import build_messages, open_database;"
-        "build_messages({'text': 'hi'}, db=open_database('sqlite://'));"
-        "print([m for m in sys.modules if m.startswith(('core.forgetting', 'core.jobs.worker', 'core.llm'))])"
-    )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
     assert ran.stdout == "[]\n"
 
