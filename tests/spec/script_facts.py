@@ -1,4 +1,4 @@
-"""Facts planted among small talk, in thirteen languages and in emoji, with a question about each of them.
+"""Facts planted among small talk, in twelve languages and in emoji, with a question about each of them.
 
 What people say and what they ask later differ as they do in real talk: another case, another ending, an article or a
 preposition grown onto the word. The small talk is made of three lists a language, every combination once.
@@ -68,24 +68,6 @@ Ich habe Omas Bernsteinkette in der Oper verloren | Wo sind die Bernsteinketten 
         "sprachen wir über|dachte ich an|fragte sie nach|schrieben sie über|erwähnte mein Freund|klagte er über|"
         "lachten wir über",
         "das Wetter|den Bus|den neuen Film|die Hausaufgaben|das Fußballspiel|das Abendessen|den alten Laden",
-    ),
-    "fr": Talk(
-        _facts("""
-Ma sœur a adopté deux hérissons au printemps | Ma sœur a-t-elle un hérisson ?
-Le code wifi du chalet est accroché derrière le miroir | Où sont les codes du chalet ?
-Papi a réparé un vieil accordéon pour la fête | Qui répare des accordéons ?
-J'apprends à faire du pain au levain avec de la farine de seigle | Quels pains je fais avec du seigle ?
-Notre voisine peint des phares sur des assiettes en bois | Qui peignait un phare sur une assiette ?
-Le dentiste a trouvé une fissure dans ma molaire | Qu'est-ce qu'elles avaient, mes molaires ?
-Nous avons planté trois abricotiers derrière la grange | Où est l'abricotier ?
-Mon cousin plonge pour trouver des éponges près de Kalymnos | Qui plonge pour une éponge ?
-Le professeur de violon a déménagé dans une maisonnette du port | Où habitent les professeurs de violon ?
-J'ai perdu le collier d'ambre de mamie à l'opéra | Où sont passés les colliers d'ambre ?
-"""),
-        "Aujourd'hui|Hier|Lundi|Après le repas|Le soir|Cette semaine|Encore",
-        "on a parlé de|j'ai pensé à|elle a demandé pour|ils ont écrit sur|mon ami a évoqué|il s'est plaint de|"
-        "on a ri de",
-        "la météo|le bus|le nouveau film|les devoirs|le match de foot|le dîner|la vieille boutique",
     ),
     "cs": Talk(
         _facts("""
@@ -291,12 +273,6 @@ Der Klempner hat seine Leiter in unserem Keller vergessen | Wem gehören die Lei
 Mara hat gestreifte Handschuhe für die Zwillinge gestrickt | Wer strickt Handschuhe?
 Das alte Boot ist voller Muscheln | Wo gibt es Boote mit Muschel?
 Ich bewahre meine Briefmarken in einer Keksdose auf | Wo ist die Briefmarke?
-"""),
-    "fr": _facts("""
-Le plombier a oublié son échelle dans notre cave | À qui sont les échelles de la cave ?
-Mara a tricoté des moufles rayées pour les jumeaux | Qui tricote une moufle ?
-Le vieux bateau est couvert de moules | Quels bateaux ont des moules ?
-Je garde mes timbres dans une boîte à biscuits | Où est mon timbre ?
 """),
     "cs": _facts("""
 Instalatér zapomněl žebřík v našem sklepě | Čí žebříky jsou ve sklepě?
