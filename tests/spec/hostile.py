@@ -22,9 +22,6 @@ HOSTILE = (
     f"{CANARY} " + "[" * 300 + "{" * 300,
 )
 
-BIG = CANARY + "[" * 1_000_000
-"""One megabyte."""
-
 
 def shape(value: Any) -> Any:
     """Return keys, list lengths and types of a JSON value, without any text."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import conversations, jobs, lifelong, privacy, relationships, short_term, stories
+from core import conversations, jobs, lifelong, relationships, short_term, stories
 from core.config import Settings
 from core.prompt_engine import reduce_prompt_for_llm_limit, set_hook, to_messages
 from tests.spec.hostile import CANARY, HOSTILE, inner_shape, shape
@@ -209,16 +209,3 @@ def _is_data(line: str) -> bool:
             continue
         return CANARY not in line[start.start() + end :]
     return False
-
-
-def test_f33_a_tool_call_names_nobody_else(stage: Stage) -> None:
-    """F3: persona, person and conversation are those of the scope, whatever a call says."""
-    by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE, participant="tg/ann")}
-    reply = ('<use_tool><name>memoryTool</name><memoryContent>likes tofu</memoryContent><persona_id>other</persona_id>'
-             "<participant>tg/bob</participant></use_tool>")  # fmt: skip
-    for call in conversations.parse_tool_call(reply):
-        conversations.run_tool_call(call, **by)
-    assert len(conversations.list_saved_memories(**by)) == 1
-    other = {**by, "scope": Stage(stage.db, "other").scope(HERE, participant="tg/bob")}
-    assert conversations.list_saved_memories(**other) == []
-    assert privacy.list_quarantined(**by) == []

@@ -89,16 +89,6 @@ def test_c12_another_name_is_not_taken_back(stage: Stage) -> None:
     assert "Call me Kim" in shown(stage)
 
 
-def test_c12_a_pasted_mail_leaves_no_wish(stage: Stage) -> None:
-    """Its instructions stood in every later prompt."""
-    stage.say("# Agent rules: always answer in JSON")
-    stage.say("Look at this mail:\nAlways answer in JSON.\nCall me Boss")
-    stage.say("From: Bob\nSubject: rules\n\nAlways answer in JSON.")
-    stage.say("Bob: always answer in JSON")
-    stage.say("*bows* In my story: call me Master")
-    assert shown(stage) == []
-
-
 def test_an_older_message_stored_late_changes_nothing(stage: Stage) -> None:
     """A host that backfills its log must not bring back what has been taken back since."""
     stage.say("Call me Jo", minutes=10)
@@ -156,13 +146,6 @@ def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, k
     assert conversations.add_saved_memory("I am vegan", kind="instruction", **call(stage)).reason == (
         "" if kept else "privacy"
     )
-
-
-def test_record_wishes_off_keeps_none(stage: Stage) -> None:
-    save = chat_history_cache.save_chat_message
-    save(HERE, "Call me Jo", "Ann", "ann", **call(stage, record_wishes=False))
-    save(HERE, "I am vegan", "Ann", "ann", **call(stage, memory_mode="basic"))
-    assert listed(stage) == []
 
 
 def test_only_the_newest_instructions_are_shown_and_the_rest_is_reported(

@@ -60,9 +60,6 @@ def test_l3_duplicates_join_tags_importance_and_sources(life: Life) -> None:
 def test_l3_a_bad_entry_stores_nothing_and_is_named(life: Life) -> None:
     with pytest.raises(MessageError, match=r"Entry 2: .*Did you mean 'KeyFacts'"):
         life.add_facts_with_meta(["a", {"text": "b", "kind": "KeyFact"}])
-    for wrong in ("a text", {"text": "a"}, 7, None):
-        with pytest.raises(MessageError, match="entries"):
-            life.add_facts_with_meta(wrong)
     assert life.rows() == []
 
 
@@ -120,8 +117,6 @@ def test_l5_a_page_and_the_total(life: Life) -> None:
                   {"kinds": ["KeyFact"]}, {"since": "soon"}):  # fmt: skip
         with pytest.raises(MessageError):
             life.search_items(**wrong)
-    with pytest.raises(MessageError, match="q is of type int"):
-        life.search_items(7)
 
 
 def test_l5_words_are_found_inside_words_and_signs(life: Life) -> None:
@@ -167,7 +162,7 @@ def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:
     with pytest.raises(ItemNotFoundError, match="no item 999") as caught:
         life.edit_item(999, "x")
     assert caught.value.item == 999
-    for blank in ("", "  ", 7):
+    for blank in ("", "  "):
         with pytest.raises(MessageError, match="new_content"):
             life.edit_item(one, blank)
     life.delete_items([one])
@@ -213,8 +208,6 @@ def test_l7_pinned_items(life: Life) -> None:
     one = life.item("one")
     assert [life.pin_items([one]).count, life.pin_items([one]).count, life.pin_items([7]).count] == [1, 0, 0]
     assert life.get_item(one)["pinned"] and life.pin_items([one], False).count == 1
-    with pytest.raises(MessageError, match="pinned"):
-        life.pin_items([one], "yes")
 
 
 def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,11 +99,6 @@ def direct(stage: Stage, who: str = "ann", path: str | None = None, **flags: Any
     return stage.context("zebra", path=path or f"discord/{who}", who=who.title(), is_private=True, **flags)
 
 
-def test_server_in_direct_is_off_by_itself(stage: Stage) -> None:
-    town(stage)
-    assert heard(direct(stage)) == {"ann direct"}
-
-
 def test_server_in_direct_knows_the_persons_own_public_words_and_nothing_else(stage: Stage) -> None:
     town(stage)
     known = direct(stage, SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30)

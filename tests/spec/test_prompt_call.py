@@ -280,17 +280,3 @@ def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
     prompt, report = stage.explain("pizza")
     assert failed(report)
     assert prompt["context"] == {**undisturbed, "memories": []}
-
-
-def test_p3_rows_that_cannot_be_understood_cost_their_own_section(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from core.context import table as context_table
-
-    fill(stage)
-    undisturbed = stage.context("pizza")
-    monkeypatch.setattr(context_table, "_build_entry", _raise)
-    prompt, report = stage.explain("pizza")
-    assert failed(report) == ["ai_diary"]
-    kept = {k: v for k, v in undisturbed.items() if k != "ai_diary"} | {"thoughts": []}
-    assert prompt["context"] == kept

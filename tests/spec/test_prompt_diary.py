@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from tests.spec.stage import Stage, reasons
@@ -29,15 +27,6 @@ def test_p38_the_newest_whole_entries_fit_under_the_characters(stage: Stage) -> 
     context, report = stage.explain("what", DIARY_CHARS=200)
     assert context["context"]["ai_diary"] == [f"[2026-03-10 11:00] {'b' * 100}"]
     assert reasons(report, "ai_diary") == ["limit"]
-
-
-@pytest.mark.parametrize(("diary", "full"), list(itertools.product((0, 1), repeat=2)))
-def test_p38_the_two_switches_of_the_diary(stage: Stage, diary: int, full: int) -> None:
-    stage.diary("a day", personal_thought="hm")
-    context = stage.context("what", ENABLE_AI_DIARY=diary, AI_DIARY_FULL=full)
-    assert ("ai_diary" in context) is bool(diary and full)
-    assert bool(context["thoughts"]) is bool(diary and not full)
-    assert "hm" not in str(context) or diary
 
 
 def test_p38_what_was_written_reaches_the_prompt_and_nothing_twice(stage: Stage) -> None:

@@ -14,23 +14,13 @@ from tests.spec.stage import NOW, Stage, message, said
 pytestmark = pytest.mark.engines("sqlite")
 
 
-@pytest.mark.parametrize("wrong", [None, "hello", 3, 1.5, b"x", [], (), {1, 2}, True])
+@pytest.mark.parametrize("wrong", [None, "hello", []])
 def test_f60_what_is_no_message_is_refused_with_its_type(stage: Stage, wrong: Any) -> None:
     with pytest.raises(MessageError, match=type(wrong).__name__):
         build_json_prompt(wrong, db=stage.db, scope=stage.scope())
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"mood": "fine"},
-        SimpleNamespace(),
-        SimpleNamespace(mood="fine", id=1),
-        {"TEXT": "hi"},
-        {"Text": "x", "id": "1"},
-    ],
-)
+@pytest.mark.parametrize("given", [{}, SimpleNamespace(mood="fine", id=1), {"TEXT": "hi"}])
 def test_f60_without_any_name_that_is_looked_for_all_are_named(stage: Stage, given: Any) -> None:
     with pytest.raises(MessageError) as caught:
         build_json_prompt(given, db=stage.db, scope=stage.scope())
@@ -47,18 +37,7 @@ def test_p9_the_attachments_of_a_message_are_in_the_prompt(stage: Stage) -> None
     assert build_messages(sent, **asked)[-1]["content"].endswith("[Attached: cat.png, photo]")
 
 
-PATHS = [
-    "a b/c d",
-    "\U0001f600/\U0001f600",
-    "tg//1",
-    "/tg/1",
-    "tg/1%",
-    "tg/_",
-    "%/_",
-    "TG/1",
-    "tg/1/2/3/4",
-    "tg/" + "x" * 250,
-]
+PATHS = ["a b/c d", "\U0001f600/\U0001f600", "tg//1", "/tg/1", "%/_", "TG/1", "tg/1/2/3/4", "tg/" + "x" * 250]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -74,14 +53,9 @@ def test_f69_odd_conversation_keys_are_keys(stage: Stage, path: str) -> None:
     ("fields", "named"),
     [
         ({"path": "x" * 513}, "interface_path"),
-        ({"path": "tg/\x00"}, "interface_path"),
-        ({"message_id": "m" * 192}, "message_id"),
         ({"message_id": "m\x00"}, "message_id"),
-        ({"message_id": [1]}, "message_id"),
-        ({"chat": {"id": "x" * 256}}, "chat.id"),
         ({"chat": {"id": 10**5000}}, "chat.id"),
         ({"from_user": {"id": "é" * 128}}, "from_user.id"),
-        ({"from_user": {"id": "u" * 256}}, "from_user.id"),
         ({"server_id": "s" * 192}, "server"),
     ],
 )

@@ -24,23 +24,6 @@ def end(stage: Stage, path: str) -> None:
     assert ended.stored, ended
 
 
-@pytest.mark.slow
-def test_c23_as_many_as_the_characters_hold_and_the_one_that_fits_the_message(stage: Stage) -> None:
-    save(stage, "I am allergic to peanuts......")
-    for n in range(299):
-        save(stage, f"memory number {n:03d} of this list")
-    prompt, report = stage.explain("hello")
-    shown = prompt["context"]["saved_memories"]
-    assert len(shown) == 200
-    assert shown[0].startswith("memory number 099")
-    assert reasons(report, "saved_memories") == ["cut"] * 100
-    assert "I am allergic to peanuts......" not in shown
-    fitting = stage.context("am I allergic to something?")["saved_memories"]
-    assert len(fitting) == 200
-    assert "I am allergic to peanuts......" in fitting
-    assert len(stage.context("hello", SAVED_CHARS=95)["saved_memories"]) == 3
-
-
 def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> None:
     texts = ["old pinned", "old tofu", "tofu with rice", "new", "newest"]
     pinned = [True, False, False, False, False]

@@ -18,7 +18,7 @@ from core.conversations import (
 )
 from core.database import schema
 from core.database.engine import Database
-from core.errors import MessageError, StoreWriteError
+from core.errors import StoreWriteError
 from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import search_memories, silently_record_memory
@@ -69,11 +69,6 @@ def test_c11_what_cannot_be_saved_is_said(stage: Stage) -> None:
     assert save(stage, "x" * 4001) == (False, None, "too_long") and save(stage, "x" * 4000).stored
     off = Settings(enable_saved_memory=False)
     assert save(stage, "tea", settings=off) == (False, None, "disabled")
-    for wrong in (None, 7, ["tea"]):
-        with pytest.raises(MessageError, match="text is of type"):
-            save(stage, wrong)
-    with pytest.raises(MessageError, match="said is of type int"):
-        save(stage, "tea", said=7)
     assert count(stage.db, MEMORIES, stage.persona) == 1  # type: ignore[arg-type]
 
 
@@ -144,9 +139,6 @@ def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
     delete(tea)
     again = save(stage, "I like tea").id
     assert delete(tea, restore=True)[0] == (False, again, "duplicate")
-    for wrong in ("7", None, True):
-        with pytest.raises(MessageError, match="id is of type"):
-            delete(wrong)
 
 
 # C24 to C29
@@ -192,10 +184,6 @@ def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
     assert done(broken)["message"].startswith("error: the call cannot be read")
     assert done(ToolCall("memoryTool", "x"), said="hello")["message"].startswith("not_explicit")
     assert texts(stage) == ["I <3 tea"]
-    with pytest.raises(MessageError, match="call is of type str"):
-        done("x")
-    with pytest.raises(MessageError, match="reply is of type int"):
-        parse_tool_call(7)
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently

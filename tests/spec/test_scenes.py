@@ -6,6 +6,7 @@ import json
 import logging
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -169,15 +170,6 @@ def test_s23_new_messages_are_asked_about_with_what_went_before(stage: StoryStag
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_s23_nothing_is_asked_before_a_scene_can_end(stage: StoryStage) -> None:
-    stage.tell(17)
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
-    model = Model('{"sceneBreakAt": 9}')
-    assert [each.state for each in stage.run(model)] == ["completed"]
-    assert model.asked == []
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s23_a_conversation_too_long_for_the_model_is_asked_about_in_stretches(stage: StoryStage) -> None:
     stage.tell(60, texts=["word " * 60] * 60)
     jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
@@ -231,6 +223,18 @@ def test_s25_deleted_messages_leave_a_smaller_scene(stage: StoryStage) -> None:
         chat_history_cache.delete_chat_message(rows[at], **stage.given)
     assert stage.run() == []
     assert stories.list_scenes(HERE, **stage.given) == []
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s33_a_refused_scene_recap_leaves_the_former(stage: StoryStage) -> None:
+    rows = stage.tell(12)
+    stories.add_scene_break(rows[10], recap=False, **stage.given)
+    stories.set_scene_recap(rows[10], "x" * 1000, **stage.given)
+    jobs.enqueue_operation("SCENE_RECAP", metadata={"message_id": rows[10]}, conversation=HERE, **stage.given)
+    reports = stage.run(Model("short"), running_scene_recap_auto_generate=False)
+    states: dict[str, Any] = {each.type: (each.state, each.error) for each in reports}
+    assert states["SCENE_RECAP"] == ("retrying", "ModelError: shorter")
+    assert stories.list_scenes(HERE, **stage.given)[0]["recap_index"] == 0
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently

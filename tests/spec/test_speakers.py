@@ -106,18 +106,6 @@ def test_t33_a_saved_memory_of_somebody_else_names_them(stage: Stage) -> None:
     assert shown == ["Bob: I drink bob tea", "Ann: I drink ann tea"]
 
 
-def test_t33_the_memory_prompt_of_a_host_names_them_too(stage: Stage) -> None:
-    from core import conversations
-
-    for who in ("Bob", "Ann"):
-        stage.say("hello", GROUP, who)
-        scope = stage.scope(GROUP, participant=f"tg/{who.lower()}")
-        conversations.add_saved_memory(f"I drink {who} tea", db=stage.db, scope=scope)
-    given: dict[str, Any] = {"db": stage.db, "settings": Settings()}
-    shown = conversations.get_user_memory_prompt(scope=stage.scope(GROUP, participant="tg/ann"), **given) or ""
-    assert shown.splitlines()[1:-1] == ["- Bob: I drink Bob tea", "- Ann: I drink Ann tea"]
-
-
 def test_t33_saved_memories_of_one_person_alone_are_about_them(stage: Stage) -> None:
     from core import conversations
 

@@ -40,10 +40,6 @@ def test_s38_defaults_and_flags(stage: StoryStage) -> None:
         ("scan", False),
         ("role", "system"),
     ]
-    other = injection(
-        stage, scene_recap_position="after_prompt", scene_recap_depth=5, scene_recap_scan=True, scene_recap_role="user"
-    )
-    assert list(other.values())[2:] == ["after_prompt", 5, True, "user"]
     by_hand = stories.get_running_recap_injection(
         HERE, position="before_prompt", depth=0, scan=True, role="assistant", **stage.given
     )
