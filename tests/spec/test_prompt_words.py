@@ -21,28 +21,10 @@ from tests.store.world import open_db, rows_of
 pytestmark = pytest.mark.engines("sqlite")
 
 
-def import_lines(stage: Stage, count: int, word: str, with_word: int) -> None:
-    """Store many lines at once, the first so many of which hold the word."""
-    from core.chat_history_cache import save_chat_message as save
-
-    for n in range(count):
-        text = f"{word} number {n}" if n < with_word else f"other number {n}"
-        save(
-            "tg/crowd",
-            text,
-            "Zoe",
-            "zoe",
-            NOW,
-            db=stage.db,
-            settings=Settings(),
-            scope=stage.scope("tg/crowd"),
-            message_id=str(n),
-        )
-
-
 def test_t10_a_word_of_most_lines_counts_next_to_nothing(stage: Stage) -> None:
     """The row with the rare word comes first, however many lines hold the other; alone it is still looked for."""
-    import_lines(stage, 120, "kitchen", 100)
+    for n in range(120):
+        stage.say(f"{'kitchen' if n < 100 else 'other'} number {n}", "tg/crowd", "Zoe", message_id=str(n))
     stage.say("the retrodeck is broken", "tg/crowd", "Zoe", minutes=9000)
     hits = search_memories(
         query="kitchen retrodeck", limit=1, db=stage.db, settings=Settings(), scope=stage.scope("tg/crowd")
