@@ -91,23 +91,6 @@ def test_f76_nothing_is_stored_of_a_file_that_is_refused(
     assert _stored(db, scope) == []
 
 
-def test_f79_an_import_that_is_stopped_goes_on_where_it_was(db: Database, tmp_path: Path) -> None:
-    """Whole transactions stay; the second run brings the rest."""
-    scope, path = own_scope(), _file(tmp_path, _rows(700))
-    asked: list[int] = []
-
-    def after_one_batch() -> bool:
-        asked.append(1)
-        return count(db, chat_history_cache, scope.persona) >= 500
-
-    stopped = _import(db, scope, path, should_stop=after_one_batch)
-    assert (stopped.imported, stopped.stopped_after_row) == (500, 500)
-    assert len(_stored(db, scope)) == 500
-    rest = _import(db, scope, path)
-    assert (rest.imported, rest.duplicates, rest.stopped_after_row) == (200, 500, None)
-    assert index_differences(db, scope.persona) == []
-
-
 def _wishes(db: Database, scope: Scope, who: str, conversation: str = "import/c") -> list[str]:
     own = Scope(scope.persona, conversation, f"import/{who}")
     return [item["text"] for item in list_saved_memories(kind="instruction", db=db, settings=DEFAULTS, scope=own)]
