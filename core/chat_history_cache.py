@@ -23,6 +23,7 @@ from .context.live import is_own
 from .context.live import read_message as read_live
 from .database import rows
 from .database.engine import Database
+from .database.ids import retry_duplicates
 from .errors import MessageError
 from .forgetting import followers
 from .memories import instructions as standing
@@ -55,6 +56,7 @@ class CacheStats(TypedDict):
     """CHAT_HISTORY."""
 
 
+@retry_duplicates
 def save_chat_message(
     interface_path: object,
     message_text: object,

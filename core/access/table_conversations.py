@@ -208,12 +208,19 @@ def _privacy_of_new(
     return "direct", closed.direct_person or person or UNKNOWN_PERSON
 
 
+def check_server(scope: Scope, facts: ConversationFacts) -> None:
+    """Refuse a room that another server made at the same moment: resolved anew, this one's gets a key of its own."""
+    if scope.server and facts.server not in ("", scope.server) and facts.direct_person is None:
+        raise DuplicateKeyError(DUPLICATE_KEY, source="conversations")
+
+
 def settle(
     connection: Connection, db: Database, scope: Scope, facts: ConversationFacts, *, sender: str | None = None
 ) -> Place:
     """Return the place of a stored conversation: private, with its person and on its server once the host says so."""
     person = None
     stored = facts
+    check_server(scope, facts)
     if scope.server and not facts.server and facts.direct_person is None:
         facts = replace(facts, server=scope.server)
     if facts.is_unstated and (scope.privacy or scope.participant or sender is not None):

@@ -98,7 +98,8 @@ def take_all(connection: Connection, audience: int, most: int) -> list[Entry]:
     return made
 
 
-_ALL = select(_F.source, _F.row_id, _F.digest, type_coerce(_F.content, NullType())).where(_F.audience_id == _AUDIENCE)
+_AS_STORED: list[Any] = [type_coerce(column, NullType()) for column in (_F.source, _F.row_id, _F.digest, _F.content)]
+_ALL: Any = select(*_AS_STORED).where(_F.audience_id == _AUDIENCE)
 _HELD_ALL = _ALL.order_by(_F.source, _F.row_id).limit(bindparam("most", type_=Integer())).with_for_update()
 
 

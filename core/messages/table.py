@@ -124,10 +124,11 @@ def _insert_one(
     }
     if is_private(message, levels, privacy_default):
         raise UndoError(WriteResult(False, None, "privacy", notes=message.notes))
+    facts = table_conversations.facts_of(row)
+    table_conversations.check_server(scope, facts)
     double = row.same_id if row.same_id is not None else row.same_text
     if double is not None:
         raise UndoError(WriteResult(False, double, "duplicate", notes=message.notes))
-    facts = table_conversations.facts_of(row)
     place = table_conversations.settle(connection, db, scope, facts, sender=sender)
     if message.participant:
         names = {message.participant: message.sender_name}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -288,3 +290,20 @@ def test_f81_a_turn_over_http_of_no_server_is_in_no_servers_room(stage: Stage, s
     for server in SERVERS:
         found = json.dumps(rooms.read(server))
         assert "canary of none" not in found and "canary of the persona" not in found
+
+
+def test_f81_two_servers_that_name_a_room_at_the_same_moment_have_two(stage: Stage) -> None:
+    """Both find no such room and make it: the second one's gets a key of its own."""
+    rooms = Rooms(stage)
+    for number in range(10):
+        room, both = f"irc/room-{number}", threading.Barrier(2)
+
+        def say(server: str, room: str = room, both: threading.Barrier = both) -> None:
+            both.wait()
+            assert rooms.say(server, room).stored
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(say, SERVERS))
+        for server in SERVERS:
+            lines = load_chat_history(room, **rooms.given(server, room))
+            assert [line["text"] for line in lines] == [f"canary of {server}"]
