@@ -7,6 +7,7 @@ from the environment. An empty line ends it; what was said is there the next tim
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from openai import OpenAI
 from prompt_engine import Scope, build_json_prompt, parse_answer, to_messages
@@ -18,14 +19,15 @@ SCOPE = Scope("iris", "terminal/me", "terminal/me", privacy="direct")
 def main() -> None:
     """Ask, answer, remember."""
     model = OpenAI(base_url=os.environ["MODEL_URL"], api_key=os.environ.get("MODEL_KEY", "none"))
-    while text := input("> ").strip():
-        message = {"message_id": None, "date": None, "text": text, "interface_path": SCOPE.conversation}
-        prompt = build_json_prompt(message, scope=SCOPE)
-        reply = model.chat.completions.create(model=os.environ["MODEL_NAME"], messages=to_messages(prompt))
-        answer = parse_answer(reply.choices[0].message.content or "")["text"]
-        save_chat_message(SCOPE.conversation, text, scope=SCOPE)
-        save_chat_message(SCOPE.conversation, answer, "Iris", "self", scope=SCOPE)
-        print(answer)
+    with suppress(EOFError):  # Ctrl-D ends it too
+        while text := input("> ").strip():
+            message = {"message_id": None, "date": None, "text": text, "interface_path": SCOPE.conversation}
+            prompt = build_json_prompt(message, scope=SCOPE)
+            reply = model.chat.completions.create(model=os.environ["MODEL_NAME"], messages=to_messages(prompt))
+            answer = parse_answer(reply.choices[0].message.content or "")["text"]
+            save_chat_message(SCOPE.conversation, text, scope=SCOPE)
+            save_chat_message(SCOPE.conversation, answer, "Iris", "self", scope=SCOPE)
+            print(answer)
 
 
 if __name__ == "__main__":

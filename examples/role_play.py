@@ -8,6 +8,7 @@ story; `/story` shows it. An empty line ends the program, and the story goes on 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from openai import OpenAI
@@ -57,14 +58,15 @@ def play(model: Model, text: str) -> tuple[str, int | None]:
 def main() -> None:
     """Play until an empty line."""
     model, last = Model(), None
-    while text := input("> ").strip():
-        if text.startswith("/scene"):
-            print(end_scene(model, last, text.removeprefix("/scene").strip()))
-        elif text == "/story":
-            print(show_story())
-        else:
-            answer, last = play(model, text)
-            print(answer)
+    with suppress(EOFError):  # Ctrl-D ends it too
+        while text := input("> ").strip():
+            if text.startswith("/scene"):
+                print(end_scene(model, last, text.removeprefix("/scene").strip()))
+            elif text == "/story":
+                print(show_story())
+            else:
+                answer, last = play(model, text)
+                print(answer)
 
 
 if __name__ == "__main__":
