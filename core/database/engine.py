@@ -295,6 +295,7 @@ class Database:
                 except exc.SQLAlchemyError as error:
                     duplicate = failures.is_duplicate(error)
                     if duplicate and attempt < DUPLICATE_TRIES:
+                        self.ids.jump()
                         continue
                     number, lost = failures.error_number(error), failures.is_lost(error)
                     unsure = unsure or (committing and (lost or number == failures.REFUSED_AT_COMMIT))

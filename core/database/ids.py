@@ -50,6 +50,11 @@ class Ids:
             self._last = first + count - 1
             return list(range(first, self._last + 1))
 
+    def jump(self) -> None:
+        """Leave out ids, because another process makes the same ones at this moment."""
+        with self._lock:
+            self._last += secrets.randbelow(1 << BITS)
+
     def one(self) -> int:
         """Return one new id."""
         return self.take()[0]

@@ -25,7 +25,7 @@ from ..access import table_conversations
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
 from ..database.rows import read_list
-from ..database.schema import ai_diary, chat_history_cache, memories
+from ..database.schema import ai_diary, audiences, chat_history_cache, memories
 from ..database.sources import AI_DIARY, MEMORIES, SourceTable
 from ..index import indexed
 from ..short_term import table as short_term_table
@@ -107,9 +107,11 @@ def _find_standing(
     listed = cast(c.source_message_ids, String)
     named = or_(*(has_keyword(listed, like_pattern(str(name))) for name in sorted(names, key=str)))
     chosen = select(c.id, c.source_message_ids, case((here, 1), else_=0).label("here"), *columns)
+    # Named besides the persona: by its audiences the rows are found without those of others being read.
+    seen = c.audience_id.in_(sorted(removal.find_values(audiences.c.audience_id)))
     standing = []
     for row in removal.read_rows(
-        chosen.where(c.persona_id == removal.persona, c.source_message_ids.is_not(None), named)
+        chosen.where(c.persona_id == removal.persona, seen, c.source_message_ids.is_not(None), named)
     ):
         held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
         own = names if row.here else {message.id}  # a platform's id is one of its conversation alone

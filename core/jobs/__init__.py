@@ -14,7 +14,7 @@ from ..base.hints import hint_name
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import MessageError
-from ..scope import Scope
+from ..scope import Scope, key_text
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.strict_json import make_strict
 from . import rules, table, table_listing
@@ -257,10 +257,11 @@ def list_operations(
         raise ValueError(f"state is {str(unknown[0])[:40]!r}. It must be one of {', '.join(rules.STATES)}.")
     if not 1 <= limit <= 10_000:
         raise ValueError(f"limit is {limit}. It must be a whole number of operations, 1 to 10000.")
+    named = [key_text(each, "types", rules.TYPE_BYTES, required=True) for each in wanted]
     call = open_call(db, settings, scope)
     key = Scope(call.persona, conversation).conversation
     return table_listing.read_operations(
-        call.db, call.persona, states=chosen, types=wanted, conversation=key, most=limit
+        call.db, call.persona, states=chosen, types=named, conversation=key, most=limit
     )
 
 
