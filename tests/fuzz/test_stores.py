@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.access.rules import SERVER_MARK
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
@@ -47,8 +48,8 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 
 def _key(text: str, limit: int) -> str:
-    """Return a text as an id that may be one: without NUL and lone surrogates, no longer than its column."""
-    made = clean(text).encode()[:limit].decode("utf-8", "ignore")
+    """Return a text as an id that may be one: without NUL, lone surrogates and the mark of servers, not too long."""
+    made = clean(text).replace(SERVER_MARK, "").encode()[:limit].decode("utf-8", "ignore")
     return made if made.strip() else "k"
 
 
@@ -56,9 +57,8 @@ def _there_and_back(db: Database, said: list[str]) -> None:
     number = next(_numbers)
     persona = _key(f"{number}{said[0]}", 40)
     conversation = _key(f"tg/{said[0]}", 200)  # the chat id in it has at most 255 bytes
-    scope = Scope(
-        persona=persona, conversation=conversation, participant=_key(f"tg/{said[-1]}", 200), server=_key(said[-1], 150)
-    )
+    person = _key(f"tg/{number}{said[-1]}", 200)  # a privacy level belongs to a person, for all personas
+    scope = Scope(persona=persona, conversation=conversation, participant=person, server=_key(said[-1], 150))
     more = {"db": db, "settings": PLAIN, "scope": scope}
     whole = [text for text in said if clean(text).strip()]
     for at, text in enumerate(whole):
@@ -67,7 +67,7 @@ def _there_and_back(db: Database, said: list[str]) -> None:
         if at % 3 == 0:
             add_diary_entry(content=text, personal_thought=text, **more)
             add_saved_memory(text, **more)
-    set_privacy(_key(f"tg/{said[-1]}", 200), "partial", db=db, scope=scope)
+    set_privacy(person, "partial", db=db, scope=scope)
     stored = [row for row in rows_of(db, memories, persona) if row.kind != "saved"]
     assert [row.content for row in stored] == [clean(text) for text in whole]
     assert [(rows.read_object(row.metadata) or {}).get("m") for row in stored] == [clean(text) for text in whole]
@@ -76,7 +76,7 @@ def _there_and_back(db: Database, said: list[str]) -> None:
     assert {row.interface_path for row in lines} <= {conversation}
     assert {clean(text) for text in whole} >= {row.content for row in rows_of(db, ai_diary, persona)}
     if whole:
-        assert any(row.participant_key == _key(f"tg/{said[-1]}", 200) for row in rows_of(db, participants, persona))
+        assert any(row.participant_key == person for row in rows_of(db, participants, persona))
     for text in said[:3]:
         search_memories(tags=[text], keywords=[text], **more)
         free_memory_search(text, **more)

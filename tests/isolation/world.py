@@ -131,7 +131,7 @@ class World:
 
     def _persona(self, persona: str, number: int) -> None:
         ids = list(itertools.islice(self._ids, 11))
-        servers = ["", *(f"{each}"[:100] for each in ids[:2])]
+        servers = ["", *(each[-100:] for each in ids[:2])]  # the end tells long ids apart
         first = len(self.places)
         for at, server in enumerate(servers):
             self._conversation(persona, "public", server, f"tg/{ids[3 + at]}", at)
