@@ -64,6 +64,8 @@ def insert_message(
 
     def work(connection: Connection) -> WriteResult:
         place = _insert_one(connection, db, own, message, row_id, privacy_default)
+        if isinstance(place, WriteResult):
+            return place
         record_instructions(connection, db, own, place, row_id, message, instructions, privacy_default)
         if is_late(db, own.persona, message, row_id):
             raise UndoError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
@@ -106,7 +108,7 @@ THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bin
 
 def _insert_one(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, row_id: int, privacy_default: str
-) -> table_conversations.Place:
+) -> table_conversations.Place | WriteResult:
     persona, key, who = scope.persona, message.conversation, message.participant or message.triggered_by
     sender = who or ("" if message.is_of_somebody else None)
     names = {"title": message.title, "server_name": message.server_name if scope.server else ""}
@@ -128,7 +130,12 @@ def _insert_one(
     table_conversations.check_server(scope, facts)
     double = row.same_id if row.same_id is not None else row.same_text
     if double is not None:
-        raise UndoError(WriteResult(False, double, "duplicate", notes=message.notes))
+        duplicate = WriteResult(False, double, "duplicate", notes=message.notes)
+        if not scope.server or facts.server:
+            raise UndoError(duplicate)
+        # The room was stored without a server: from now on it is this one's, and another server's line is no duplicate.
+        table_conversations.settle(connection, db, scope, facts, sender=sender)
+        return duplicate
     place = table_conversations.settle(connection, db, scope, facts, sender=sender)
     if message.participant:
         names = {message.participant: message.sender_name}

@@ -307,3 +307,11 @@ def test_f81_two_servers_that_name_a_room_at_the_same_moment_have_two(stage: Sta
         for server in SERVERS:
             lines = load_chat_history(room, **rooms.given(server, room))
             assert [line["text"] for line in lines] == [f"canary of {server}"]
+
+
+def test_f81_a_message_known_in_a_room_of_no_server_gives_it_the_server(stage: Stage) -> None:
+    """The next server's message with the same id is a line of its own room."""
+    rooms = Rooms(stage)
+    assert [rooms.say(server).reason for server in ("", *SERVERS)] == ["", "duplicate", ""]
+    texts = [[line["text"] for line in load_chat_history(ROOM, **rooms.given(server))] for server in SERVERS]
+    assert texts == [["canary of "], ["canary of beta"]]
