@@ -203,7 +203,7 @@ def save_message(
             "interface_name.",
             fields=("interface_path",),
         )
-    there = resolve_scope(call.db, scope_of(incoming, scope, call.settings))
+    there = scope_of(incoming, scope, call.settings)
     quoted = read_reply(incoming.raw)
     reply = quoted and {
         "text": quoted["text"],
@@ -213,7 +213,8 @@ def save_message(
     if reply and reply["text"] == NON_TEXT:  # of a message that is stored the id says all
         answered = get(get(incoming.raw, "reply_to_message"), "message_id")
         if isinstance(answered, (str, int)):
-            reply |= table_reading.find_quoted(call.db, call.persona, there.conversation, answered) or {}
+            room = resolve_scope(call.db, there).conversation
+            reply |= table_reading.find_quoted(call.db, call.persona, room, answered) or {}
     own = is_own(incoming.raw)
     stored = save_chat_message(
         incoming.interface_path,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..access.load import load_snapshot
+from ..access.rules import plain_key
 from ..access.table_rooms import resolve_key, resolve_scope
 from ..access.view import AccessSnapshot, Request, Viewer
 from ..config import Settings
@@ -52,6 +53,9 @@ def open_call(
 def find_key(call: Call, conversation: object, field: str = "interface_path") -> str:
     """Return the key that the conversation named is stored under, in the server of the call's scope."""
     key = key_text(conversation, field, KEY_BYTES["conversation"], required=True)
+    own = call.scope.conversation  # `open_call` has resolved it
+    if own is not None and key == plain_key(own):
+        return own
     return resolve_key(call.db, call.scope, key)
 
 

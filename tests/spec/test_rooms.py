@@ -315,3 +315,13 @@ def test_f81_a_message_known_in_a_room_of_no_server_gives_it_the_server(stage: S
     assert [rooms.say(server).reason for server in ("", *SERVERS)] == ["", "duplicate", ""]
     texts = [[line["text"] for line in load_chat_history(ROOM, **rooms.given(server))] for server in SERVERS]
     assert texts == [["canary of "], ["canary of beta"]]
+
+
+def test_f81_a_message_that_is_saved_looks_for_its_room_once(stage: Stage) -> None:
+    """On a server each look is a round trip of every message."""
+    rooms = Rooms(stage)
+    rooms.say("alpha")
+    line = message("again", ROOM, who="Bob", server_id="alpha", message_id="m2")
+    with stage.db.traced() as reads:
+        assert save_message(line, db=stage.db, settings=rooms.flags, scope=Scope(stage.persona)).stored
+    assert sum("conversation_key IN" in read for read in reads) == 1
