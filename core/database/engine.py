@@ -292,6 +292,7 @@ class Database:
                 except DuplicateKeyError:
                     if attempt == DUPLICATE_TRIES:
                         raise
+                    self.ids.jump()
                 except exc.SQLAlchemyError as error:
                     duplicate = failures.is_duplicate(error)
                     if duplicate and attempt < DUPLICATE_TRIES:
