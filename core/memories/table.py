@@ -13,7 +13,7 @@ from sqlalchemy import Connection, and_, bindparam, or_, select, update
 from ..access import table as audiences
 from ..access import table_conversations as conversations
 from ..access import table_participants as participants
-from ..access import tombstones as forgetting_late
+from ..access import tombstones
 from ..access.view import Viewer, is_seen
 from ..database import rows
 from ..database.dialects import Time
@@ -102,7 +102,7 @@ def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteRes
 
 def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
     """Refuse an item that was begun before its person or conversation was forgotten; the caller holds the latter."""
-    if forgetting_late.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
+    if tombstones.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
         raise UndoError(result)
 
 

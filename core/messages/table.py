@@ -146,8 +146,7 @@ def _insert_one(
 
 @lru_cache(maxsize=1)
 def _look() -> Any:
-    """One statement for all that decides about a message: its conversation, who may be remembered, what is there, and
-    whether an index of it is kept."""
+    """One statement for all that decides about a message: its conversation, who may be remembered, what is there."""
     c = conversations_table.c
     persona: Any = bindparam("persona")
 
