@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import stat
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from core.db import insert_memory, open_database
 from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
 from core.synth_core_memory import search_memories
 from core.upkeep import check
+from tests.servers import Server
+from tests.store.world import of_today
 
 pytestmark = pytest.mark.dialects
 
@@ -198,15 +201,13 @@ def test_d34_too_many_connections_of_an_account_are_waited_for_and_explained(fre
 
 
 @SERVERS
-def test_f52_a_text_larger_than_the_packet_is_told_as_what_it_is(fresh_migrated_url: str) -> None:
-    """The server closes the connection, which looks like a network that failed."""
-    db = Database(fresh_migrated_url, timeout_seconds=5)
-    before = db.read(text("SELECT @@GLOBAL.max_allowed_packet"), source="test")[0][0]
-    db.transaction(lambda c: c.exec_driver_sql("SET GLOBAL max_allowed_packet = 1048576"), source="test")
-    db.close()
-    try:
+def test_f52_a_text_larger_than_the_packet_is_told_as_what_it_is(
+    make_server: Callable[..., Server], server_name: str
+) -> None:
+    """The server closes the connection, which looks like a network that failed; a server of its own, as all see it."""
+    server = make_server(server_name)
+    with of_today(server.create_database("packets"), timeout_seconds=5) as db:
+        server.execute("SET GLOBAL max_allowed_packet = 1048576")
+        db.close()
         with pytest.raises(StoreWriteError, match="max_allowed_packet"):
             insert_memory("a" * 3_000_000, "ann", "chat", [], db=db)
-    finally:
-        db.transaction(lambda c: c.exec_driver_sql(f"SET GLOBAL max_allowed_packet = {before}"), source="test")
-        db.close()
