@@ -107,28 +107,38 @@ def phrase_form(text: str) -> str:
     return " ".join(fold_letters(clean(text).translate(_APOSTROPHES)).split())
 
 
-def _pattern(phrase: str) -> str:
-    """Return a phrase as a regular expression."""
+def _pattern(phrase: str) -> tuple[bool, str]:
+    """Return whether a phrase begins with a word, and the phrase as a regular expression."""
     form = phrase_form(phrase.rstrip("?")).replace(",", "").replace("、", " ")
     letters = re.findall(r"\w", form)
     made = re.sub(r"\\([()|$ ])", r"\1", re.escape(form)).replace("(", "(?:").replace("|) ", "|) ?")
     made = re.sub(r"(^| )\\\* ", r"\1(?:\\S+ ){0,6}?", made)
     made = re.sub(rf"(?<=[^\W{SPACELESS}])\\\*", r"\\w*", made).replace(r"\*", ".{0,30}?")
-    starts = r"(?<!\w)" if letters and not form.startswith("*") and not _SPACELESS_CHAR.match(letters[0]) else ""
+    begins_word = bool(letters) and not form.startswith("*") and not _SPACELESS_CHAR.match(letters[0])
     ends = r"(?!\w)" if letters and not form.endswith("*") and not _SPACELESS_CHAR.match(letters[-1]) else ""
-    return f"{starts}(?:{made}){ends}"
+    return begins_word, f"(?:{made}){ends}"
+
+
+def _join_patterns(phrases: Sequence[str]) -> str:
+    """Return what finds one of the phrases, the longest first.
+
+    One look behind for all words: within each phrase it would be tried at every character, which takes six times as
+    long.
+    """
+    patterns = [_pattern(each) for each in sorted(phrases, key=len, reverse=True) if phrase_form(each)]
+    words = "|".join(made for begins_word, made in patterns if begins_word)
+    others = [made for begins_word, made in patterns if not begins_word]
+    return "|".join([*([rf"(?<!\w)(?:{words})"] if words else []), *others])
 
 
 @lru_cache(maxsize=1024)
 def _compile(phrases: tuple[str, ...], leads: tuple[str, ...] | None = None) -> re.Pattern[str] | None:
     """Return what finds one of the phrases: anywhere, or behind nothing but `leads`."""
-    if not any(phrase_form(each) for each in phrases):
-        return None
-    found = "|".join(_pattern(each) for each in sorted(phrases, key=len, reverse=True) if phrase_form(each))
-    if leads is None:
-        return re.compile(found)
-    before = "|".join([_MENTION, *(_pattern(each) for each in leads if phrase_form(each))])
-    return re.compile(rf"\W*(?:(?:{before})[\s.!,]*){{0,6}}(?:{found})")
+    wanted = _join_patterns(phrases)
+    if not wanted or leads is None:
+        return re.compile(wanted) if wanted else None
+    before = "|".join(filter(None, [_MENTION, _join_patterns(leads)]))
+    return re.compile(rf"\W*(?:(?:{before})[\s.!,]*){{0,6}}(?:{wanted})")
 
 
 def _holds(form: str, phrases: Sequence[str]) -> bool:
