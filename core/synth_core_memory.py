@@ -134,7 +134,7 @@ def explain_search(
     call = open_call(db, settings, scope)
     if call.settings is not known:
         query = searching.prepare(**arguments, settings=call.settings)
-    with call.db.one_call():  # three reads on one connection, asked once whether it still stands
+    with call.db.request_connection():  # three reads on one connection, asked once whether it still stands
         query, viewer = searching.load_viewer(call, query)
         search = searching.resolve(query, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)

@@ -18,7 +18,7 @@ from ..access.view import Viewer
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import Time, json_has_text
-from ..database.engine import Database, UndoError
+from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import ai_diary, chat_history_cache, conversations, participants
 from ..database.sources import AI_DIARY
@@ -71,7 +71,7 @@ def insert_entry(
         kept, keys, notes = _drop_private(connection, scope, entry, privacy_default)
         place = table_conversations.ensure(connection, db, own, sender=own.participant)
         if _is_late(db, own, entry, row_id):
-            raise UndoError(None)
+            raise RollbackError(None)
         row = asdict(_place_entry(kept, own))
         row |= index_entries.derive_columns([row[name] for name in index_entries.DIARY_TEXTS])
         row |= {name: row[name] or None for name in (*index_entries.DIARY_TEXTS[1:], "source_message_ids")}
@@ -210,7 +210,7 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
         ids = connection.execute(chosen).scalars().all()
         return indexed.set_hidden(connection, db, AI_DIARY, persona, ids, **columns)
 
-    return db.repeat(work, source="ai_diary")
+    return db.idempotent_transaction(work, source="ai_diary")
 
 
 # Changing
@@ -247,7 +247,7 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str, *, quaranti
         indexed.exchange(connection, db, AI_DIARY, old, new)
         return WriteResult(True, row_id)
 
-    return db.repeat(work, source="ai_diary")
+    return db.idempotent_transaction(work, source="ai_diary")
 
 
 def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
@@ -259,7 +259,7 @@ def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
         now = db.clock()
         return bool(indexed.set_hidden(connection, db, AI_DIARY, viewer.scope.persona, [row_id], archived_at=now))
 
-    return db.repeat(work, source="ai_diary")
+    return db.idempotent_transaction(work, source="ai_diary")
 
 
 # Reading

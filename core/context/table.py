@@ -16,7 +16,7 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.row_shapes import Branch, readable
 from ..database.schema import ai_diary, chat_history_cache
-from ..database.statements import Part, aside
+from ..database.statements import Part, hide_from_index
 from ..database.stored_values import decode_row, read_object, read_texts, read_time
 from ..shapes import DiaryEntry, HistoryEntry, ReplyNote
 from .live import read_message
@@ -158,7 +158,7 @@ def _newest(family: str) -> Part:
 @lru_cache(maxsize=2)
 def _newest_lines(family: str) -> Part:
     lines = select(*_LINE).select_from(_NEWEST.join(chat_history_cache, _C.id == _NEWEST.c.id))
-    lines = lines.where(aside(_C.persona_id, family) == bindparam("persona", type_=Key(64)))
+    lines = lines.where(hide_from_index(_C.persona_id, family) == bindparam("persona", type_=Key(64)))
     return Part(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 

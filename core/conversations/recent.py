@@ -75,7 +75,7 @@ def add_recent_conversation(
         return _report_end(connection, call, lines, summary_id, queue=not wait)
 
     # Run again after a commit whose answer was lost, it finds its own operation.
-    end = call.db.repeat(work, source="memory_jobs")
+    end = call.db.idempotent_transaction(work, source="memory_jobs")
     # 3. its summary, where it is waited for
     return _finish_report(call, end, model, wait=wait)
 
@@ -221,7 +221,7 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
     if not lines:
         return WriteResult(False, None, "privacy")
     summary = summaries.make_summary(call.settings, lines, summaries.choose_model(call, model))
-    stored = call.db.repeat(
+    stored = call.db.idempotent_transaction(
         lambda connection: summaries.store_summary(connection, call, end, lines, summary),
         source="conversation_summaries",
     )

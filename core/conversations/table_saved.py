@@ -18,7 +18,7 @@ from ..database.ids import retry_duplicates
 from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
-from ..database.statements import Part, aside
+from ..database.statements import Part, hide_from_index
 from ..index import indexed
 from ..memories import new_item, table_sources
 from ..memories import table as memories_table
@@ -148,7 +148,7 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
 def _of_audiences(family: str) -> Any:
     """Return the condition on audiences; there are few saved memories, so that the index of kinds is to be taken."""
-    return aside(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID))
+    return hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID))
 
 
 @lru_cache(maxsize=4)

@@ -22,7 +22,7 @@ from ..shapes import now_utc
 from . import connections, failures
 from .ids import Ids
 
-__all__ = ["Connection", "Database", "UndoError"]
+__all__ = ["Connection", "Database", "RollbackError"]
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ DUPLICATE_TRIES = 3
 """How often beside a writer of the same: what is read within it, and ids made within it, are others each time."""
 
 
-class UndoError(Exception):
+class RollbackError(Exception):
     """Raised by the work of a transaction: nothing is stored, and the transaction returns `result`."""
 
     def __init__(self, result: Any) -> None:
@@ -174,7 +174,7 @@ class Database:
     def _read(
         self, statement: Any, values: Sequence[Any] | None, ask: Callable[[Connection], Sequence[Any]], source: str
     ) -> Sequence[Any]:
-        with self.one_call():
+        with self.request_connection():
             call: Call = self._local.call
             self._check_file(StoreReadError)
             for attempt in (1, 2):
@@ -198,7 +198,7 @@ class Database:
         raise AssertionError
 
     @contextlib.contextmanager
-    def one_call(self, *, snapshot: bool = False) -> Iterator[None]:
+    def request_connection(self, *, snapshot: bool = False) -> Iterator[None]:
         """Let this thread's reads up to the end of the block share one connection and DB_TIMEOUT_SECONDS.
 
         With `snapshot` all of them see the database as it was at the first, but for what this thread writes meanwhile.
@@ -215,7 +215,7 @@ class Database:
             call.release_connection()
 
     def release_connection(self) -> None:
-        """Give the connection of `one_call` back while something else takes its time; the next read takes another."""
+        """Give the shared connection back while something else takes its time; the next read takes another."""
         call: Call | None = getattr(self._local, "call", None)
         if call is not None:
             call.release_connection()
@@ -257,7 +257,7 @@ class Database:
         source: str,
         confirm: Callable[[Connection], T | None] | None = None,
     ) -> T:
-        """Run `work` in one transaction and return what it returns; all of it is stored or nothing (`UndoError`).
+        """Run `work` in one transaction and return what it returns; all of it is stored or nothing (`RollbackError`).
 
         The whole of `work` is run again, up to 5 times with growing pauses, on deadlock, lock wait, lost connection and
         not-ready answers, as long as DB_TIMEOUT_SECONDS are not over, which count from the first try on; it must
@@ -273,7 +273,7 @@ class Database:
         self._check_file(StoreWriteError)
         self.release_connection()  # a snapshot would not hold what is written now
         alone = getattr(self._local, "call", None) is None
-        with self.one_call(), self._spending():
+        with self.request_connection(), self._spending():
             for attempt in range(1, TRIES + 1):
                 committing = False
                 try:
@@ -286,7 +286,7 @@ class Database:
                         committing = True
                         connection.commit()
                         return result
-                except UndoError as ended:
+                except RollbackError as ended:
                     undone: T = ended.result
                     return undone
                 except DuplicateKeyError:
@@ -355,8 +355,8 @@ class Database:
         found: int = getattr(self._local, "repeats", 0)
         return found
 
-    def repeat(self, work: Callable[[Connection], T], *, source: str) -> T:
-        """Run `work` as `transaction` does, and again also where it may be stored already, which it must bear."""
+    def idempotent_transaction(self, work: Callable[[Connection], T], *, source: str) -> T:
+        """Run `work` as `transaction` does; again even where it may be stored: twice does no harm."""
         return self.transaction(work, source=source, confirm=lambda _: None)
 
     @contextlib.contextmanager

@@ -31,7 +31,7 @@ def dialect_of(family: str) -> Dialect:
     return made
 
 
-def aside(column: Any, family: str) -> Any:
+def hide_from_index(column: Any, family: str) -> Any:
     """Return the column as a condition that leads SQLite to no index: the other conditions choose the rows."""
     if family != "sqlite":
         return column

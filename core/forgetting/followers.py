@@ -101,7 +101,7 @@ def _change(call: Call, viewer: Viewer, conversation: str, row_id: int, work: _W
             table.finish(removal)
         return result, removal
 
-    result, removal = db.repeat(run, source="chat_history_cache")
+    result, removal = db.idempotent_transaction(run, source="chat_history_cache")
     if result.stored:
         shown_texts.forget_turns(db, persona)
         if removal.counts["memories"] or removal.counts["conversation_summaries"]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, select
 
 from ..access import table_participants
-from ..database.engine import Database, UndoError
+from ..database.engine import Database, RollbackError
 from ..database.registry import REGISTRY
 from ..database.schema import ai_diary, audiences, memories
 from ..database.schema_base import metadata
@@ -51,10 +51,10 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         finish(removal)
         done = Done({entry.table: removal.counts[entry.table] for entry in REGISTRY}, removal.operations, owner)
         if dry_run:
-            raise UndoError(done)
+            raise RollbackError(done)
         return done
 
-    return db.repeat(work, source="forgetting")
+    return db.idempotent_transaction(work, source="forgetting")
 
 
 def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
@@ -66,7 +66,7 @@ def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
         finish(removal)
         return Done(dict(+removal.counts), removal.operations, owner)
 
-    return db.repeat(work, source="forgetting")
+    return db.idempotent_transaction(work, source="forgetting")
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
@@ -90,7 +90,7 @@ def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int)
             remove_items(removal, ids)
         return bool(ids)
 
-    return db.repeat(work, source=source.table.name)
+    return db.idempotent_transaction(work, source=source.table.name)
 
 
 def finish(removal: Removal) -> None:

@@ -90,9 +90,9 @@ def _allowed(number: int, bounds: tuple[bool, bool], without: bool, family: str)
     source = sources.BY_NUMBER[number]
     row = source.table.c
     where = [
-        statements.aside(row.persona_id, family) == bindparam("persona", type_=Key(64)),
+        statements.hide_from_index(row.persona_id, family) == bindparam("persona", type_=Key(64)),
         row.id.in_(bindparam("ids", expanding=True, type_=ID)),
-        statements.aside(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
+        statements.hide_from_index(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
         source.findable,
         sources.open_to(source),
         *window_conditions(row.timestamp, bounds),

@@ -185,4 +185,4 @@ def prune(db: Database, persona: str) -> int:
 
 
 def _remove(db: Database, statement: Any) -> int:
-    return db.repeat(lambda c: c.execute(statement).rowcount, source="memory_jobs")
+    return db.idempotent_transaction(lambda c: c.execute(statement).rowcount, source="memory_jobs")

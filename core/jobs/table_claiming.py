@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, and_, bindparam, or_, select, union_all, update
 
 from ..database.dialects import EPOCH, Time
-from ..database.engine import Database, UndoError
+from ..database.engine import Database, RollbackError
 from ..database.rows import read_list, read_object
 from ..database.schema import memory_jobs
 from ..shapes import OPEN_STATES, Operation, OperationState
@@ -175,7 +175,7 @@ def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
         .values(lease_until=until)
     )
     # `updated_at` goes on saying since when it is in progress. Beginning the lease twice does no harm.
-    return db.repeat(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
+    return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
 
 # What becomes of it
@@ -193,7 +193,7 @@ def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] 
     def work(connection: Connection) -> bool:
         # First, since from here on nobody else can end or take it.
         if connection.execute(change).rowcount != 1:
-            raise UndoError(False)
+            raise RollbackError(False)
         if effect is not None:
             effect(connection)
         return True

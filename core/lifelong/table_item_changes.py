@@ -72,7 +72,7 @@ def edit(
         indexed.exchange(connection, db, MEMORIES, old, new)
         return WriteResult(True, row_id)
 
-    return db.repeat(work, source="memories")
+    return db.idempotent_transaction(work, source="memories")
 
 
 def set_archived(db: Database, seen: ReadScope, ids: Sequence[int], *, archived: bool) -> BulkResult:
@@ -100,7 +100,7 @@ def _change(
         there = {row.id for row in rows}
         return BulkResult(work(connection, rows), tuple(each for each in ids if each not in there))
 
-    return db.repeat(change, source="memories")
+    return db.idempotent_transaction(change, source="memories")
 
 
 def set_pinned(db: Database, seen: ReadScope, ids: Sequence[int], *, pinned: bool) -> BulkResult:

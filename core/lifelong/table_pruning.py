@@ -131,6 +131,6 @@ def _archived(db: Database, persona: str, where: Any) -> Iterator[list[Any]]:
         indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
         return found
 
-    while found := db.repeat(partial(one_batch, above=above), source="memories"):
+    while found := db.idempotent_transaction(partial(one_batch, above=above), source="memories"):
         yield found
         above = found[-1].id

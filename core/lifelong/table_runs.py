@@ -78,7 +78,7 @@ def finish(db: Database, persona: str, run_id: int, counts: Counts) -> None:
     change = (
         update(consolidation_runs).where(_R.persona_id == persona, _R.id == run_id).values(counts.columns(db.clock()))
     )
-    db.repeat(lambda connection: connection.execute(change).rowcount, source="consolidation_runs")
+    db.idempotent_transaction(lambda connection: connection.execute(change).rowcount, source="consolidation_runs")
 
 
 def insert_finished(

@@ -17,7 +17,7 @@ from ..access import tombstones
 from ..access.view import Viewer, is_seen
 from ..database import rows
 from ..database.dialects import Time
-from ..database.engine import Database, UndoError
+from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import memories
 from ..database.sources import MEMORIES
@@ -103,7 +103,7 @@ def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteRes
 def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
     """Refuse an item that was begun before its person or conversation was forgotten; the caller holds the latter."""
     if tombstones.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
-        raise UndoError(result)
+        raise RollbackError(result)
 
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
@@ -225,7 +225,7 @@ def change_visible(
             return WriteResult(False, None, "unchanged", notes=(note,))
         return change(connection, row)
 
-    return db.repeat(work, source="memories")
+    return db.idempotent_transaction(work, source="memories")
 
 
 _ITS_ID = and_(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == bindparam("kind"))
@@ -261,7 +261,7 @@ def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
     def work(connection: Connection) -> int:
         return indexed.remove(connection, db, MEMORIES, persona, wanted)
 
-    return db.repeat(work, source="memories")
+    return db.idempotent_transaction(work, source="memories")
 
 
 __all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "change_visible", "insert", "is_private",

@@ -33,7 +33,7 @@ def growth(db: Database, persona: str, days: int = 90) -> list[Growth]:
     """Return for each tier how many items it has of which day, by the time of the items, UTC."""
     since = _midnight(db.clock()) - timedelta(days=min(max(days, 1), MOST_DAYS) - 1)
     values = {"persona": persona, "since": since}
-    with db.one_call():
+    with db.request_connection():
         before = {row[0] or "": int(row[1]) for row in db.read(_BEFORE, values, source=_SOURCE)}
         made: dict[str, list[tuple[date, int]]] = {tier: [] for tier in before}
         for row in db.read(_PER_DAY, values, source=_SOURCE):

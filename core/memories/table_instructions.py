@@ -185,7 +185,7 @@ def insert_instruction(db: Database, scope: Scope, new: NewInstruction, *, priva
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
         return record_instructions(connection, db, scope, place, [new], privacy_default=privacy_default)[0]
 
-    return db.repeat(work, source="memories")
+    return db.idempotent_transaction(work, source="memories")
 
 
 def archive_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResult:

@@ -15,7 +15,7 @@ from ..access import table as audiences
 from ..access import table_conversations as conversations
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
-from ..database.engine import Database, UndoError
+from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import memories as table
 from ..scope import Scope
@@ -163,7 +163,7 @@ def store(
         chosen = _new(_counts(connection, scope, place.audience_id, items), items, private)
         done = Done(len(chosen), len(items) - len(private) - len(chosen), private)
         if dry_run:
-            raise UndoError(done)
+            raise RollbackError(done)
         memories.write(connection, db, scope, [(ids[i], items[i][1]) for i in chosen], place)
         return done
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 from ..access import table_conversations, table_participants, tombstones
 from ..database import rows
 from ..database.dialects import Time
-from ..database.engine import Database, UndoError
+from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import chat_history_cache
 from ..database.schema import conversations as conversations_table
@@ -68,7 +68,7 @@ def insert_message(
             return place
         record_instructions(connection, db, own, place, row_id, message, instructions, privacy_default)
         if is_late(db, own.persona, message, row_id):
-            raise UndoError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
+            raise RollbackError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
         if also is not None:
             also(connection)
         if queues:
@@ -125,14 +125,14 @@ def _insert_one(
         if name
     }
     if is_private(message, levels, privacy_default):
-        raise UndoError(WriteResult(False, None, "privacy", notes=message.notes))
+        raise RollbackError(WriteResult(False, None, "privacy", notes=message.notes))
     facts = table_conversations.facts_of(row)
     table_conversations.check_server(scope, facts)
     double = row.same_id if row.same_id is not None else row.same_text
     if double is not None:
         duplicate = WriteResult(False, double, "duplicate", notes=message.notes)
         if not scope.server or facts.server:
-            raise UndoError(duplicate)
+            raise RollbackError(duplicate)
         # The room was stored without a server: from now on it is this one's, and another server's line is no duplicate.
         table_conversations.settle(connection, db, scope, facts, sender=sender)
         return duplicate

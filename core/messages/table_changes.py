@@ -88,4 +88,4 @@ def clear_conversation(db: Database, scope: Scope, conversation: str, *, audienc
         table_story_rows.delete_conversation(connection, scope.persona, conversation)
         return gone
 
-    return db.repeat(work, source="chat_history_cache")
+    return db.idempotent_transaction(work, source="chat_history_cache")

@@ -42,7 +42,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
         person = _find_person(connection, scope, facts) if privacy == "direct" else None
         return table_conversations.turn(connection, db, scope.persona, facts, privacy, person)[1]
 
-    return db.repeat(work, source="conversations")
+    return db.idempotent_transaction(work, source="conversations")
 
 
 def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
@@ -73,7 +73,7 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
             counts.update(_mark_conversation(connection, db, scope.persona, each, local, items=local or items))
         return dict(counts)
 
-    return db.repeat(work, source="conversations")
+    return db.idempotent_transaction(work, source="conversations")
 
 
 def _read_threads(
@@ -145,4 +145,4 @@ def release_row(db: Database, persona: str, source: SourceTable, row_id: int) ->
         ids = connection.execute(flagged.with_for_update()).scalars().all()
         return indexed.set_hidden(connection, db, source, persona, ids, quarantined=0)
 
-    return bool(db.repeat(work, source=source.table.name))
+    return bool(db.idempotent_transaction(work, source=source.table.name))

@@ -62,7 +62,7 @@ def set_privacy(
             remaining[whose.table.name] = int(connection.execute(mine).scalar_one())
         return strictest, removed, remaining
 
-    return db.repeat(work, source="participants")
+    return db.idempotent_transaction(work, source="participants")
 
 
 # Identities
@@ -79,7 +79,7 @@ def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, i
             return dict(Counter())
         return _assign_person(connection, db, persona, {k: target for k, p in group.items() if p == gone}, gone)
 
-    return _fill_counts(db.repeat(work, source="participants"))
+    return _fill_counts(db.idempotent_transaction(work, source="participants"))
 
 
 def unlink_person(db: Database, persona: str, participant: object) -> dict[str, int]:
@@ -96,7 +96,7 @@ def unlink_person(db: Database, persona: str, participant: object) -> dict[str, 
         changes = dict.fromkeys(others, others[0]) if person == key else {key: key}
         return _assign_person(connection, db, persona, changes, person)
 
-    return _fill_counts(db.repeat(work, source="participants"))
+    return _fill_counts(db.idempotent_transaction(work, source="participants"))
 
 
 def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:

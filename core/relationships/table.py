@@ -81,7 +81,7 @@ def identities(found: Sequence[Any], key: str) -> tuple[str, list[str]]:
 
 def find(db: Database, persona: str, key: str) -> Row | None:
     """Return the relationship of a person, None where there is none."""
-    with db.one_call():
+    with db.request_connection():
         found = db.read(IDENTITIES, {"persona": persona, "user": key}, source=participants.name)
         _, keys = identities(found, key)
         rows = db.read(ROWS, {"persona": persona, "keys": keys}, source=SOURCE)
@@ -100,7 +100,7 @@ def read_recent(db: Database, persona: str, most: int) -> list[Row]:
     )
     by_person: dict[str, Row] = {}
     skipped, at_once = 0, most + 20  # rows of linked identities are few
-    with db.one_call():
+    with db.request_connection():
         while len(by_person) < most:
             rows = db.read(chosen.limit(at_once).offset(skipped), {"persona": persona}, source=SOURCE)
             for row in rows:

@@ -13,7 +13,7 @@ from ..database import sources
 from ..database.dialects import ID, Key, Time, microseconds
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, participants
-from ..database.statements import Part, aside
+from ..database.statements import Part, hide_from_index
 from ..database.stored_values import decode_row, read_time
 from ..shapes import PERSONA_SENDER
 from ..text.hits import known_name, name_persona
@@ -49,9 +49,9 @@ def _by_id(number: int, family: str) -> Part:
     source = sources.BY_NUMBER[number]
     row = source.table.c
     where = [
-        aside(row.persona_id, family) == bindparam("persona", type_=Key(64)),
+        hide_from_index(row.persona_id, family) == bindparam("persona", type_=Key(64)),
         row.id.in_(bindparam("ids", expanding=True, type_=ID)),
-        aside(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
+        hide_from_index(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
         source.findable,
         *stays(row),
     ]

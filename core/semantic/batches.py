@@ -46,7 +46,7 @@ def embed(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tuple[int,
 def store(call: Call, model: str, batch: Batch, vectors: Mapping[tuple[int, int], Any]) -> tuple[int, Batch]:
     """Store the vectors of a batch in a transaction of its own; return of how many rows, and where the next begins."""
     # Written twice, nothing changes: where the commit's answer was lost it is simply done again.
-    return call.db.repeat(
+    return call.db.idempotent_transaction(
         lambda connection: embeddings_writing.write(connection, call.db, call.persona, model, batch, vectors),
         source="search_vector",
     )

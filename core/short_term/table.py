@@ -149,7 +149,7 @@ def write_entries(db: Database, entries: Sequence[NewEntry], *, life: Life, priv
         kept = {new.scope.persona: _write_entry(connection, db, new, life, privacy_default, begun) for new in in_order}
         return [kept[new.scope.persona] for new in entries]
 
-    return db.repeat(work, source=SOURCE)
+    return db.idempotent_transaction(work, source=SOURCE)
 
 
 def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int) -> Kept:
@@ -300,7 +300,7 @@ def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, li
         _update(connection, scope.persona, own.id, values)
         return Kept(1, own.id)
 
-    return db.repeat(work, source=SOURCE)
+    return db.idempotent_transaction(work, source=SOURCE)
 
 
 # Removing
@@ -315,7 +315,7 @@ def delete_entries(
     if not where:
         return 0
     statement = delete(short_term_memories).where(_S.persona_id == persona, *where)
-    return db.repeat(lambda connection: int(connection.execute(statement).rowcount), source=SOURCE)
+    return db.idempotent_transaction(lambda connection: int(connection.execute(statement).rowcount), source=SOURCE)
 
 
 _EXPIRED = and_(
@@ -338,7 +338,9 @@ def delete_expired(db: Database, persona: str, ids: Sequence[int], *, life: Life
     """Delete those of these entries that are expired by now, and return how many there were."""
     values = _times(db.clock(), life)
     statement = delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(sorted(ids)), _EXPIRED)
-    return db.repeat(lambda connection: int(connection.execute(statement, values).rowcount), source=SOURCE)
+    return db.idempotent_transaction(
+        lambda connection: int(connection.execute(statement, values).rowcount), source=SOURCE
+    )
 
 
 def delete_all_expired(db: Database, persona: str, *, life: Life) -> int:

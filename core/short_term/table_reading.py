@@ -16,7 +16,7 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.schema import conversations, participants, short_term_memories
-from ..database.statements import Part, aside
+from ..database.statements import Part, hide_from_index
 from .shapes import Entry, Life
 from .table import SOURCE, read_items
 
@@ -52,7 +52,7 @@ _SEEN = bindparam("audiences", expanding=True, type_=ID)
 def _select_entries(columns: Sequence[Any], which: Which, family: str, *, live: bool, trusted: bool) -> Any:
     """Return the SELECT of a lookup: `live` reads the newest unexpired ones up to a limit, else all."""
     # SQLite would take the index of times, and read through everybody's entries for those of one person.
-    updated = aside(_C.last_updated, family) if which == "person" else _C.last_updated
+    updated = hide_from_index(_C.last_updated, family) if which == "person" else _C.last_updated
     where = [_C.persona_id == _PERSONA, *_match_lookup(which)]
     # Whoever is in a thread sees it, so the parent counts only for other channels.
     where += [_match_local()] if trusted else _match_visible(parents=which != "channel")

@@ -22,7 +22,7 @@ from sqlalchemy.types import NullType
 
 from ..database.bulk import chunks
 from ..database.dialects import insert_ignore, upsert
-from ..database.engine import Database, UndoError
+from ..database.engine import Database, RollbackError
 from ..database.schema import counters, tag_aliases, tag_links, tags
 from ..database.stored_values import from_key, read_number, read_whole
 from ..shapes import Vocabulary, WriteResult
@@ -116,14 +116,14 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
         connection.execute(upsert(tag_aliases, db.family, update=["tag"]), pair)
         return WriteResult(True, None)
 
-    return db.repeat(work, source="tags")
+    return db.idempotent_transaction(work, source="tags")
 
 
 def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0) -> WriteResult:
     """Link two tags, or give their link another weight; both become known."""
     try:
         one, other, number = _checked(lambda: rules.check_link(a, b, weight))
-    except UndoError as refused:
+    except RollbackError as refused:
         refusal: WriteResult = refused.result
         return refusal
 
@@ -139,14 +139,14 @@ def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0)
         raise_version(connection, db, persona)
         return WriteResult(True, None)
 
-    return db.repeat(work, source="tags")
+    return db.idempotent_transaction(work, source="tags")
 
 
 def _checked(check: Callable[[], Any]) -> Any:
     try:
         return check()
     except ValueError as error:
-        raise UndoError(WriteResult(False, None, "refused", notes=(str(error),))) from None
+        raise RollbackError(WriteResult(False, None, "refused", notes=(str(error),))) from None
 
 
 # Reading

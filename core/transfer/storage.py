@@ -463,7 +463,7 @@ def _change(call: Call, edit: _Edit, outcome: Outcome) -> None:
     kept = {**known.metadata, **message.metadata}
     if "reply_to" in known.metadata:
         kept["reply_to"] = known.metadata["reply_to"]
-    call.db.repeat(
+    call.db.idempotent_transaction(
         lambda connection: table_known.update_facts(connection, call.persona, known.id, ready.id, kept),
         source="chat_history_cache",
     )
@@ -515,7 +515,7 @@ def _store_ending(call: Call, conversation: str, ending: Ending, outcome: Outcom
             )
             for version in versions
         )
-    outcome.story["running_recaps"] += call.db.repeat(
+    outcome.story["running_recaps"] += call.db.idempotent_transaction(
         lambda connection: table_imported.keep_conversation(
             connection, call.persona, conversation, metadata or None, versions, header.current
         ),
@@ -530,7 +530,7 @@ def _give_to_scenes(
     at = {row.place: index for index, row in enumerate(order)}
     last = recap_rules.last_hidden_scene([at[place] for place in breaks if place in at], [row.hidden for row in order])
     if last is not None:
-        call.db.repeat(
+        call.db.idempotent_transaction(
             lambda connection: table_hidden.give_to_scenes(connection, call.persona, conversation, order[last].place),
             source="chat_history_cache",
         )

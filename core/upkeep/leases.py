@@ -67,7 +67,7 @@ def release(db: Database, persona: str, name: str, token: str) -> None:
         .where(_C.persona_id == persona, _C.name == name, _C.claimed_by == token)
         .values(claimed_by=None, lease_until=None)
     )
-    db.repeat(lambda connection: connection.execute(change).rowcount, source="counters")
+    db.idempotent_transaction(lambda connection: connection.execute(change).rowcount, source="counters")
 
 
 @contextlib.contextmanager

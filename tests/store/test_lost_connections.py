@@ -231,7 +231,7 @@ def test_f17_the_reads_of_one_prompt_see_one_moment(db: Database) -> None:
         return count(db, schema.chat_history_cache, scope.persona)
 
     save(db, scope, "tg/1", "first")
-    with db.one_call(snapshot=True):
+    with db.request_connection(snapshot=True):
         assert lines() == 1
         other = threading.Thread(target=save, args=(db, scope, "tg/1", "second"))
         other.start()

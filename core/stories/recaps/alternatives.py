@@ -163,7 +163,9 @@ def choose_alternative(
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
-    result = call.db.repeat(lambda connection: _choose(connection, call, row_id, number), source="message_alternatives")
+    result = call.db.idempotent_transaction(
+        lambda connection: _choose(connection, call, row_id, number), source="message_alternatives"
+    )
     if result.stored:
         refresh.refresh(call)
     return result

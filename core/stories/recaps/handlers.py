@@ -150,4 +150,4 @@ def _note_refusal(operation: Operation, tools: Tools, row_id: int, reason: str) 
             {"error": reason}, now=tools.db.clock(),
         )  # fmt: skip
 
-    tools.db.repeat(work, source="message_recaps")
+    tools.db.idempotent_transaction(work, source="message_recaps")

@@ -238,7 +238,7 @@ def update_message_inclusion_flags(
         chosen, _ = update_included(connection, call.persona, call.conversation, call.settings, counter, disabled)
         return chosen[::-1]
 
-    return call.db.repeat(work, source="message_recaps")
+    return call.db.idempotent_transaction(work, source="message_recaps")
 
 
 def get_recap_text(

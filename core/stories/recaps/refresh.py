@@ -37,7 +37,7 @@ def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | 
     """Update what is hidden and included, in a transaction of its own."""
     if call.place is None:
         return Refresh()
-    return call.db.repeat(
+    return call.db.idempotent_transaction(
         lambda connection: refresh_within(
             connection, call.persona, call.conversation, call.settings, counter, disabled
         ),

@@ -133,7 +133,7 @@ def _change_message(
         changed = work(connection)
         return WriteResult(changed, row_id, "" if changed else "unchanged")
 
-    return call.db.repeat(change, source="message_recaps")
+    return call.db.idempotent_transaction(change, source="message_recaps")
 
 
 def edit_memory(
@@ -313,7 +313,7 @@ def clear_all(
         excluded = table_hidden.clear_excluded(connection, call.persona, call.conversation)
         return counts | ({"exclude": excluded} if excluded else {})
 
-    counts = call.db.repeat(work, source="message_recaps")
+    counts = call.db.idempotent_transaction(work, source="message_recaps")
     return {name: counts[name] for name in rules_keys.KINDS if name in counts}
 
 

@@ -170,7 +170,7 @@ def switch_stories(
     def work(connection: Connection) -> bool:
         return running_table.update_stories_off(connection, call.persona, call.conversation, off=not switched)
 
-    changed = call.db.repeat(work, source="conversations")
+    changed = call.db.idempotent_transaction(work, source="conversations")
     return WriteResult(True, None) if changed else NO_CONVERSATION
 
 

@@ -285,7 +285,7 @@ def set_current_running_recap(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
-    is_set = call.db.repeat(
+    is_set = call.db.idempotent_transaction(
         lambda connection: running_table.set_current(connection, call.persona, call.conversation, number),
         source="running_recaps",
     )
@@ -334,7 +334,7 @@ def delete_running_recap_version(
     if call.place is None:
         return NO_CONVERSATION
     now = call.db.clock()
-    is_deleted = call.db.repeat(
+    is_deleted = call.db.idempotent_transaction(
         lambda connection: running_table.delete_version(connection, call.persona, call.conversation, number, now),
         source="running_recaps",
     )

@@ -90,7 +90,7 @@ def add_scene_break(
     def work(connection: Connection) -> WriteResult:
         return make_break(connection, call.db, call.persona, call.conversation, row_id, called, shown == 1, queues)
 
-    result = call.db.repeat(work, source="scenes")
+    result = call.db.idempotent_transaction(work, source="scenes")
     if result.stored:
         refresh.refresh(call)
     return WriteResult(*result, notes=(*result.notes, *notes))
@@ -182,7 +182,7 @@ def edit_scene_break(
     changes = {key: value for key, value in wanted.items() if now[key] != value}
     if not changes:
         return WriteResult(False, scene.id, "unchanged")
-    stored = call.db.repeat(
+    stored = call.db.idempotent_transaction(
         lambda connection: table_scenes.update_scene(connection, call.persona, scene.break_row, changes),
         source="scenes",
     )
@@ -224,7 +224,7 @@ def remove_scene_break(
     call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
         return NO_BREAK
-    is_removed = call.db.repeat(
+    is_removed = call.db.idempotent_transaction(
         lambda connection: table_scenes.delete_scene(connection, call.persona, scene.break_row), source="scenes"
     )
     if is_removed:
@@ -428,7 +428,7 @@ def set_scene_recap(
         queue_running_if_kept(connection, call)
         return number
 
-    version = call.db.repeat(work, source="scene_recaps")
+    version = call.db.idempotent_transaction(work, source="scene_recaps")
     return NO_BREAK if version is None else WriteResult(True, version)
 
 
@@ -480,7 +480,7 @@ def choose_scene_recap(
             queue_running_if_kept(connection, call)
         return is_set
 
-    is_set = call.db.repeat(work, source="scenes")
+    is_set = call.db.idempotent_transaction(work, source="scenes")
     return WriteResult(True, number) if is_set else NO_VERSION
 
 
