@@ -17,10 +17,7 @@ from .base import logs
 from .calls.call import Call, find_key, open_call, with_viewer
 from .calls.defaults import check_handle, scope_of
 from .config import Settings
-from .context.incoming import NON_TEXT, read_message, text_with_attachments
-from .context.incoming import reply as read_reply
-from .context.live import is_own
-from .context.live import read_message as read_live
+from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
 from .database.engine import Database
 from .database.ids import retry_duplicates
@@ -196,7 +193,9 @@ def save_message(
         >>> db.close()
     """
     call = open_call(db, settings, scope)
-    incoming = read_message(message, context_memory=context_memory, interface_name=interface_name, now=call.db.clock())
+    incoming = IncomingMessage.read(
+        message, context_memory=context_memory, interface_name=interface_name, now=call.db.clock()
+    )
     if not incoming.interface_path:
         raise MessageError(
             "The message names no conversation. Give it interface_path `interface/chat`, or a chat id and an "
@@ -204,25 +203,14 @@ def save_message(
             fields=("interface_path",),
         )
     there = scope_of(incoming, scope, call.settings)
-    quoted = read_reply(incoming.raw)
-    reply = quoted and {
-        "text": quoted["text"],
-        "timestamp": quoted.get("timestamp", ""),
-        **_read_quoted(incoming.raw),
-    }
-    if reply and reply["text"] == NON_TEXT:  # of a message that is stored the id says all
-        answered = get(get(incoming.raw, "reply_to_message"), "message_id")
-        if isinstance(answered, (str, int)):
-            room = resolve_scope(call.db, there).conversation
-            reply |= table_reading.find_quoted(call.db, call.persona, room, answered) or {}
-    own = is_own(incoming.raw)
+    own = read_role(incoming.raw) == "persona"
     stored = save_chat_message(
         incoming.interface_path,
-        incoming.text if incoming.text.strip() else text_with_attachments(incoming),
+        incoming.text if incoming.text.strip() else incoming.text_with_attachments(),
         incoming.sender.name or incoming.sender.username,
         PERSONA_SENDER if own else incoming.sender.id or None,
         incoming.date,
-        {"reply_to": reply} if reply else None,
+        _describe_reply(call, there, incoming.raw),
         message_id=incoming.message_id,
         role="persona" if own else "user",
         server_name=get(incoming.raw, "server_name"),
@@ -233,12 +221,21 @@ def save_message(
     return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
 
 
-def _read_quoted(raw: Any) -> dict[str, str]:
-    """Return who said what a message replies to: the name, else the username, else the id; and in which role."""
-    line = read_live({"text": "", "reply_to_message": get(raw, "reply_to_message")}, "", 0)
-    if line is None or line.reply is None:
-        return {"username": ""}
-    return {"username": line.reply.name, "role": "persona" if line.reply.is_persona else "user"}
+def _describe_reply(call: Call, scope: Scope, message: Any) -> dict[str, Any] | None:
+    """Return as metadata what a message replies to; a stored message is quoted by its id where the text is missing."""
+    reply = read_reply(message)
+    if reply is None:
+        return None
+    role = "persona" if reply.is_persona else "user"
+    facts: dict[str, Any] = {
+        "text": reply.text or NON_TEXT,
+        "timestamp": reply.time.isoformat() if reply.time else "",
+        **({"username": reply.name, "role": role} if reply.name or reply.text else {"username": ""}),
+    }
+    if not reply.text and isinstance(reply.message_id, (str, int)):
+        room = resolve_scope(call.db, scope).conversation
+        facts |= table_reading.find_quoted(call.db, call.persona, room, reply.message_id) or {}
+    return {"reply_to": facts}
 
 
 def load_chat_history(

@@ -111,30 +111,6 @@ class Sender:
 
 
 @dataclass(frozen=True, slots=True)
-class IncomingMessage:
-    """The host's message, read once. `raw` is the host's own object, for hooks and media fields."""
-
-    message_id: str | None
-    date: datetime
-    """Aware, UTC."""
-    text: str
-    interface: str
-    """Surface such as `telegram_bot`; blank when unknown."""
-    interface_path: str | None
-    """Conversation key."""
-    sender: Sender = Sender()
-    chat_id: str | None = None
-    chat_type: str | None = None
-    server_id: str = ""
-    is_private: bool | None = None
-    """What the host says of the conversation's privacy, None when it says nothing."""
-    time_zone: str | None = None
-    raw: Any = None
-    notes: tuple[str, ...] = ()
-    """What had to be replaced or ignored while reading, for the report."""
-
-
-@dataclass(frozen=True, slots=True)
 class ReplyNote:
     """What a line replies to: name and quote."""
 

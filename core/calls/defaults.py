@@ -12,9 +12,10 @@ from typing import Any
 
 from ..access.rules import said_privacy, split_key
 from ..config import Settings, resolve
+from ..context.incoming import IncomingMessage
 from ..database.engine import Database
 from ..scope import NO_SERVER, Scope, _current, current_scope
-from ..shapes import IncomingMessage, now_utc
+from ..shapes import now_utc
 
 EMBEDDED_FILE = "prompt-engine.sqlite3"
 """The database of a host that names none: a file in the working directory, beside its config.yaml."""

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from ..config import Settings
-from ..shapes import HistoryEntry, IncomingMessage, LeftOut
+from ..shapes import HistoryEntry, LeftOut
 from ..text.folding import collapsed
 from ..text.hits import compared_text
 from .context import Caps
+from .incoming import IncomingMessage
 from .lines import (
     ChatLine,
     NameLabels,

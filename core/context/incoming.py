@@ -1,74 +1,222 @@
-"""Reads the host's message, once, into `IncomingMessage`; whatever shape the host uses ends here."""
+"""Reads a message in the host's words: an incoming one, a live one of `context_memory`, one of a turn, and its reply.
+
+Objects, dicts and any nesting of the two are read, with the names of NAMES, in snake or camel case.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
 from ..base.hints import find_nearest
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
-from ..shapes import IncomingMessage, Sender
+from ..shapes import PERSONA_SENDER, Sender
 from ..text.folding import one_line
 from ..text.hits import known_name
-from ..text.host_values import as_text, get, has, is_plain, read_full_name, text_at, word_at
+from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
 from ..text.times import parse_time, read_time
 
-LOOKED_FOR = (
-    "text", "message_id", "date", "interface_path", "from_user", "from", "chat", "server_id", "is_private", "payload",
-    "reply_to_message", "message_thread_id", "thread_id", "time_zone", "caption", "attachments", "media", "images",
-    "image", "photo", "photos", "document", "documents", "audio", "voice", "video", "videos", "video_note",
-    "video_notes", "sticker", "animation",
+_PEOPLE_NAMES = ("full_name", "display_name", "name")
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "text": ("text", "message_text", "content"),
+    "time": ("date", "timestamp", "created_at", "time", "at"),
+    "message_id": ("message_id",),
+    "role": ("role", "kind", "type"),
+    "person": ("from_user", "from", "sender", "author", "user"),
+    "sender_id": ("sender_id", "author_id", "user_id"),
+    "sender_name": ("sender_name", "author_name", "speaker", "persona_name", *_PEOPLE_NAMES),
+    "username": ("username",),
+    "reply": ("reply_to_message", "reply_to"),
+    "thread": ("message_thread_id", "thread_id"),
+}
+"""What hosts call the parts of a message; the first that holds something counts."""
+_ATTACHED = (
+    "attachments", "media", "images", "image", "photo", "photos", "document", "documents", "audio", "voice", "video",
+    "videos", "video_note", "video_notes", "sticker", "animation",
 )  # fmt: skip
-"""Names of which a message has one at least."""
-
-_ATTACHED = LOOKED_FOR[LOOKED_FOR.index("caption") + 1 :]
 """Fields that hold what is attached."""
-
 _OBJECTS = ("from_user", "from", "chat", "payload")
 """Fields that have fields themselves."""
 _FOR_HOSTS = ("interface", "server_name")
-"""What the adapters of platforms say beside, for hooks and logs of hosts."""
-_OTHER_WORDS = {"timestamp": "date", "content": "text", "message": "text", "sender": "from_user", "user": "from_user"}
-"""What other programs call some of them."""
+"""What the adapters of platforms add, for hooks and logs of hosts."""
+LOOKED_FOR = tuple(
+    dict.fromkeys(
+        ["text", "message_id", "date", "interface_path", "chat", "server_id", "is_private", "payload", "time_zone",
+         "caption", *_ATTACHED, *(name for names in NAMES.values() for name in names)]
+    )
+)  # fmt: skip
+"""Names of which a message has one at least."""
 MOST_NAMED = 8
-"""Keys that are not known of which one note names so many."""
+"""Most unknown keys that one note names."""
 
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
 """Bytes of the columns these ids are stored in; the other ids' are `scope.KEY_BYTES`."""
 
 
-def read_message(
-    message: Any, *, context_memory: Any = None, interface_name: str | None = None, now: datetime
-) -> IncomingMessage:
-    """Return the host's message in normal form; nothing of the host's is changed."""
-    _check(message)
-    notes = _note_unread(message)
-    chat, who = get(message, "chat"), get(message, "from_user", "from")
-    path, interface = _conversation(message, chat, context_memory, interface_name)
-    chat_id = _key(get(chat, "id"), "chat.id")
-    sender = _sender(who)
-    chat_type = word_at(chat, "type") or None
-    server = _key(get(message, "server_id"), "server_id", KEY_BYTES["server"]) or ""
-    is_private = _is_private(get(message, "is_private"), chat_type, chat_id, sender.id, notes)
-    return IncomingMessage(
-        message_id=_key(get(message, "message_id"), "message_id"),
-        date=_date(get(message, "date"), now, notes),
-        text=_text(get(message, "text"), notes) or _caption(message),
-        interface=interface,
-        interface_path=path,
-        sender=sender,
-        chat_id=chat_id,
-        chat_type=chat_type,
-        server_id=server,
-        is_private=is_private,
-        time_zone=text_at(message, "time_zone") or text_at(context_memory, "time_zone") or None,
-        raw=message,
-        notes=tuple(notes),
+# The parts of any message
+
+
+@lru_cache(maxsize=256)
+def spell(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names in snake and in camel case."""
+    spellings: list[str] = []
+    for name in names:
+        first, *rest = name.split("_")
+        camel = first + "".join(part.capitalize() for part in rest)
+        spellings += (name, camel, camel.replace("Dm", "DM"))
+    return tuple(dict.fromkeys(spellings))
+
+
+_SPELLED = {part: spell(names) for part, names in NAMES.items()}
+
+
+def read_part(message: Any, part: str) -> Any:
+    """Return the value of a part of NAMES, None where there is none."""
+    return get(message, *_SPELLED[part])
+
+
+def read_text(message: Any) -> str:
+    """Return what a message says: a text itself, a field, or the texts among the parts of a field."""
+    if isinstance(message, (str, bytes)):
+        return as_text(message)[0] or ""
+    text = text_at(message, *_SPELLED["text"])
+    content = None if text else read_part(message, "text")
+    if isinstance(content, (list, tuple)):
+        parts = [as_text(part if is_plain(part) else get(part, "text"))[0] for part in content]
+        return " ".join(part for part in parts if part)
+    return text or text_at(message, "caption")
+
+
+def read_sender(message: Any) -> Sender:
+    """Return who sent a message: by fields of its own, else by the person in it."""
+    person = read_part(message, "person")
+    return Sender(
+        text_at(message, *_SPELLED["sender_id"]) or text_at(person, "id"),
+        text_at(message, *_SPELLED["sender_name"]) or read_name(person),
+        text_at(message, "username") or text_at(person, "username"),
     )
+
+
+def read_name(person: Any) -> str:
+    """Return the name of a person in the words of a platform; first and last name where there is no other."""
+    named = text_at(person, *_SPELLED["sender_name"])
+    return named or " ".join(filter(None, (text_at(person, "first_name"), text_at(person, "last_name"))))
+
+
+PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
+PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
+"""Roles by which hosts say that a person, or the persona, wrote a message."""
+_PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
+"""Kinds that say nothing of who said it."""
+
+
+def read_role(message: Any) -> Literal["user", "persona", ""]:
+    """Return who said a message; blank where it names a role that is neither. Ids of a platform never say so."""
+    words = [word for name in NAMES["role"] if (word := word_at(message, name)) not in _PLAIN_KINDS]
+    if words and (words[0] in PERSONA_WORDS or words[0] in PERSON_WORDS):
+        return "persona" if words[0] in PERSONA_WORDS else "user"
+    sender_id = text_at(message, *_SPELLED["sender_id"])
+    names = (sender_id,) if sender_id else (text_at(message, "sender_name"), text_at(message, "username"))
+    return "persona" if PERSONA_SENDER in names else "" if words else "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a message replies to, as far as the host says it."""
+
+    message_id: Any
+    text: str
+    time: datetime | None
+    sender: Sender
+    is_persona: bool
+
+    @property
+    def name(self) -> str:
+        """Return the name of who said it, else the username, else the id."""
+        return self.sender.name or self.sender.username or self.sender.id
+
+
+def read_reply(message: Any) -> Reply | None:
+    """Return what a message replies to, None where it replies to nothing."""
+    for name in _SPELLED["reply"]:
+        quoted = get(message, name)
+        if name == "reply_to_message" and isinstance(quoted, (str, bytes, bytearray)):
+            quoted = {"text": quoted}
+        if not is_plain(quoted):
+            time = parse_time(read_part(quoted, "time"))
+            is_persona = read_role(quoted) == "persona"
+            return Reply(get(quoted, "message_id"), read_text(quoted), time, read_sender(quoted), is_persona)
+    return None
+
+
+# An incoming message
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingMessage:
+    """The host's message, read once. `raw` is the host's own object, for hooks and media fields."""
+
+    message_id: str | None
+    date: datetime
+    """Aware, UTC."""
+    text: str
+    interface: str
+    """Surface such as `telegram_bot`; blank when unknown."""
+    interface_path: str | None
+    """Conversation key."""
+    sender: Sender = field(default_factory=Sender)
+    chat_id: str | None = None
+    chat_type: str | None = None
+    server_id: str = ""
+    is_private: bool | None = None
+    """What the host says of the conversation's privacy, None when it says nothing."""
+    time_zone: str | None = None
+    raw: Any = None
+    notes: tuple[str, ...] = ()
+    """What had to be replaced or ignored while reading, for the report."""
+
+    @classmethod
+    def read(
+        cls, message: Any, *, context_memory: Any = None, interface_name: str | None = None, now: datetime
+    ) -> IncomingMessage:
+        """Return the host's message in normal form; nothing of the host's is changed."""
+        _check(message)
+        notes = _note_unread(message)
+        chat = get(message, "chat")
+        path, interface = _read_conversation(message, chat, context_memory, interface_name)
+        chat_id = _read_key(get(chat, "id"), "chat.id")
+        sender_id = read_part(message, "sender_id")
+        sender_id = get(read_part(message, "person"), "id") if sender_id is None else sender_id
+        sender = replace(read_sender(message), id=_read_key(sender_id, "from_user.id") or "")
+        chat_type = word_at(chat, "type") or None
+        return cls(
+            message_id=_read_key(read_part(message, "message_id"), "message_id"),
+            date=_read_date(read_part(message, "time"), now, notes),
+            text=_read_text(message, notes),
+            interface=interface,
+            interface_path=path,
+            sender=sender,
+            chat_id=chat_id,
+            chat_type=chat_type,
+            server_id=_read_key(get(message, "server_id"), "server_id", KEY_BYTES["server"]) or "",
+            is_private=_read_privacy(get(message, "is_private"), chat_type, chat_id, sender.id, notes),
+            time_zone=text_at(message, "time_zone") or text_at(context_memory, "time_zone") or None,
+            raw=message,
+            notes=tuple(notes),
+        )
+
+    def text_with_attachments(self) -> str:
+        """Return the text, with a line that names what is attached."""
+        names = []
+        for each in read_attachments(self.raw):
+            name = each if isinstance(each, str) else text_at(each, *_FILE_NAMES)
+            names.append(one_line(name)[:MOST_NAME_CHARS] or "a file")
+        return "\n".join(filter(None, (self.text, f"[Attached: {', '.join(names)}]" if names else "")))
 
 
 def _check(message: Any) -> None:
@@ -78,7 +226,7 @@ def _check(message: Any) -> None:
             "as they are known message_id, date, interface_path and from_user.",
             fields=("message",),
         )
-    if not any(has(message, name) for name in LOOKED_FOR):
+    if not any(has(message, name) for name in spell(LOOKED_FOR)):
         raise MessageError(
             "The message has none of the names that are looked for: text, message_id, date, interface_path, from_user, "
             "chat, payload. Give it a text at least.",
@@ -87,38 +235,37 @@ def _check(message: Any) -> None:
 
 
 def _note_unread(message: Any) -> list[str]:
-    """Return what is said of fields that are not read: of a dict the keys nobody looks for, and objects that
-    are none.
-    """
+    """Return notes on what is not read: objects that are none, and the keys of a dict that nobody looks for."""
     notes = []
     for name in _OBJECTS:
         value = get(message, name)
         if value is not None and is_plain(value):
             notes.append(f"{name} is of type {type(value).__name__} and was not read; it must be an object or a dict")
-    unknown = (
-        [key for key in message if key not in LOOKED_FOR and key not in _FOR_HOSTS]
-        if isinstance(message, Mapping)
-        else []
-    )
+    known = _known_keys()
+    unknown = [key for key in message if key not in known] if isinstance(message, Mapping) else []
     if unknown:
-        shown = ", ".join(_name_key(key) for key in unknown[:MOST_NAMED])
+        shown = ", ".join(
+            _hint(key[:40]) if isinstance(key, str) else f"a key of type {type(key).__name__}"
+            for key in unknown[:MOST_NAMED]
+        )
         more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
         notes.append(f"not known and not read of the message: {shown}{more}")
     return notes
 
 
-def _name_key(key: Any) -> str:
-    return _hint(key[:40]) if isinstance(key, str) else f"a key of type {type(key).__name__}"
+@lru_cache(maxsize=1)
+def _known_keys() -> frozenset[str]:
+    return frozenset(spell((*LOOKED_FOR, *_FOR_HOSTS)))
 
 
 @lru_cache(maxsize=256)
 def _hint(key: str) -> str:
     """Return a key with what may have been meant; a host's messages have the same keys each time."""
-    meant = _OTHER_WORDS.get(key) or find_nearest(key, LOOKED_FOR)
+    meant = find_nearest(key, LOOKED_FOR)
     return f"{key!r} (did you mean {meant!r}?)" if meant else repr(key)
 
 
-def _key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:
+def _read_key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:
     """Return an id as text, None where there is none."""
     if value is None:
         return None
@@ -130,55 +277,45 @@ def _key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:
 
 def read_message_id(value: Any, field: str = "message_id") -> str | None:
     """Return the id of a message as text, None where there is none."""
-    return _key(value, field, ID_BYTES["message_id"]) or None
+    return _read_key(value, field, ID_BYTES["message_id"]) or None
 
 
-def _conversation(message: Any, chat: Any, context_memory: Any, interface_name: str | None) -> tuple[str | None, str]:
+def _read_conversation(
+    message: Any, chat: Any, context_memory: Any, interface_name: str | None
+) -> tuple[str | None, str]:
     """Return `(conversation key, interface)`: the key as the host says it, else `interface/chat.id[/thread]`."""
-    interface = _key(interface_name, "interface") or ""
+    interface = _read_key(interface_name, "interface") or ""
     limit = KEY_BYTES["conversation"]
-    said_by = (message, get(get(message, "payload"), "source"), context_memory)
-    paths = (_key(get(holder, "interface_path"), "interface_path", limit) for holder in said_by)
+    holders = (message, get(get(message, "payload"), "source"), context_memory)
+    paths = (_read_key(get(holder, "interface_path"), "interface_path", limit) for holder in holders)
     path = next((path for path in paths if path), None)
     if path is not None:
         return path, interface or path.split("/", 1)[0]
-    chat_id = _key(get(chat, "id"), "chat.id")
+    chat_id = _read_key(get(chat, "id"), "chat.id")
     if not interface or not chat_id:
         return None, interface
-    thread = _key(get(message, "message_thread_id", "thread_id"), "thread_id")
+    thread = _read_key(read_part(message, "thread"), "thread_id")
     return key_text("/".join(filter(None, (interface, chat_id, thread))), "interface_path", limit), interface
 
 
-def _sender(who: Any) -> Sender:
-    return Sender(
-        id=_key(get(who, "id"), "from_user.id") or "",
-        name=read_full_name(who),
-        username=text_at(who, "username"),
-    )
-
-
-def _text(value: Any, notes: list[str]) -> str:
-    text, note = as_text(value)
-    if note:
-        notes.append(f"text {note}")
-    return text or ""
-
-
-def _caption(message: Any) -> str:
-    """Return what is said under a picture or file: of the message, else the first of what is attached."""
-    said = text_at(message, "caption")
-    if said.strip():
-        return said
+def _read_text(message: Any, notes: list[str]) -> str:
+    """Return the text, else what is said under a picture or file: of the message, else the first one attached."""
+    value = get(message, "text")
+    text, note = ("", "") if isinstance(value, (list, tuple)) else as_text(value)
+    notes += [f"text {note}"] if note else []
+    text = text or read_text(message)
+    if text.strip():
+        return text
     for name in _ATTACHED:
         value = get(message, name)
         for item in value if isinstance(value, (list, tuple)) else (value,):
-            said = "" if item is None or is_plain(item) else text_at(item, "caption")
-            if said.strip():
-                return said
-    return ""
+            caption = text_at(item, "caption")
+            if caption.strip():
+                return caption
+    return text
 
 
-def _date(value: Any, now: datetime, notes: list[str]) -> datetime:
+def _read_date(value: Any, now: datetime, notes: list[str]) -> datetime:
     if value is None:
         return parse_time(now) or now
     moment, clamped = read_time(value)
@@ -190,7 +327,9 @@ def _date(value: Any, now: datetime, notes: list[str]) -> datetime:
     return moment
 
 
-def _is_private(said: Any, chat_type: str | None, chat_id: str | None, sender_id: str, notes: list[str]) -> bool | None:
+def _read_privacy(
+    said: Any, chat_type: str | None, chat_id: str | None, sender_id: str, notes: list[str]
+) -> bool | None:
     """Return what the host says of the conversation's privacy, None when it says nothing."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
@@ -209,6 +348,7 @@ def _is_private(said: Any, chat_type: str | None, chat_id: str | None, sender_id
 
 NON_TEXT = "[Non-text content]"
 """Stands for a replied-to message without text and caption."""
+_FILE_NAMES = ("filename", "file_name", "name", "type", "content_type")
 MOST_NAME_CHARS = 100
 
 
@@ -217,60 +357,35 @@ def input_facts(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return `(facts, notes)`: the parts of `input.payload` that are not in every message."""
     notes: list[str] = []
-    facts: dict[str, Any] = {"input_source": "voice"} if get(message.raw, "voice") else {}
+    image = dict(image_data) if isinstance(image_data, Mapping) else {}
+    if image_data is not None and not isinstance(image_data, Mapping):
+        notes.append(f"image_data is of type {type(image_data).__name__} and is left out")
     attachments = get(message.raw, "attachments") if attachments is None else attachments
-    values = {
-        "image": _image(image_data, notes),
-        "attachments": _attachments(attachments, notes),
-        "reply_message_id": reply(message.raw),
-    }
-    facts.update((name, value) for name, value in values.items() if value)
-    return facts, tuple(notes)
-
-
-def _image(image_data: Any, notes: list[str]) -> dict[str, Any]:
-    if image_data is None or isinstance(image_data, Mapping):
-        return dict(image_data or {})
-    notes.append(f"image_data is of type {type(image_data).__name__} and is left out")
-    return {}
-
-
-def _attachments(attachments: Any, notes: list[str]) -> list[Any]:
-    if attachments is None:
-        return []
-    if not isinstance(attachments, (list, tuple)):
+    if attachments is not None and not isinstance(attachments, (list, tuple)):
         notes.append(f"attachments are of type {type(attachments).__name__} and are left out")
-        return []
-    return list(attachments)
+    values = {
+        "input_source": "voice" if get(message.raw, "voice") else "",
+        "image": image,
+        "attachments": read_attachments({"attachments": attachments}),
+        "reply_message_id": describe_reply(message.raw),
+    }
+    return {name: value for name, value in values.items() if value}, tuple(notes)
 
 
-def text_with_attachments(message: IncomingMessage) -> str:
-    """Return the text of a message, with a line that names what is attached."""
-    names = _name_attachments(message.raw)
-    return "\n".join(filter(None, (message.text, f"[Attached: {', '.join(names)}]" if names else "")))
+def read_attachments(raw: Any) -> list[Any]:
+    """Return what is attached to a message; [] where it is no list."""
+    attachments = get(raw, "attachments")
+    return list(attachments) if isinstance(attachments, (list, tuple)) else []
 
 
-def _name_attachments(raw: Any) -> list[str]:
-    """Return what the attachments of a message are called, each in one line."""
-    names = []
-    for each in _attachments(get(raw, "attachments"), []):
-        name = each if isinstance(each, str) else text_at(each, "filename", "file_name", "name", "type", "content_type")
-        names.append(one_line(name)[:MOST_NAME_CHARS] or "a file")
-    return names
-
-
-def reply(raw: Any) -> dict[str, Any] | None:
-    """Return text, time and name of the message replied to, as far as known; None when there is none."""
-    quoted = get(raw, "reply_to_message")
-    if isinstance(quoted, (str, bytes, bytearray)):
-        quoted = {"text": quoted}
-    if is_plain(quoted):
-        return None
-    moment = parse_time(get(quoted, "date", "timestamp"))
-    who = get(quoted, "from_user", "from")
+def describe_reply(raw: Any) -> dict[str, Any]:
+    """Return text, time and name of the message replied to, as far as known; {} when there is none."""
+    reply = read_reply(raw)
+    if reply is None:
+        return {}
     facts = {
-        "text": text_at(quoted, "text", "caption") or NON_TEXT,
-        "timestamp": moment.isoformat() if moment else "",
-        "from": known_name(read_full_name(who), text_at(who, "username")),
+        "text": reply.text or NON_TEXT,
+        "timestamp": reply.time.isoformat() if reply.time else "",
+        "from": known_name(reply.sender.name, reply.sender.username),
     }
     return {name: value for name, value in facts.items() if value}

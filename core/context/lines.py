@@ -8,9 +8,10 @@ from datetime import datetime, tzinfo
 from typing import Self
 
 from ..access.rules import show_key
-from ..shapes import PERSONA_SENDER, HistoryEntry, IncomingMessage
+from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import fold, one_line
 from ..text.hits import known_name, name_persona
+from .incoming import IncomingMessage
 
 NAMELESS_PERSONA = "You"
 """What a persona is called that has no name: the model reads of itself."""

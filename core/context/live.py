@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from ..access.rules import said_privacy
-from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
-from ..text.host_values import PERSON_WORDS, PERSONA_WORDS, get, has, is_plain, read_full_name, text_at, word_at
+from ..shapes import HistoryEntry, ReplyNote
+from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
 from ..text.times import parse_time
+from .incoming import NAMES, read_reply, read_role, read_sender, read_text, spell
 
 METADATA_KEYS = frozenset(
     {
@@ -26,10 +26,6 @@ METADATA_KEYS = frozenset(
     }
 )
 """Keys of `context_memory` that are never conversations."""
-
-TEXTS = ("text", "message_text", "content")
-TIMES = ("timestamp", "date", "created_at")
-"""Names a live message may have for its text and its time; the first that holds something counts."""
 
 MAX_MESSAGES = 100_000
 """Most messages read of one conversation, so that an endless iterable ends."""
@@ -51,71 +47,34 @@ class LiveHistory:
     """Conversations of which a message says that they are private."""
 
 
-def _time(value: Any) -> tuple[datetime | None, str]:
-    """Return the time of a message and, where it cannot be read, how it was given."""
-    unreadable = ""
-    for name in TIMES:
-        given = get(value, name)
-        if given is None:
-            continue
-        time = parse_time(given)
-        if time is not None:
-            return time, ""
-        unreadable = unreadable or text_at(value, name)
-    return None, unreadable
-
-
-def is_own(value: Any) -> bool:
-    """Return whether the host says of a message that the persona sent it; ids of a platform never say so."""
-    role = word_at(value, "role")
-    if role in PERSON_WORDS or role in PERSONA_WORDS:
-        return role in PERSONA_WORDS
-    sender_id = text_at(value, "sender_id")
-    names = (sender_id,) if sender_id else (text_at(value, "sender_name"), text_at(value, "username"))
-    return PERSONA_SENDER in names
-
-
-def _sender(value: Any) -> tuple[str, str, str]:
-    """Return sender id, name and username, of the fields of that name or, where all are missing, of `from_user`."""
-    names = text_at(value, "sender_id"), text_at(value, "sender_name"), text_at(value, "username")
-    if any(names):
-        return names
-    user = get(value, "from_user", "from")
-    return (text_at(user, "id"), read_full_name(user), text_at(user, "username")) if user is not None else names
-
-
-def _reply(value: Any) -> ReplyNote | None:
-    """Return whom and what a live message replies to, None when it replies to nothing."""
-    for name in ("reply_to", "reply_to_message"):
-        reply = get(value, name)
-        if reply is None or is_plain(reply):
-            continue
-        sender_id, sender_name, username = _sender(reply)
-        text = text_at(reply, *TEXTS, "caption")
-        if text or sender_id or sender_name or username:
-            return ReplyNote(sender_name or username or sender_id, text, is_own(reply))
-    return None
-
-
-def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | None:
+def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
     """Return a live message as an entry, None when the value is no message."""
-    if is_plain(value) or not (isinstance(value, Mapping) or any(has(value, name) for name in (*TEXTS, "caption"))):
+    if is_plain(value) or not (
+        isinstance(value, Mapping) or any(has(value, name) for name in spell((*NAMES["text"], "caption")))
+    ):
         return None
-    sender_id, sender_name, username = _sender(value)
-    time, shown_time = _time(value)
+    sender = read_sender(value)
+    given = [time for name in spell(NAMES["time"]) if (time := get(value, name)) is not None]
+    times = [time for each in given if (time := parse_time(each)) is not None]
     return HistoryEntry(
         conversation=conversation,
-        text=text_at(value, *TEXTS, "caption"),
-        sender_id=sender_id,
-        sender_name=sender_name,
-        username=username,
-        message_id=text_at(value, "message_id") or None,
-        time=time,
-        shown_time=shown_time,
-        role="persona" if is_own(value) else "user",
-        reply=_reply(value),
+        text=read_text(value),
+        sender_id=sender.id,
+        sender_name=sender.name,
+        username=sender.username,
+        message_id=text_at(value, "message_id", "messageId") or None,
+        time=times[0] if times else None,
+        shown_time="" if times else next((text for each in given if (text := as_text(each)[0])), ""),
+        role="persona" if read_role(value) == "persona" else "user",
+        reply=note_reply(value),
         order=order,
     )
+
+
+def note_reply(value: Any) -> ReplyNote | None:
+    """Return whom and what a message replies to, None when it replies to nothing."""
+    reply = read_reply(value)
+    return ReplyNote(reply.name, reply.text, reply.is_persona) if reply and (reply.name or reply.text) else None
 
 
 def _messages(value: Iterable[Any]) -> list[Any]:
@@ -143,7 +102,7 @@ def _read_chat(value: Any, conversation: str, first_order: int) -> tuple[list[Hi
     skipped, private = 0, False
     try:
         for item in _messages(value):
-            entry = read_message(item, conversation, first_order + len(entries))
+            entry = read_line(item, conversation, first_order + len(entries))
             if entry is None:
                 skipped += 1
             else:

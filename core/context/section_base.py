@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from ..access.view import Viewer
 from ..config import Settings
 from ..database.row_shapes import Branch
-from ..shapes import IncomingMessage, LeftOut
+from ..shapes import LeftOut
 from .history import HistoryLists
+from .incoming import IncomingMessage
 
 StoredRows = Mapping[int, Sequence[Any]]
 """What the branches of all sections brought, by number of the kind; `Shape.rows_in` gives the rows of one."""

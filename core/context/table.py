@@ -19,7 +19,7 @@ from ..database.schema import ai_diary, chat_history_cache
 from ..database.statements import Part, hide_from_index
 from ..database.stored_values import decode_row, read_object, read_texts, read_time
 from ..shapes import DiaryEntry, HistoryEntry, ReplyNote
-from .live import read_message
+from .live import note_reply
 
 _C, _D = chat_history_cache.c, ai_diary.c
 _LINE = (
@@ -199,11 +199,7 @@ def _build_line(row: Sequence[Any], titles: Mapping[str, str]) -> HistoryEntry:
 
 def _read_reply(stored: str) -> ReplyNote | None:
     """Return whom a stored message replies to: hosts keep it in its metadata as they hand it over live."""
-    metadata = read_object(stored)
-    if not metadata or not ("reply_to" in metadata or "reply_to_message" in metadata):
-        return None
-    told = read_message({**metadata, "text": ""}, "", 0)
-    return told.reply if told is not None else None
+    return note_reply(read_object(stored))
 
 
 # The diary

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from ..access.rules import split_key
-from ..context.live import read_message
+from ..context.live import read_line
 from ..memories.rules import is_marked
 from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
@@ -89,7 +89,7 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
         return Line(clean(given))
     if not is_plain(given) and is_marked(given):
         return None
-    entry = read_message(given, conversation, order)
+    entry = read_line(given, conversation, order)
     if entry is None:
         return None
     is_own = entry.role == "persona"

@@ -9,7 +9,7 @@ from ..calls.call import GivenSettings, find_key, open_call
 from ..calls.defaults import clock, settings_for
 from ..calls.defaults import scope_of as scope_of_message
 from ..calls.screening import set_screen
-from ..context.incoming import read_message
+from ..context.incoming import IncomingMessage
 from ..database.engine import Database
 from ..database.rows import yes_no
 from ..database.sources import BY_NAME
@@ -76,7 +76,7 @@ def scope_of(
     ('tg/42', 'tg/7')
     """
     known = settings_for(settings)
-    read = read_message(message, context_memory=context_memory, interface_name=interface_name, now=clock(db)())
+    read = IncomingMessage.read(message, context_memory=context_memory, interface_name=interface_name, now=clock(db)())
     return scope_of_message(read, scope, known)
 
 

@@ -14,11 +14,10 @@ from ..calls.call import Call
 from ..config import Settings
 from ..context import context as context_rules
 from ..context.history import skips_history
-from ..context.incoming import read_message, read_message_id
+from ..context.incoming import IncomingMessage, read_message_id
 from ..context.live import LiveHistory, read_context_memory
 from ..database.engine import Database
 from ..scope import Destination, Scope
-from ..shapes import IncomingMessage
 from ..text import times
 from .report import Guard, Report
 
@@ -141,7 +140,7 @@ def open_call(request: PromptRequest) -> PromptCall:
         raise ValueError(f"destination is {str(request.destination)[:40]!r}. It must be 'remote' or 'local'.")
     settings = defaults.settings_for(request.settings)
     now = request.db.clock if isinstance(request.db, Database) else defaults.clock()
-    message = read_message(
+    message = IncomingMessage.read(
         request.message, context_memory=request.context_memory, interface_name=request.interface_name, now=now()
     )
     live = read_context_memory(request.context_memory)

@@ -16,7 +16,7 @@ from ..context import context as context_rules
 from ..context import table as context_table
 from ..context.diary_lines import diary_lines, thought_lines
 from ..context.history import CURRENT, RECENT, HistoryLists, HistoryOptions, Replaced, build_lists
-from ..context.live import read_message as read_live
+from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import Brought, HistoryWanted
 from ..database.engine import Database
@@ -298,7 +298,7 @@ def _entries(rows: Any, path: str) -> list[HistoryEntry]:
     entries = []
     for order, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         key = str(row.get("interface_path", path) if isinstance(row, Mapping) else path)
-        entry = read_live(row, path if key == plain_key(path) else key, order)
+        entry = read_line(row, path if key == plain_key(path) else key, order)
         if entry is not None:
             entries.append(entry)
     return entries[::-1]

@@ -24,7 +24,7 @@ from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls.call import Call
 from ..context.context import order_context
 from ..context.history import HistoryLists
-from ..context.incoming import reply, text_with_attachments
+from ..context.incoming import IncomingMessage, describe_reply
 from ..context.lines import NameLabels, has_name, mark_lines, reply_note, stamp
 from ..context.section_base import Asked, Built
 from ..context.table import Brought
@@ -33,7 +33,7 @@ from ..database.engine import Database
 from ..errors import PromptTooLargeError
 from ..memories import shown_texts
 from ..memories.rules_modes import MODES
-from ..shapes import Hit, IncomingMessage
+from ..shapes import Hit
 from ..templates.render import Renderer
 from ..text import times
 from ..text.folding import clean
@@ -401,7 +401,7 @@ def _gather_material(call: PromptCall, gathered: Gathered) -> Material:
     zone = times.zone(s.timezone) or UTC
     return Material(
         gathered.context,
-        text_with_attachments(message),
+        message.text_with_attachments(),
         asker,
         persona,
         [*system, to_json({"actions": shaped})] if shaped else system,
@@ -414,7 +414,7 @@ def _gather_material(call: PromptCall, gathered: Gathered) -> Material:
 
 
 def _say_reply(message: IncomingMessage) -> str:
-    replied = reply(message.raw)
+    replied = describe_reply(message.raw)
     return reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
 
 

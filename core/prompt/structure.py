@@ -10,9 +10,8 @@ from ..access.rules import plain_key
 from ..config.flags import AnswerFormat
 from ..context.context import OWN_KEYS, order_context
 from ..context.history import CURRENT
-from ..context.incoming import input_facts
+from ..context.incoming import IncomingMessage, input_facts
 from ..context.lines import NAMELESS_PERSONA, ChatLine, NameLabels
-from ..shapes import IncomingMessage
 from ..templates.render import Renderer
 from ..text.folding import clean
 from ..text.hits import known_name

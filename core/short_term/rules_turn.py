@@ -4,47 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
 from typing import Any
 
-from ..memories.rules import NOT_SAID
+from ..context.incoming import read_part, read_role, read_sender, read_text, spell
+from ..memories.rules import is_marked
 from ..scope import KEY_BYTES, key_text
-from ..shapes import PERSONA_SENDER
+from ..shapes import Sender
 from ..text.folding import clean
-from ..text.host_values import PERSON_WORDS, PERSONA_WORDS, as_text, get, is_plain, newest_items, text_at, word_at
+from ..text.host_values import as_text, get, is_plain, newest_items, text_at
 from ..text.times import parse_time
-from .shapes import Answer, Item, ItemRole, Turn
-
-PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
-"""Kinds that say nothing of who said it; a kind that is in none of these sets means that nobody did."""
-
-_KINDS = ("kind", "role", "type")
-
-_CONTENT = ("content", "text", "message_text")
-_SPEAKER = ("speaker", "sender_name", "author_name", "persona_name", "full_name", "name", "username")
-_TIME = ("timestamp", "date", "created_at", "time", "at")
-_WHO = ("participant", "sender_id", "author_id", "user_id", "user_disc_id")
-_PEOPLE = ("from_user", "sender", "author", "user", "from")
+from .shapes import Answer, Item, Turn
 
 
 def read_field(value: Any, *names: str) -> Any:
     """Return the first of the named fields that is there and not None, in snake or camel case."""
-    return get(value, *_spell(names))
-
-
-@lru_cache(maxsize=256)
-def _spell(names: tuple[str, ...]) -> tuple[str, ...]:
-    spellings: list[str] = []
-    for name in names:
-        first, *rest = name.split("_")
-        camel = first + "".join(part.capitalize() for part in rest)
-        spellings += (name, camel, camel.replace("Dm", "DM"))
-    return tuple(dict.fromkeys(spellings))
+    return get(value, *spell(names))
 
 
 def _read_words(value: Any, *names: str) -> str:
     """Return the first named field that is a text with something in it, trimmed."""
-    return text_at(value, *_spell(names)).strip()
+    return text_at(value, *spell(names)).strip()
 
 
 def qualify_id(value: Any, interface: str, field: str, limit_bytes: int) -> str | None:
@@ -66,7 +45,7 @@ def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
     server = read("server", "server", "server_disc_id", "server_id", "guild_id", "guild")
     interface = read("interface", "interface", "interface_name", "platform")
     user_id = _read_id_of(user)
-    name = _read_words(user, "name", *_SPEAKER) or _read_words(context, "user_name")
+    name = _name(read_sender(user)) or _read_words(context, "user_name")
     channel_id = _read_id_of(channel) if channel is not None else read_field(context, "channel_id", "interface_path")
     who = as_text(user_id)[0] or ""
     return Turn(
@@ -150,7 +129,7 @@ def _answers_of(given: Mapping[str, Any], result: Any) -> Any:
     if is_plain(result):
         return result
     responses = read_field(result, "persona_responses", "responses")
-    return [result] if responses is None and _content(result) else responses
+    return [result] if responses is None and read_text(result) else responses
 
 
 def _listed(value: Any) -> Iterable[Any]:
@@ -167,67 +146,33 @@ def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[I
 
 
 def _item(message: Any, user: str, user_name: str) -> Item | None:
-    content = _content(message)
-    role = _role(message)
-    if role is None or not content.strip():
+    content, role = read_text(message), read_role(message)
+    if not role or is_marked(message) or not content.strip():
         return None
-    who = _sender(message)
-    speaker = _speaker(message)
-    at = parse_time(read_field(message, *_TIME))
-    if role == "model":
-        return Item("model", content, speaker, at, answers=as_text(read_field(message, "triggered_by"))[0] or "")
-    own = not who or who == user
-    return Item("user", content, speaker or (user_name if own else ""), at, who=who or user)
+    sender, at = read_sender(message), parse_time(read_part(message, "time"))
+    if role == "persona":
+        return Item("model", content, _name(sender), at, answers=as_text(read_field(message, "triggered_by"))[0] or "")
+    who = _read_words(message, "participant") or sender.id
+    return Item("user", content, _name(sender) or (user_name if who in ("", user) else ""), at, who=who or user)
 
 
-def _role(message: Any) -> ItemRole | None:
-    """Return whose line a message is, None for what nobody said; a person's where the host does not say."""
-    kinds = [word_at(message, name) for name in _KINDS]
-    if not NOT_SAID.isdisjoint((*kinds, word_at(message, "source"))):
-        return None
-    kind = next((kind for kind in kinds if kind not in PLAIN_KINDS), "")
-    if not kind:
-        return "model" if as_text(read_field(message, "sender_id"))[0] == PERSONA_SENDER else "user"
-    return "user" if kind in PERSON_WORDS else "model" if kind in PERSONA_WORDS else None
-
-
-def _sender(message: Any) -> str:
-    sender = read_field(message, *_WHO)
-    if sender is None:
-        ids = (read_field(read_field(message, name), "id") for name in _PEOPLE)
-        sender = next((each for each in ids if each is not None), None)
-    return as_text(sender)[0] or ""
-
-
-def _speaker(message: Any) -> str:
-    own = _read_words(message, *_SPEAKER)
-    return own or next((name for one in _PEOPLE if (name := _read_words(read_field(message, one), *_SPEAKER))), "")
-
-
-def _content(message: Any) -> str:
-    """Return the text of a message: a field, the message itself, or the texts among its parts."""
-    if isinstance(message, (str, bytes)):
-        return as_text(message)[0] or ""
-    content = read_field(message, *_CONTENT)
-    if isinstance(content, (list, tuple)):
-        parts = [as_text(part if is_plain(part) else read_field(part, "text"))[0] for part in content]
-        return " ".join(part for part in parts if part)
-    return as_text(content)[0] or ""
+def _name(sender: Sender) -> str:
+    return (sender.name or sender.username).strip()
 
 
 def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
     """Return what the personas said, in order, blank answers left out."""
     read = []
     for each in newest_items(_listed(answers), "responses"):
-        content = _content(each)
+        content = read_text(each)
         if not content.strip():
             continue
         persona = read_field(each, "persona_id", "persona")
         lineage = read_field(each, "persona_lineage_id", "lineage_id", "lineage")
         if lineage is None:
             lineage = read_field(persona, "lineage_id", "lineage")
-        speaker = _read_words(each, *_SPEAKER) or _read_words(persona, *_SPEAKER)
-        item = Item("model", content, speaker, parse_time(read_field(each, *_TIME)), answers=user)
+        speaker = _name(read_sender(each)) or _name(read_sender(persona))
+        item = Item("model", content, speaker, parse_time(read_part(each, "time")), answers=user)
         read.append(Answer(read_id(_read_id_of(persona), "persona", KEY_BYTES["persona"]), read_lineage(lineage), item))
     return tuple(read)
 

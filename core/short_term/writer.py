@@ -12,7 +12,7 @@ from ..calls import screening
 from ..calls.call import Call, GivenSettings, open_call
 from ..calls.defaults import check_handle, scope_of
 from ..config import Settings
-from ..context.incoming import read_message
+from ..context.incoming import IncomingMessage
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
@@ -100,7 +100,7 @@ def write_turn(
         db = call.db
         message = read_field(context, "message")
         if message is not None and has(message, "message_id") and has(message, "date"):
-            own = scope_of(read_message(message, now=db.clock()), call.scope, call.settings)
+            own = scope_of(IncomingMessage.read(message, now=db.clock()), call.scope, call.settings)
             call = replace(call, scope=own)
         # 3. write it
         return _write_turn(call, turn)

@@ -80,16 +80,6 @@ def word_at(value: Any, name: str) -> str:
     return clean(found).strip().lower() if isinstance(found, str) else ""
 
 
-def read_full_name(person: Any) -> str:
-    """Return the name of a person in the words of a platform; first and last name where there is no other."""
-    named = text_at(person, "full_name", "display_name", "name")
-    return named or " ".join(filter(None, (text_at(person, "first_name"), text_at(person, "last_name"))))
-
-
-PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
-PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
-"""Roles by which hosts say that a person, or the persona, wrote a message."""
-
 MOST_READ = 10_000
 """Items that are read of one list a host hands in."""
 

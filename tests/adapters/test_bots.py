@@ -16,7 +16,7 @@ from telegram import Update
 from core.adapters import discord as discord_adapter
 from core.adapters import telegram as telegram_adapter
 from core.chat_history_cache import load_chat_history, save_message
-from core.context.incoming import read_message
+from core.context.incoming import IncomingMessage
 from core.database.engine import Database
 from core.errors import MessageError
 from core.scope import Scope
@@ -40,7 +40,7 @@ def test_r33_a_discord_message_says_where_and_how_private(world: World, db: Data
     told = {}
     for name, channel in where.items():
         made = discord_adapter.message_of(world.message("hi", channel))
-        read = read_message(made, now=db.clock())
+        read = IncomingMessage.read(made, now=db.clock())
         told[name] = (read.interface_path, read.server_id, read.is_private, read.sender.id, read.notes)
     assert told == {
         "open": ("discord/20", "1", False, str(ANN), told["open"][4]),
@@ -127,7 +127,7 @@ def test_r33_a_telegram_update_says_where_and_how_private(db: Database) -> None:
     """A private chat is direct; a group is a community of its own; a topic is a thread; a reply in a group is none."""
     cases = [telegram(), telegram(chat=GROUP), telegram(chat=GROUP, message_thread_id=3, is_topic_message=True),
              telegram(chat=GROUP, message_thread_id=3)]  # fmt: skip
-    read = [read_message(telegram_adapter.message_of(each), now=db.clock()) for each in cases]
+    read = [IncomingMessage.read(telegram_adapter.message_of(each), now=db.clock()) for each in cases]
     assert [(each.interface_path, each.server_id, each.is_private, each.sender.id, each.notes) for each in read] == [
         ("telegram/7", "", True, "7", ()),
         ("telegram/-100", "-100", False, "7", ()),

@@ -237,7 +237,7 @@ def _flag_texts(value: Any) -> object:
 
 
 def _incoming(value: Any) -> object:
-    read = incoming.read_message(value, context_memory=value, now=NOW)
+    read = incoming.IncomingMessage.read(value, context_memory=value, now=NOW)
     return incoming.input_facts(read, image_data=value, attachments=value)
 
 
@@ -312,7 +312,7 @@ def _scope(value: Any) -> object:
 VALUE_TARGETS: tuple[Target, ...] = (
     Target("messages", _incoming),
     Target("messages of odd parts", _filled),
-    Target("live messages", lambda value: (live.read_context_memory(value), live.read_message(value, "tg/1", 0))),
+    Target("live messages", lambda value: (live.read_context_memory(value), live.read_line(value, "tg/1", 0))),
     Target("flags", _flags),
     Target("flag texts", _flag_texts),
     Target("flag names", lambda value: known_flag(value) if isinstance(value, str) else None),

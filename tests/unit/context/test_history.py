@@ -14,8 +14,9 @@ from core.config import Settings
 from core.context import lines
 from core.context.context import caps
 from core.context.history import HistoryLists, HistoryOptions, build_lists
+from core.context.incoming import IncomingMessage
 from core.context.live import LiveHistory
-from core.shapes import HistoryEntry, IncomingMessage, Sender
+from core.shapes import HistoryEntry, Sender
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MESSAGE = IncomingMessage("99", NOW, "the question", "tg", "tg/1", Sender("7", "Ann", "ann"))

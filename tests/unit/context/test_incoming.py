@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.incoming import get, input_facts, read_message
+from core.context.incoming import IncomingMessage, get, input_facts
+from core.context.live import read_line
 from core.errors import MessageError
+from core.short_term.rules_turn import read_messages
 from core.text.times import EARLIEST, LATEST, local_time, parse_time, read_time, zone
 
 
@@ -31,7 +33,7 @@ def read(
     message: Any = None, /, *, context_memory: Any = None, interface_name: str | None = None, **fields: Any
 ) -> Any:
     given = {"message_id": 1, "date": None, **fields} if message is None else message
-    return read_message(given, context_memory=context_memory, interface_name=interface_name, now=NOW)
+    return IncomingMessage.read(given, context_memory=context_memory, interface_name=interface_name, now=NOW)
 
 
 class Raising:
@@ -66,7 +68,6 @@ def test_p2_objects_and_dicts_nest_in_any_way() -> None:
     ("fields", "said"),
     [
         ({"txt": "hi"}, "'txt' (did you mean 'text'?)"),
-        ({"timestamp": 5}, "'timestamp' (did you mean 'date'?)"),
         ({"interface-path": "tg/1"}, "'interface-path' (did you mean 'interface_path'?)"),
         ({"mood": "fine"}, "not known and not read of the message: 'mood'"),
         ({7: "x"}, "a key of type int"),
@@ -78,9 +79,29 @@ def test_p2_objects_and_dicts_nest_in_any_way() -> None:
 )
 def test_p2_what_is_not_read_of_a_dict_is_told_by_name(fields: dict[Any, Any], said: str) -> None:
     """A field that is spelt otherwise would else be missing without a word; what stands in it is never told."""
-    (note,) = read_message({"text": "hi", **fields}, now=NOW).notes
+    (note,) = IncomingMessage.read({"text": "hi", **fields}, now=NOW).notes
     assert said in note and len(note) < 400
-    assert read_message(SimpleNamespace(text="hi", mood="fine"), now=NOW).notes == ()
+    assert IncomingMessage.read(SimpleNamespace(text="hi", mood="fine"), now=NOW).notes == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"text": "hi", "date": NOW, "from_user": {"id": 7, "full_name": "Ann"}, "reply_to_message": {"text": "yo"}},
+        {"content": "hi", "created_at": NOW, "author": {"id": 7, "name": "Ann"}, "reply_to": {"content": "yo"}},
+        {"messageText": "hi", "timestamp": NOW, "senderId": 7, "sender_name": "Ann", "replyTo": {"message_text": "yo"}},
+        SimpleNamespace(content=["hi"], at=NOW, sender=SimpleNamespace(id="7", name="Ann"), replyTo={"text": "yo"}),
+    ],
+)
+def test_every_reader_of_a_message_knows_the_same_names(said: Any) -> None:
+    """A host hands the same object to `save_message`, as a live message and with a turn."""
+    incoming, line = read(said), read_line(said, "tg/1", 0)
+    (item,) = read_messages([said])
+    assert line is not None and line.reply is not None and item is not None
+    assert (incoming.text, incoming.date, incoming.sender.id, incoming.sender.name) == ("hi", NOW, "7", "Ann")
+    assert (line.text, line.time, line.sender_id, line.sender_name, line.reply.text) == ("hi", NOW, "7", "Ann", "yo")
+    assert (item.content, item.at, item.who, item.speaker) == ("hi", NOW, "7", "Ann")
+    assert input_facts(incoming)[0]["reply_message_id"] == {"text": "yo"} and incoming.notes == ()
 
 
 def test_p2_attributes_that_raise_are_absent() -> None:
@@ -97,7 +118,8 @@ def test_p2_attributes_that_raise_are_absent() -> None:
         (None, "", 0),
         (42, "42", 0),
         (b"caf\xc3\xa9 \xff", "café \ufffd", 1),
-        (["x"], "", 1),
+        (["x", {"type": "text", "text": "y"}], "x y", 0),
+        ({"x": 1}, "", 1),
         (10**5000, "", 1),
     ],
     ids=numbered(),
@@ -315,7 +337,7 @@ def test_p12_the_message_s_zone_comes_before_the_metadata_s() -> None:
 )
 def test_p2_a_caption_is_the_text_of_a_picture(given: dict[str, Any]) -> None:
     """What is written under a picture is what the person said, to be answered and remembered."""
-    assert read_message(given, now=NOW).text == "my cat"
+    assert IncomingMessage.read(given, now=NOW).text == "my cat"
 
 
 @pytest.mark.parametrize(

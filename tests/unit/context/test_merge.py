@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from core.config import Settings
 from core.context.context import Caps
 from core.context.history import HistoryOptions, SeenMessages, build_lists
+from core.context.incoming import IncomingMessage
 from core.context.lines import body, sender
 from core.context.live import LiveHistory
-from core.shapes import HistoryEntry, IncomingMessage, LeftOut, ReplyNote
+from core.shapes import HistoryEntry, LeftOut, ReplyNote
 from core.text.folding import collapsed
 
 AT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.context.history import echo_check, skips_history, why_not_shown
-from core.shapes import HistoryEntry, IncomingMessage, Sender
+from core.context.incoming import IncomingMessage
+from core.shapes import HistoryEntry, Sender
 
 AT = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MESSAGE = IncomingMessage("9", AT, "Yes", "tg", "tg/1", Sender("7", "Ann B", "ann"))

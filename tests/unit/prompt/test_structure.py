@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core.context.context import OWN_KEYS
-from core.context.incoming import read_message
+from core.context.incoming import IncomingMessage
 from core.prompt import structure as module
 from core.prompt.structure import DROPPED_KEYS, Contents, assemble, merge_host_context, shape_actions
 from core.templates.render import Renderer
@@ -23,7 +23,7 @@ DISCORD = {"message_discord_bot": {"source": "plugin_discord", "brief": "Send."}
 
 
 def make(fields: dict[str, Any] | None = None, *, interface: str = "discord", **more: Any) -> dict[str, Any]:
-    message = read_message({"message_id": 1, "date": None, **(fields or {})}, interface_name=interface, now=NOW)
+    message = IncomingMessage.read({"message_id": 1, "date": None, **(fields or {})}, interface_name=interface, now=NOW)
     renderer, note = more.pop("renderer", None) or Renderer(), more.pop("note", lambda _line: None)
     given: dict[str, Any] = {"context": EMPTY, **more}
     return assemble(Contents(message, **given), renderer, note)
