@@ -68,8 +68,3 @@ BY_NUMBER = {source.number: source for source in ALL}
 def case_findable(source: SourceTable) -> ColumnElement[int]:
     """Return 1 for rows that are indexed, 0 for the others."""
     return case((source.findable, 1), else_=0)
-
-
-def audience_index(source: SourceTable) -> str:
-    """Return the name of the index that has the rows of an audience by their time."""
-    return next(str(index.name) for index in source.table.indexes if str(index.name).endswith("_audience"))

@@ -19,10 +19,11 @@ from ..conversations.rules_summaries import Line
 from ..database.engine import Connection, Database
 from ..errors import ModelError, StoreWriteError
 from ..jobs import table as jobs_table
-from ..memories import new_item, table_merges
+from ..memories import new_item
+from ..memories import table as memories
 from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules_retention import expires_at
-from ..memories.table_merges import Stored
+from ..memories.table import Stored
 from ..scope import Scope
 from ..templates.render import Renderer
 from ..templates.words import phrases_for, refused_patterns
@@ -216,7 +217,7 @@ def store(connection: Connection, call: Call, work: Work, items: Items) -> Store
     for who in sorted({who for _, who, _ in items}, key=lambda name: (name is None, name or "")):
         mine = [(row_id, item) for row_id, whose, item in items if whose == who]
         scope = replace(work.scope, participant=who)
-        done = table_merges.add(connection, db, scope, mine, place)
+        done = memories.insert_each_once(connection, db, scope, mine, place)
         ids += done.ids
         joined += done.joined
     return Stored(tuple(sorted(ids)), joined)
@@ -306,7 +307,7 @@ def _confirm(work: Work, items: Items) -> Callable[[Connection], Stored | None]:
     row_ids = [row_id for row_id, _, _ in items]
 
     def confirm(connection: Connection) -> Stored | None:
-        ids = table_merges.present(connection, work.scope.persona, row_ids)
+        ids = memories.find_stored(connection, work.scope.persona, row_ids)
         return Stored(ids, len(row_ids) - len(ids)) if ids else None
 
     return confirm

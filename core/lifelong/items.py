@@ -15,7 +15,7 @@ from ..calls.screening import Screen
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..errors import ItemNotFoundError, MessageError
-from ..memories import new_item, rules, table_history, table_merges, table_sources
+from ..memories import new_item, rules, table_sources
 from ..memories import rules_retention as retention
 from ..memories import table as memories
 from ..memories import table_reading as items
@@ -135,12 +135,12 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
         if not allowed:
             return Added(notes=notes, reason="privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        done = table_merges.add(connection, db, scope, allowed, place)
+        done = memories.insert_each_once(connection, db, scope, allowed, place)
         reason = "privacy" if len(allowed) < len(new) else "" if done.ids else "duplicate"
         return Added(len(done.ids), ids=done.ids, merged=done.joined, notes=notes, reason=reason)
 
     def confirm(connection: Any) -> Added | None:
-        ids = table_merges.present(connection, scope.persona, [row_id for row_id, _ in new])
+        ids = memories.find_stored(connection, scope.persona, [row_id for row_id, _ in new])
         return Added(len(ids), ids=ids, notes=notes) if ids else None
 
     return db.transaction(work, source="memories", confirm=confirm)
@@ -170,8 +170,7 @@ def _read_item(call: Call, given: object, kind: str, screen: Screen | None) -> N
     entry = rules.read_entry(given, kind)
     if entry is None:
         return None
-    more = {"author": AUTHOR, "source": "facts", **entry.more}
-    item = new_item.read(entry.text, now=call.db.clock(), kind=entry.kind, **more)
+    item = new_item.read(now=call.db.clock(), **{"author": AUTHOR, "source": "facts", **entry})
     if item is None:
         return None
     if item.tier == "session" and item.expires_at is None:
@@ -222,7 +221,7 @@ def search_items(
 
     Returns:
         `{"items": [...], "total": n}`. Expired session items are not in it, those of the scope's conversation excepted.
-        Where very many match, `"at_least": True` says that there may be more than `total`.
+        Where more than 10,000 match, `"at_least": True` says that there are more than `total`.
 
     Raises:
         MessageError: a value out of its range; an unknown kind, naming the nearest.
@@ -382,13 +381,5 @@ def get_item_history(
     """
     call = open_persona_call(db, settings, scope, conf_uid)
     item = get_item(id, operator=operator, db=call.db, settings=call.settings, scope=call.scope)
-    versions: list[ItemVersion] = [
-        {
-            "text": old.text,
-            "until": old.at.isoformat() if old.at else "",
-            "reason": old.reason,
-            "changed_by": old.changed_by,
-        }
-        for old in table_history.read_texts(call.db, call.persona, [item["id"]])
-    ]
-    return [*versions, {"text": item["text"], "until": "", "reason": "", "changed_by": ""}]
+    previous = table_sources.read_texts(call.db, call.persona, item["id"])
+    return [*previous, {"text": item["text"], "until": "", "reason": "", "changed_by": ""}]

@@ -18,8 +18,8 @@ from ..database.sources import MEMORIES
 from ..forgetting import table as forgetting
 from ..forgetting.table_rows import Removal
 from ..index import indexed
-from ..memories import table_history, table_sources
 from ..memories import table_reading as items
+from ..memories import table_sources
 from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import ReadScope
@@ -32,7 +32,7 @@ _C = memories.c
 EDITED = "edited"
 
 
-def _is_former(row: Any) -> bool:
+def _is_archived(row: Any) -> bool:
     return row.archived_at is not None or row.superseded_by is not None
 
 
@@ -52,18 +52,16 @@ def edit(
 
     def work(connection: Connection) -> WriteResult | None:
         row = next(iter(items.lock_items(connection, seen, [row_id])), None)
-        if row is None or _is_former(row):
+        if row is None or _is_archived(row):
             return None
         if row.content == text:
             return WriteResult(False, row_id, "unchanged")
         if not operator and row.kind == SAVED and len(text) > SAVED_MEMORY_CHARS:
             note = f"it has {len(text)} characters; {SAVED_MEMORY_CHARS} are allowed"
             return WriteResult(False, row_id, "too_long", notes=(note,))
-        now = db.clock()
         old = indexed.lock(connection, MEMORIES, seen.persona, [row_id])
-        change = [(row_id, row.content, EDITED)]
-        table_history.insert_texts(connection, db, seen.persona, change, changed_by=editor, now=now)
-        values = {"content": text, "text_folded": folded, "content_hash": digest, "updated_at": now}
+        table_sources.insert_text(connection, db, seen.persona, row_id, row.content, reason=EDITED, changed_by=editor)
+        values = {"content": text, "text_folded": folded, "content_hash": digest, "updated_at": db.clock()}
         if quarantined:
             values["quarantined"] = 1
         connection.execute(update(memories).where(_C.persona_id == seen.persona, _C.id == row_id).values(values))
@@ -79,7 +77,7 @@ def set_archived(db: Database, seen: ReadScope, ids: Sequence[int], *, archived:
     """Archive items, or bring archived and superseded ones back; those that are so already do not count."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
-        changed = [row.id for row in rows if _is_former(row) != archived]
+        changed = [row.id for row in rows if _is_archived(row) != archived]
         now = db.clock()
         values: dict[str, Any] = {"archived_at": now} if archived else {"archived_at": None, "superseded_by": None}
         if archived:

@@ -15,7 +15,7 @@ from ..database.engine import Database
 from ..database.schema import conversations, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
-from ..memories.rules_retention import KEPT_KINDS, PruneMode, prune_reasons
+from ..memories.rules_retention import KEPT_KINDS, PruneMode
 
 BATCH = 500
 ACTIVE_MINUTES = 30
@@ -79,7 +79,7 @@ def archive_expired(
 
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:
-    """Return the condition of long-term items that are pruned: `memories.rules_retention.prune_reasons` in SQL."""
+    """Return the condition of long-term items that are pruned."""
     old = _C.timestamp <= bindparam("aged", now - timedelta(days=limits.max_age_days), type_=Time())
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
@@ -97,15 +97,9 @@ def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) 
 
 
 def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
-    return prune_reasons(
-        age=None if row.timestamp is None else now - row.timestamp,
-        importance=float(row.importance),
-        exempt=False,
-        max_age_days=limits.max_age_days,
-        max_importance=limits.max_importance,
-        mode=limits.mode,
-        protect_importance=limits.protect_importance,
-    )
+    is_old = row.timestamp is not None and now - row.timestamp >= timedelta(days=limits.max_age_days)
+    is_low = float(row.importance) < limits.max_importance
+    return (*(["age"] if is_old else []), *(["importance"] if is_low else []))
 
 
 def _chosen(where: Any) -> Any:

@@ -136,7 +136,7 @@ def silently_record_memory(
     function = hooks.get_hook("save")
     if function is not None:
         return _ask_hook(function, call, memory, message_id)
-    return table.capture(
+    return table.insert(
         call.db,
         call.scope,
         memory,
@@ -144,6 +144,7 @@ def silently_record_memory(
         refused={content_digest(text) for text in newest_items(recalled, "recalled")}
         | shown_texts.read_turn(call.db, call.scope),
         row_id=row_id,
+        once=True,
     )
 
 

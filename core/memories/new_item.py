@@ -13,13 +13,10 @@ from ..tags import rules as tag_rules
 from ..text.folding import fold
 from ..text.hits import content_digest
 from ..text.times import read_time
+from .rules import DEFAULT_IMPORTANCE, Tier, importance_of
 
-Tier = Literal["long_term", "session"]
-"""long_term: kept. session: for a while (SESSION_TTL_SECONDS)."""
 Provenance = Literal["host", "model", "extract", "manual", "import"]
 """Who made the text."""
-
-DEFAULT_IMPORTANCE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +134,8 @@ def _time(value: object, name: str, now: datetime, notes: list[str]) -> datetime
 
 
 def _importance(value: object, notes: list[str]) -> float:
-    if value is None:
-        return DEFAULT_IMPORTANCE
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
-        notes.append(f"importance is no number; {DEFAULT_IMPORTANCE} is used")
-        return DEFAULT_IMPORTANCE
-    inside = float(min(max(value, 0), 1))
-    if inside != value:
-        notes.append(f"importance lies outside 0 to 1; {inside:g} is used")
-    return inside
+    importance = importance_of(value)
+    if value is not None and importance != value:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+        notes.append(f"importance {'lies outside 0 to 1' if is_number else 'is no number'}; {importance:g} is used")
+    return importance

@@ -1,11 +1,10 @@
-"""What a memory item is made of when it is handed in, and what becomes of two that say the same."""
+"""What a memory item is made of when it is handed in: kinds, entries of lists, ids and numbers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ..base.hints import hint_name
 from ..errors import MessageError
@@ -17,14 +16,15 @@ KINDS = (
 )  # fmt: skip
 """What an item may be. chat: said and kept. saved: a person asked to remember it; never pruned."""
 SAVED = "saved"
+"""Kind of what a person asked to remember."""
 SAVED_MEMORY_CHARS = 4000
 """Most characters of one saved memory: a longer text is a document, which would fill the room of all others."""
-"""Kind of what a person asked to remember."""
 DEFAULT_KIND = "KeyFacts"
 INSTRUCTION = "instruction"
 """Kind of the standing instructions: they can be looked for, and only `add_saved_memory` and messages make them."""
 Tier = Literal["long_term", "session"]
-TIERS = ("long_term", "session")
+"""long_term: kept. session: for a while (SESSION_TTL_SECONDS)."""
+TIERS: tuple[Tier, ...] = get_args(Tier)
 DEFAULT_IMPORTANCE = 0.5
 MOST_IDS = 1000
 """Ids that one bulk change takes."""
@@ -34,6 +34,7 @@ _FIELDS = (
     "provenance", "source_message_ids", "author", "source", "response_text", "local_only", "label",
 )  # fmt: skip
 _TEXTS = ("text", "content")
+_KNOWN = frozenset({*_FIELDS, *_TEXTS, "kind", "metadata", "id"})
 NOT_SAID = frozenset(
     {"tool", "tool_result", "tool_call", "function", "function_call", "memory", "memories", "recap", "summary",
      "prompt", "context", "system", "developer", "narrator", "thought"}
@@ -61,41 +62,30 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One item as it was handed in: its text, its kind, and the other values by their names."""
-
-    text: str
-    kind: str
-    more: Mapping[str, Any] = field(default_factory=dict)
-    """Values of `memories.new_item.read`; what it does not know stands in `metadata`."""
-
-
-def read_entry(given: object, default_kind: str) -> Entry | None:
-    """Return one entry of a list of facts, None for a blank one."""
-    if given is None:
-        return None
-    if isinstance(given, str):
-        return Entry(given, default_kind) if given.strip() else None
-    if not isinstance(given, Mapping):
+def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:
+    """Return one entry of a list of facts as arguments of `memories.new_item.read`, None for a blank one; values that
+    it does not know are in `metadata`.
+    """
+    entry = {"text": given} if isinstance(given, str) or given is None else given
+    if not isinstance(entry, Mapping):
         raise MessageError(
             f"an entry is of type {type(given).__name__}. It must be a text or a mapping with a text.",
             fields=("entries",),
         )
-    text = next((given[name] for name in _TEXTS if given.get(name) is not None), None)
-    if text is None or (isinstance(text, str) and not text.strip()):
-        return None
+    text = next((entry[name] for name in _TEXTS if entry.get(name) is not None), "")
     if not isinstance(text, str):
         raise MessageError.of_type("text", text, "a text")
-    kind = given.get("kind")
-    more = {name: given[name] for name in _FIELDS if given.get(name) is not None}
-    known = {*_FIELDS, *_TEXTS, "kind", "metadata", "id"}
-    told = given.get("metadata")
-    kept = dict(told) if isinstance(told, Mapping) else {} if told is None else {"metadata": told}
-    kept |= {str(name): value for name, value in given.items() if name not in known}
-    if kept:
-        more["metadata"] = kept
-    return Entry(text, default_kind if kind is None or kind == "" else kind_of(kind), more)
+    if not text.strip():
+        return None
+    kind, metadata = entry.get("kind"), entry.get("metadata")
+    more = dict(metadata) if isinstance(metadata, Mapping) else {} if metadata is None else {"metadata": metadata}
+    more |= {str(name): value for name, value in entry.items() if name not in _KNOWN}
+    return {
+        "content": text,
+        "kind": default_kind if kind is None or kind == "" else kind_of(kind),
+        "metadata": more or None,
+        **{name: entry[name] for name in _FIELDS if entry.get(name) is not None},
+    }
 
 
 def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
@@ -105,46 +95,6 @@ def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
     return float(min(max(value, 0.0), 1.0))
 
 
-# Two that say the same
-
-
-@dataclass(frozen=True, slots=True)
-class Merging:
-    """What of an item counts when another one says the same."""
-
-    tags: tuple[str, ...]
-    importance: float
-    tier: Tier
-    pinned: int
-    provenance: str
-    sources: tuple[Any, ...] = ()
-    """Ids of the messages it was made of."""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-def merge_items(old: Merging, new: Merging) -> Merging:
-    """Return what the older item becomes: tags and sources of both, the higher importance, the longer-lived tier."""
-    told = dict(old.metadata)
-    others = [*_texts(told.get("provenances")), *_texts(new.metadata.get("provenances")), new.provenance]
-    different = [each for each in dict.fromkeys(others) if each != old.provenance]
-    if different:
-        told["provenances"] = list(dict.fromkeys([old.provenance, *different]))
-    told |= {name: value for name, value in new.metadata.items() if name not in told and name != "provenances"}
-    return Merging(
-        tuple(dict.fromkeys((*old.tags, *new.tags))),
-        max(old.importance, new.importance),
-        "long_term" if "long_term" in (old.tier, new.tier) else "session",
-        max(old.pinned, new.pinned),
-        old.provenance,
-        tuple(dict.fromkeys((*old.sources, *new.sources))),
-        told,
-    )
-
-
-def _texts(value: object) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
 # Lists of ids
 
 
@@ -152,13 +102,13 @@ def read_ids(ids: object) -> tuple[int, ...]:
     """Return the ids of a bulk change, each once, in the order given."""
     if isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Iterable):
         raise MessageError.of_type("ids", ids, "a list of ids")
-    made = tuple(dict.fromkeys(read_id(each) for each in newest_items(ids, "ids")))
-    if len(made) > MOST_IDS:
+    wanted = tuple(dict.fromkeys(read_id(each) for each in newest_items(ids, "ids")))
+    if len(wanted) > MOST_IDS:
         raise MessageError(
-            f"ids holds {len(made)} ids. At most {MOST_IDS} are taken in one call. Send them in several.",
+            f"ids holds {len(wanted)} ids. At most {MOST_IDS} are taken in one call. Send them in several.",
             fields=("ids",),
         )
-    return made
+    return wanted
 
 
 def read_id(value: object) -> int:

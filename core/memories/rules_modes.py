@@ -35,21 +35,6 @@ MODES: Mapping[ModeName, Mode] = {
 }
 """MEMORY_MODE to what it allows."""
 
-TOLD: Mapping[How, str] = {
-    "tool": "the model calls the tool",
-    "before": "decided before generation: explicit phrase or `@memory` in the message",
-    "-": "-",
-}
-
-
-def table() -> str:
-    """Return the modes as the Markdown table of the documentation."""
-    lines = ["| MEMORY_MODE | read | save | how |", "|---|---|---|---|"]
-    for name, mode in MODES.items():
-        cells = (name, "yes" if mode.reads else "no", "yes" if mode.saves else "no", TOLD[mode.how])
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
 
 def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collection[str]) -> bool:
     """Return whether the model is offered the memory tool."""

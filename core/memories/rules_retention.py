@@ -51,36 +51,6 @@ def expires_at(at: datetime, ttl_seconds: int) -> datetime:
         return at
 
 
-def is_expired(at: datetime | None, expiry: datetime | None, now: datetime, ttl_seconds: int) -> bool:
-    """Return whether a session item has expired: by its own expiry where it has one, else by its time."""
-    if expiry is not None:
-        return expiry <= now
-    return at is not None and at + timedelta(seconds=ttl_seconds) <= now
-
-
-def prune_reasons(
-    *,
-    age: timedelta | None,
-    importance: float,
-    exempt: bool,
-    max_age_days: float,
-    max_importance: float,
-    mode: PruneMode,
-    protect_importance: float,
-) -> tuple[str, ...]:
-    """Return why a long-term item is pruned; () where it stays."""
-    if exempt or importance >= protect_importance:
-        return ()
-    reasons = []
-    if age is not None and age >= timedelta(days=max_age_days):
-        reasons.append("age")
-    if importance < max_importance:
-        reasons.append("importance")
-    if mode == "all" and len(reasons) < 2:
-        return ()
-    return tuple(reasons)
-
-
 def read_mode(value: object, default: PruneMode) -> PruneMode:
     """Return the mode of pruning."""
     if value is None:

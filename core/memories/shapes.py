@@ -45,7 +45,7 @@ class ItemPage(TypedDict):
     total: int
     """How many there are in all; of very many, how many at least."""
     at_least: NotRequired[bool]
-    """There where `total` is not all: more than 10,000 match, or the page is one of a persona with very many items."""
+    """There where `total` is not all: more than 10,000 match."""
 
 
 class ItemVersion(TypedDict):

@@ -1,10 +1,10 @@
-"""Memory items: stored with their index rows and tags, found again when the same is said, forgotten."""
+"""Memory items: stored with their index rows and tags, joined by those that say the same, changed, removed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..access import table_participants as participants
 from ..access import tombstones
 from ..access.view import Viewer, is_seen
 from ..database import rows
+from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -27,13 +28,15 @@ from ..index import table as search_index
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..tags import table as tags
-from .new_item import NewMemory, Provenance, Tier, read
+from ..text.hits import stored_tags
+from .new_item import NewMemory
+from .rules import INSTRUCTION, SAVED, Tier
 from .table_sources import join_sources
 
 _C = memories.c
 
 
-# Writing
+# One item
 
 
 @retry_duplicates
@@ -44,60 +47,38 @@ def insert(
     *,
     privacy_default: str,
     row_id: int | None = None,
-) -> WriteResult:
-    """Store one item in the scope, or say that privacy forbids it."""
-    row_id = row_id or db.ids.one()
-
-    def work(connection: Connection) -> WriteResult:
-        if is_private(connection, scope, memory.tier, privacy_default, False):
-            return _result(memory, None, "privacy")
-        place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        place = conversations.choose_place(connection, db, scope, place, memory.kind)
-        refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
-        write(connection, db, scope, [(row_id, memory)], place)
-        return _result(memory, row_id)
-
-    return db.transaction(
-        work, source="memories", confirm=rows.confirm_row(memories, scope.persona, row_id, _result(memory, row_id))
-    )
-
-
-@retry_duplicates
-def capture(
-    db: Database,
-    scope: Scope,
-    memory: NewMemory,
-    *,
-    privacy_default: str,
+    once: bool = False,
     refused: Collection[bytes] = (),
-    row_id: int | None = None,
 ) -> WriteResult:
-    """Store what a person said, once: said again, the item there is gets the new time."""
+    """Store one item in the scope, or say why not.
+
+    With `once` it is what a person said: said again, the item there is gets the new time; texts with a digest of
+    `refused` are not stored.
+    """
     row_id = row_id or db.ids.one()
 
+    def result(item_id: int | None, reason: Any = "") -> WriteResult:
+        return WriteResult(not reason, item_id, reason, dropped_tags=memory.dropped_tags, notes=memory.notes)
+
     def work(connection: Connection) -> WriteResult:
-        if is_private(connection, scope, memory.tier, privacy_default, True):
-            return _result(memory, None, "privacy")
+        if is_private(connection, scope, memory.tier, privacy_default, once):
+            return result(None, "privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
         place = conversations.choose_place(connection, db, scope, place, memory.kind)
-        refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
-        audiences.lock(connection, scope.persona, place.audience_id)
-        double = _double(connection, db, scope, place.audience_id, memory)
-        if double is not None:
-            renew(connection, db, scope.persona, double, memory.at, memory.source_message_ids)
-            return _result(memory, double, "duplicate")
-        if memory.digest in refused:
-            return _result(memory, None, "refused")
+        refuse_late(db, scope, row_id, result(None, "privacy"))
+        if once:
+            audiences.lock(connection, scope.persona, place.audience_id)
+            equal = find_equal(connection, db, scope, place.audience_id, [memory.digest]).get(memory.digest)
+            if equal is not None:
+                renew(connection, db, scope.persona, equal, memory.at, memory.source_message_ids)
+                return result(equal, "duplicate")
+            if memory.digest in refused:
+                return result(None, "refused")
         write(connection, db, scope, [(row_id, memory)], place)
-        return _result(memory, row_id)
+        return result(row_id)
 
-    return db.transaction(
-        work, source="memories", confirm=rows.confirm_row(memories, scope.persona, row_id, _result(memory, row_id))
-    )
-
-
-def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteResult:
-    return WriteResult(reason == "", row_id, reason, dropped_tags=memory.dropped_tags, notes=memory.notes)
+    confirm = rows.confirm_row(memories, scope.persona, row_id, result(row_id))
+    return db.transaction(work, source="memories", confirm=confirm)
 
 
 def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
@@ -177,29 +158,146 @@ def _row(scope: Scope, row_id: int, memory: NewMemory, place: conversations.Plac
     }
 
 
-# Said again
+# Items that say the same
 
 
-def active(scope: Scope, audience_id: int, now: datetime) -> list[Any]:
-    """Items of an audience and participant that are read: not archived, superseded, expired or quarantined."""
-    return [
+def find_equal(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    audience_id: int,
+    digests: Collection[bytes],
+    *,
+    instructions: bool = True,
+) -> dict[bytes, int]:
+    """Return, for each text of an audience and participant that an item in force has, its id, the newest of several."""
+    where = [
         _C.persona_id == scope.persona,
         _C.audience_id == audience_id,
         _C.participant_key == scope.participant if scope.participant else _C.participant_key.is_(None),
         _C.archived_at.is_(None),
         _C.superseded_by.is_(None),
         _C.quarantined == 0,
-        or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", now, type_=Time())),
+        or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", db.clock(), type_=Time())),
     ]
+    if not instructions:
+        where.append(_C.kind != INSTRUCTION)
+    equal: dict[bytes, int] = {}
+    for part in chunks(sorted(set(digests)), 500):
+        chosen = select(_C.id, _C.content_hash).where(*where, _C.content_hash.in_(part))
+        for row in connection.execute(chosen.order_by(_C.timestamp.desc(), _C.id.desc())):
+            equal.setdefault(bytes(row.content_hash), int(row.id))
+    return equal
 
 
-def _double(connection: Connection, db: Database, scope: Scope, audience_id: int, memory: NewMemory) -> int | None:
-    """Return the id of the item that says the same, the newest of several; None where there is none."""
-    where = active(scope, audience_id, db.clock())
-    newest = (_C.timestamp.desc(), _C.id.desc())
-    same = select(_C.id).where(*where, _C.content_hash == memory.digest).order_by(*newest).limit(1)
-    found: int | None = connection.execute(same).scalar()
-    return found
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of several items."""
+
+    ids: tuple[int, ...] = ()
+    """Of those stored, in order."""
+    joined: int = 0
+    """How many joined an item that says the same."""
+
+
+def insert_each_once(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    new: Sequence[tuple[int, NewMemory]],
+    place: conversations.Place,
+) -> Stored:
+    """Store items of one conversation and participant; one that says the same as another joins it."""
+    if not new:
+        return Stored()
+    audiences.lock(connection, scope.persona, place.audience_id)
+    digests = [memory.digest for _, memory in new]
+    # Instructions begin and end elsewhere.
+    equal = find_equal(connection, db, scope, place.audience_id, digests, instructions=False)
+    fresh: list[tuple[int, NewMemory]] = []
+    joining: list[NewMemory] = []
+    for row_id, memory in new:
+        if memory.digest in equal:
+            joining.append(memory)
+        else:
+            equal[memory.digest] = row_id
+            fresh.append((row_id, memory))
+    write(connection, db, scope, fresh, place)
+    more_tags: Counter[str] = Counter()
+    for memory in joining:
+        more_tags.update(_join(connection, db, scope.persona, equal[memory.digest], memory))
+    tags.raise_uses(connection, db, scope.persona, more_tags)
+    return Stored(tuple(row_id for row_id, _ in fresh), len(joining))
+
+
+def _join(connection: Connection, db: Database, persona: str, row_id: int, memory: NewMemory) -> set[str]:
+    """Let an item take over what another brings that says the same, and return the tags it did not have."""
+    held = indexed.lock(connection, MEMORIES, persona, [row_id])
+    mine = (_C.persona_id == persona, _C.id == row_id)
+    row = connection.execute(select(*_JOINED).where(*mine)).one()
+    values = merge_values(row, memory)
+    connection.execute(update(memories).where(*mine).values({**values, "updated_at": db.clock()}))
+    new = [replace(each, at=values["timestamp"], tags=tuple(values["tags"])) for each in held]
+    indexed.exchange(connection, db, MEMORIES, held, new)
+    return set(values["tags"]) - set(stored_tags(row.tags))
+
+
+_JOINED = (
+    _C.tags, _C.importance, _C.tier, _C.pinned, _C.provenance, _C.kind, _C.source_message_ids, _C.metadata,
+    _C.timestamp, _C.expires_at,
+)  # fmt: skip
+
+
+def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
+    """Return the columns of an item that another joins: tags and sources of both, the higher importance, the
+    longer-lived tier, the later time; of a saved one the time of the request stays.
+    """
+    tier = "session" if old.tier == new.tier == "session" else "long_term"
+    expiries = (old.expires_at, new.expires_at)
+    is_newer = old.timestamp is None or (old.kind != SAVED and new.at > old.timestamp)
+    return {
+        "tags": list(dict.fromkeys((*stored_tags(old.tags), *new.tags))),
+        "importance": max(float(old.importance), new.importance),
+        "tier": tier,
+        "pinned": max(int(old.pinned), new.pinned),
+        "source_message_ids": join_sources(rows.read_list(old.source_message_ids), new.source_message_ids),
+        "metadata": _merge_metadata(rows.read_object(old.metadata) or {}, old.provenance or "", new),
+        "timestamp": new.at if is_newer else old.timestamp,
+        "expires_at": None if tier == "long_term" or None in expiries else max(expiries),
+    }
+
+
+def _merge_metadata(old: Mapping[str, Any], provenance: str, new: NewMemory) -> dict[str, Any] | None:
+    """Return the metadata of both, the older one's first, with all provenances where they differ."""
+    brought = new.metadata if isinstance(new.metadata, dict) else {}
+    provenances = list(dict.fromkeys([*old.get("provenances", [provenance]), new.provenance]))
+    merged = {**brought, **old} | ({"provenances": provenances} if len(provenances) > 1 else {})
+    return merged or None
+
+
+def renew(
+    connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
+) -> None:
+    """Give an item a new time, its index rows too, in the caller's transaction."""
+    old = indexed.lock(connection, MEMORIES, persona, [row_id])
+    values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
+    mine = (_C.persona_id == persona, _C.id == row_id)
+    held = rows.read_list(connection.execute(select(_C.source_message_ids).where(*mine)).scalar()) if sources else []
+    if held:  # one that is nobody's message's stays so: it holds whatever becomes of this one
+        values["source_message_ids"] = join_sources(held, sources)
+    connection.execute(update(memories).where(*mine).values(values))
+    indexed.exchange(connection, db, MEMORIES, old, [replace(each, at=at) for each in old])
+
+
+def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> tuple[int, ...]:
+    """Return which of these ids are those of items that are stored."""
+    stored: list[int] = []
+    for part in chunks(sorted(ids), 500):
+        stored += connection.execute(select(_C.id).where(_C.persona_id == persona, _C.id.in_(part))).scalars()
+    return tuple(sorted(stored))
+
+
+# Items that a viewer changes
 
 
 def change_visible(
@@ -236,24 +334,6 @@ _ONE = select(
 ).where(_ITS_ID, _C.quarantined == 0).with_for_update()  # fmt: skip
 
 
-def renew(
-    connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
-) -> None:
-    """Give an item a new time, its index rows too, in the caller's transaction."""
-    old = indexed.lock(connection, MEMORIES, persona, [row_id])
-    values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
-    if sources:
-        held = connection.execute(_SOURCES, {"persona": persona, "id": row_id}).scalar()
-        # One that is nobody's message's stays so: it holds whatever becomes of this one.
-        values |= {"source_message_ids": join_sources(rows.read_list(held), sources)} if rows.read_list(held) else {}
-    connection.execute(update(memories).where(_C.persona_id == persona, _C.id == row_id).values(values))
-    indexed.exchange(connection, db, MEMORIES, old, [replace(each, at=at) for each in old])
-
-
-_SOURCES = select(_C.source_message_ids).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
-"""The messages an item stands on."""
-
-
 def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
     """Delete items with their index rows, lower the uses of their tags, and return how many there were."""
     wanted = sorted(set(ids))
@@ -262,7 +342,3 @@ def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
         return indexed.remove(connection, db, MEMORIES, persona, wanted)
 
     return db.idempotent_transaction(work, source="memories")
-
-
-__all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "change_visible", "insert", "is_private",
-           "read", "remove", "renew", "write"]  # fmt: skip

@@ -108,6 +108,6 @@ def count_kinds(db: Database, persona: str) -> list[Count]:
 
 def count_archived(db: Database, persona: str) -> int:
     """Return how many items are archived or superseded."""
-    former = or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None))
-    statement = select(func.count()).select_from(memories).where(_MINE, former)
+    is_archived = or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None))
+    statement = select(func.count()).select_from(memories).where(_MINE, is_archived)
     return int(db.read(statement, {"persona": persona}, source="memories")[0][0])

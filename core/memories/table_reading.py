@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, func, or_, select, union_all
+from sqlalchemy import Connection, Integer, bindparam, func, or_, select
 
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
-from ..database.schema import audiences, memories, search_segment
-from ..database.sources import MEMORIES, audience_index
+from ..database.schema import memories
 from ..text.folding import fold
 from ..text.hits import stored_tags
 from ..text.times import iso_text
 from .shapes import Item, ItemPage
 
-_C, _A, _S = memories.c, audiences.c, search_segment.c
-_BY_TIME = audience_index(MEMORIES)
+_C = memories.c
 MOST_COUNTED = 10_000
 """Matching items that are counted; one more says that there are more."""
-FEW_ITEMS = 20_000
-"""A persona of no more items than these is read as a whole; all matching ones are counted."""
-ALONE = 40
-"""Audiences that are walked by themselves, the largest ones; the others are sorted together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +34,6 @@ class ReadScope:
     """None for an operator, who sees all of the persona."""
     local: bool = True
     """Items marked local_only too."""
-
-    @property
-    def is_nobody(self) -> bool:
-        """Return whether nothing can be seen."""
-        return self.audiences is not None and not self.audiences
 
     def conditions(self) -> list[Any]:
         """Return the conditions of a row that is seen."""
@@ -75,11 +64,6 @@ class ItemFilter:
     """Those that were archived instead of those that hold."""
     here: str | None = None
     """The active conversation, whose session items do not expire."""
-
-    @property
-    def is_wide(self) -> bool:
-        """Return whether nothing but words, a time or a tier narrows them down, for which there is no index."""
-        return not (self.kinds or self.conversation or self.participants or self.tags or self.archived)
 
 
 COLUMNS = (
@@ -160,89 +144,23 @@ def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
 
 def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: int, limit: int, offset: int) -> ItemPage:
     """Return a page of items, newest first, then by id, the later one first, and how many there are in all."""
-    if seen.is_nobody:
+    if seen.audiences == ():
         return {"items": [], "total": 0}
     where = _conditions(seen, wanted)
     values: dict[str, Any] = {}
     if not wanted.archived:
         where.append(is_kept())
         values = expiry_values(db, ttl_seconds, wanted.here)
-    if wanted.is_wide and _has_very_many(db, seen):
-        return _search_very_many(db, seen, wanted, values, limit, offset)
     some = select(_C.id).where(*where).limit(bindparam("most", MOST_COUNTED + 1, type_=Integer())).subquery()
     total = int(db.read(select(func.count()).select_from(some), values, source="memories")[0][0])
     if total <= min(offset, MOST_COUNTED):
         return {"items": [], "total": total}
     page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
     page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
-    shown = [item_of(row) for row in db.read(page, values, source="memories")]
-    return _page(shown, max(total, offset + len(shown)) if shown else total, total > MOST_COUNTED)
-
-
-def _page(found: list[Item], total: int, at_least: bool = False) -> ItemPage:
-    page: ItemPage = {"items": found, "total": total}
-    return {**page, "at_least": True} if at_least else page
-
-
-# Of very many: what is read goes by the page, not by the persona. The newest of each audience are walked in
-# `ix_memories_audience` and put in order together: by persona alone there is no order to walk, and a server would sort
-# a million rows for fifty.
-
-
-def _search_very_many(
-    db: Database,
-    seen: ReadScope,
-    wanted: ItemFilter,
-    values: dict[str, Any],
-    limit: int,
-    offset: int,
-) -> ItemPage:
-    """Return a page of a persona whose matching items are too many to count: one more than the page is looked for."""
-    where = [*_conditions(ReadScope(seen.persona, None, seen.local), wanted), is_kept()]
-    ids = _read_newest_ids(db, _list_audiences(db, seen), where, values, limit=limit + 1, offset=offset)
-    rows = db.read(_by_id(), {"persona": seen.persona, "ids": ids[:limit]}, source="memories") if ids else []
-    by_id = {int(row.id): item_of(row) for row in rows}
-    found = [by_id[each] for each in ids[:limit] if each in by_id]
-    return _page(found, offset + len(ids), len(ids) > limit)
-
-
-def _has_very_many(db: Database, seen: ReadScope) -> bool:
-    """Return whether more than FEW_ITEMS items are seen; archived ones count."""
-    some = select(_C.id).where(*seen.conditions()).limit(bindparam("most", FEW_ITEMS + 1, type_=Integer())).subquery()
-    return int(db.read(select(func.count()).select_from(some), source="memories")[0][0]) > FEW_ITEMS
-
-
-def _list_audiences(db: Database, seen: ReadScope) -> list[int]:
-    """Return the audiences seen, the largest first."""
-    if seen.audiences is not None and len(seen.audiences) <= ALONE:
-        return list(seen.audiences)
-    joined = audiences.outerjoin(search_segment, (_S.audience_id == _A.audience_id) & (_S.segment_id > 0))
-    size = func.coalesce(func.sum(_S.docs), 0)
-    sized = select(_A.audience_id).select_from(joined).where(_A.persona_id == bindparam("persona", type_=Key(64)))
-    sized = sized.group_by(_A.audience_id).order_by(size.desc(), _A.audience_id)
-    listed = [int(row[0]) for row in db.read(sized, {"persona": seen.persona}, source="audiences")]
-    return listed if seen.audiences is None else [each for each in listed if each in seen.audiences]
-
-
-def _read_newest_ids(
-    db: Database, order: list[int], where: Sequence[Any], values: Mapping[str, Any], *, limit: int, offset: int
-) -> list[int]:
-    """Return the ids of a page, newest first, then by id, the later one first."""
-    groups = [[audience] for audience in order[:ALONE]] + ([order[ALONE:]] if order[ALONE:] else [])
-    branches = []
-    for group in groups:
-        of_group = _C.audience_id == group[0] if len(group) == 1 else _C.audience_id.in_(group)
-        walked = select(_C.id, _C.timestamp).where(*where, of_group).order_by(_C.timestamp.desc(), _C.id.desc())
-        walked = walked.with_hint(memories, f"FORCE INDEX ({_BY_TIME})", "mysql")
-        walked = walked.with_hint(memories, f"FORCE INDEX ({_BY_TIME})", "mariadb")
-        walked = walked.with_hint(memories, f"INDEXED BY {_BY_TIME}", "sqlite")
-        part = walked.limit(bindparam("reach", type_=Integer())).subquery()
-        branches.append(select(part.c.id, part.c.timestamp))
-    every = union_all(*branches).subquery()
-    page = select(every.c.id).order_by(every.c.timestamp.desc(), every.c.id.desc())
-    page = page.limit(bindparam("page", type_=Integer())).offset(bindparam("skip", type_=Integer()))
-    asked = {**values, "reach": offset + limit, "page": limit, "skip": offset}
-    return [int(row[0]) for row in db.read(page, asked, source="memories")]
+    items = [item_of(row) for row in db.read(page, values, source="memories")]
+    if total <= MOST_COUNTED:
+        return {"items": items, "total": total}
+    return {"items": items, "total": max(total, offset + len(items)), "at_least": True}
 
 
 def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str, Any]:

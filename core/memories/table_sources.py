@@ -1,23 +1,33 @@
-"""Which stored messages an item stands on, and which may become items no more."""
+"""Where an item comes from: the messages it stands on, and the texts it had before (table item_history)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 
 from ..base.wire_ids import find_id
+from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.rows import read_list
-from ..database.schema import chat_history_cache, memories
+from ..database.schema import chat_history_cache, item_history, memories
 from ..errors import MessageError
 from ..scope import Scope, key_text
+from ..text.times import iso_text
+from .shapes import ItemVersion
 
+_C, _H = chat_history_cache.c, item_history.c
 MESSAGE_ID_BYTES = 191
-_C = chat_history_cache.c
+NAME_CHARS = 100
+MOST_SOURCES = 40
+"""Messages that are read of one item."""
+MOST_ID = 2**63
+
+# Messages
+
 _BY_MESSAGE = select(_C.id).where(
     _C.persona_id == bindparam("persona", type_=Key(64)),
     _C.interface_path == bindparam("conversation", type_=Key(512)),
@@ -41,7 +51,7 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
         values: dict[str, Any] = {"persona": scope.persona, "conversation": scope.conversation, "message": named}
         if found := db.read(_BY_MESSAGE, values, source="chat_history_cache"):
             return [int(found[0].id)]
-    if isinstance(message_id, int) and 0 <= message_id < 2**63:
+    if isinstance(message_id, int) and 0 <= message_id < MOST_ID:
         values = {"persona": scope.persona, "row": message_id}
         if db.read(_BY_ROW, values, source="chat_history_cache"):
             return [message_id]
@@ -50,19 +60,92 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
 
 def join_sources(*listed: Any) -> list[int | str] | None:
     """Return the messages of several lists, each once, in their order; None where there are none."""
-    given = [each for one in listed if isinstance(one, (list, tuple)) for each in one]
+    given = [each for one in listed for each in (one if isinstance(one, (list, tuple)) else [one])]
     return list(dict.fromkeys(each for each in given if isinstance(each, (int, str)))) or None
 
 
 def close_sources(connection: Connection, persona: str, item_ids: Iterable[int]) -> None:
     """Mark the messages that items stand on, so that consolidation makes nothing of them again."""
-    rows: set[int] = set()
+    messages: set[int] = set()
     for part in chunks(sorted(set(item_ids)), 500):
         listed = select(memories.c.source_message_ids).where(
             memories.c.persona_id == persona, memories.c.id.in_(part), memories.c.source_message_ids.is_not(None)
         )
         for value in connection.execute(listed).scalars():
-            rows |= {row for each in read_list(value) if (row := find_id(each)) is not None}
-    for part in chunks(sorted(rows), 500):
+            messages |= {row for each in rows.read_list(value) if (row := find_id(each)) is not None}
+    for part in chunks(sorted(messages), 500):
         where = (_C.persona_id == persona, _C.id.in_(part))
         connection.execute(update(chat_history_cache).where(*where).values(no_items=1))
+
+
+class SourceLine(NamedTuple):
+    """One message."""
+
+    id: int
+    conversation: str
+    sender: str
+    text: str
+    at: datetime | None
+
+
+def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[SourceLine]:
+    """Return the messages of these ids, oldest first, then by id; at most MOST_SOURCES, those not there left out."""
+    wanted = [row_id for each in ids if (row_id := find_id(each)) is not None and 0 < row_id < MOST_ID]
+    if not wanted:
+        return []
+    found = db.read(_LINES, {"persona": persona, "ids": wanted[:MOST_SOURCES]}, source="chat_history_cache")
+    return [
+        SourceLine(
+            int(row.id),
+            row.interface_path,
+            row.sender_name or (persona if row.role == "persona" else row.sender_id or ""),
+            row.message_text,
+            row.timestamp,
+        )
+        for row in found
+    ]
+
+
+_LINES = (
+    select(_C.id, _C.interface_path, _C.sender_name, _C.sender_id, _C.role, _C.message_text, _C.timestamp)
+    .where(
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        _C.id.in_(bindparam("ids", expanding=True, type_=ID)),
+    )
+    .order_by(_C.timestamp, _C.id)
+)
+
+
+# Previous texts
+
+
+def insert_text(
+    connection: Connection, db: Database, persona: str, item_id: int, text: str, *, reason: str, changed_by: str
+) -> None:
+    """Keep what an item said before a change, within the transaction that makes it."""
+    entry = {
+        "id": db.ids.one(),
+        "persona_id": persona,
+        "item_id": item_id,
+        "old_text": text,
+        "reason": reason[:NAME_CHARS],
+        "changed_by": changed_by[:NAME_CHARS],
+        "changed_at": db.clock(),
+    }
+    rows.insert_rows(connection, item_history, [entry])
+
+
+def read_texts(db: Database, persona: str, item_id: int) -> list[ItemVersion]:
+    """Return the texts that an item had, in the order they were changed."""
+    previous = db.read(_PREVIOUS, {"persona": persona, "item": item_id}, source="item_history")
+    return [
+        {"text": row.old_text, "until": iso_text(row.changed_at), "reason": row.reason, "changed_by": row.changed_by}
+        for row in previous
+    ]
+
+
+_PREVIOUS = (
+    select(_H.old_text, _H.reason, _H.changed_by, _H.changed_at)
+    .where(_H.persona_id == bindparam("persona"), _H.item_id == bindparam("item"))
+    .order_by(_H.id)
+)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, func, or_, select
+from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
 
 from ..access import table as audiences
 from ..access import table_conversations as conversations
@@ -24,9 +23,8 @@ from . import table_reading as item_rows
 from .new_item import NewMemory
 
 PART = 200
-"""Rows read at once of each kind."""
+"""Rows read at once."""
 _AT_ONCE = 500
-_BEFORE_ALL = datetime(1, 1, 1, tzinfo=UTC)
 _C = table.c
 
 COLUMNS = (
@@ -41,11 +39,6 @@ class Place(NamedTuple):
 
     at: datetime | None
     id: int
-
-    @property
-    def order(self) -> tuple[datetime, int]:
-        """Return what places are compared by."""
-        return (_BEFORE_ALL if self.at is None else self.at, self.id)
 
 
 # Out
@@ -69,50 +62,27 @@ def oldest_first(
     after: Place | None = None,
     seen: Sequence[int] | None = None,
 ) -> Iterator[Any]:
-    """Yield rows of `COLUMNS` that are neither archived, replaced nor expired; at most PART of a kind are held."""
-    shared: dict[str, Any] = {"persona": persona, "rows": min(PART, limit)}
-    shared |= item_rows.expiry_values(db, session_ttl_seconds, None)
+    """Yield rows of `COLUMNS` that are neither archived, replaced nor expired; at most PART whole rows are held."""
+    where = [_C.kind.in_(wanted), _C.archived_at.is_(None), _C.superseded_by.is_(None), item_rows.is_kept()]
     if seen is not None:
-        shared["audiences"] = list(seen) or [0]
-    streams = [_of_kind(db, {**shared, "kind": kind}, after or Place(None, -1)) for kind in wanted]
-    woven = heapq.merge(*streams, key=lambda row: Place(row.timestamp, row.id).order)
-    for count, row in enumerate(woven, 1):
-        yield row
-        if count >= limit:
-            return
+        where.append(_C.audience_id.in_(seen))
+    if after is not None:
+        at = bindparam("at", after.at, type_=Time())
+        later = [_C.timestamp > at, and_(_C.timestamp == at, _C.id > after.id)]
+        where.append(or_(*later) if after.at else or_(_C.timestamp.is_not(None), _C.id > after.id))
+    # Rows without a time come before all others: NULL is the smallest value to every server.
+    chosen = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64)), *where)
+    ordered = chosen.order_by(_C.timestamp, _C.id).limit(bindparam("rows", type_=Integer()))
+    values = {"persona": persona, "rows": limit, **item_rows.expiry_values(db, session_ttl_seconds, None)}
+    ids = [int(row.id) for row in db.read(ordered, values, source="memories")]
+    for part in chunks(ids, PART):
+        rows = db.read(_WHOLE, {"persona": persona, "ids": part}, source="memories")
+        yield from sorted(rows, key=lambda row: part.index(row.id))
 
 
-def _of_kind(db: Database, shared: Mapping[str, Any], after: Place) -> Iterator[Any]:
-    place = after
-    while True:
-        asked = {**shared, "id": place.id} | ({} if place.at is None else {"at": place.at})
-        rows = db.read(_part(place.at is not None, "audiences" in shared), asked, source="memories")
-        yield from rows
-        if len(rows) == shared["rows"]:
-            place = Place(rows[-1].timestamp, rows[-1].id)
-        elif place.at is None:
-            place = Place(_BEFORE_ALL, -1)
-        else:
-            return
-
-
-@lru_cache(maxsize=4)
-def _part(timed: bool, seen: bool) -> Any:
-    at = bindparam("at", type_=Time())
-    where = [
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _C.kind == bindparam("kind", type_=Key(20)),
-        _C.archived_at.is_(None),
-        _C.superseded_by.is_(None),
-        item_rows.is_kept(),
-    ]
-    later = _C.id > bindparam("id", type_=ID)
-    # `timestamp >=` beside the rest: the bare disjunction is no range to the servers' planners.
-    where += [_C.timestamp >= at, or_(_C.timestamp > at, later)] if timed else [_C.timestamp.is_(None), later]
-    if seen:
-        where.append(_C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)))
-    chosen = select(*COLUMNS).where(*where).order_by(*((_C.timestamp, _C.id) if timed else (_C.id,)))
-    return chosen.limit(bindparam("rows", type_=Integer()))
+_WHOLE = select(*COLUMNS).where(
+    _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
+)
 
 
 # In

@@ -23,7 +23,7 @@ from core.forgetting import forget
 from core.lifelong import Scheduler, consolidation
 from core.lifelong import table_windows as windows
 from core.lifelong.cycles import LEASE
-from core.memories import table_merges as item_merging
+from core.memories import table as memories
 from core.scope import Scope
 from core.upkeep import leases
 from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, SEED, Life, Model, said_in
@@ -191,7 +191,7 @@ def test_l17_a_second_run_asks_nobody(life: Life) -> None:
     assert life.consolidate_history(HERE, model=facts("c")) == 1 and len(life.rows()) == 3
 
 
-@pytest.mark.parametrize("step", ["move_mark", "add", "ensure", "raise_uses"])
+@pytest.mark.parametrize("step", ["move_mark", "insert_each_once", "ensure", "raise_uses"])
 def test_l17_l22_a_failure_between_stores_and_marks_nothing(
     life: Life, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -201,7 +201,7 @@ def test_l17_l22_a_failure_between_stores_and_marks_nothing(
     def broken(*_: Any, **__: Any) -> None:
         raise StoreWriteError("injected", source="memories")
 
-    owner: Any = {"move_mark": windows, "add": item_merging, "ensure": conversations}.get(step, item_merging.tags)
+    owner: Any = {"move_mark": windows, "insert_each_once": memories, "ensure": conversations}.get(step, memories.tags)
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, broken)
         done = life.trigger_memory_consolidation(model=facts("a"))

@@ -11,6 +11,7 @@ import pytest
 from core.database import schema
 from core.errors import ItemNotFoundError, MessageError, StoreWriteError
 from core.index import indexed
+from core.memories import table_reading
 from core.text.folding import fold
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE, NOW
@@ -119,22 +120,19 @@ def test_l5_a_page_and_the_total(life: Life) -> None:
             life.search_items(**wrong)
 
 
+def test_l5_more_than_are_counted_is_said(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A total that is none says so, and pages behind it are still there."""
+    life.add_facts_with_meta([f"fact {n}" for n in range(15)])
+    assert "at_least" not in life.search_items()
+    monkeypatch.setattr(table_reading, "MOST_COUNTED", 10)
+    page = life.search_items(limit=2, offset=12)
+    assert (len(page["items"]), page["total"], page["at_least"]) == (2, 14, True)
+
+
 def test_l5_words_are_found_inside_words_and_signs(life: Life) -> None:
     """T24: every item that holds all words of a query, anywhere in its text, and no other."""
-    parts = [
-        "Straße",
-        "café",
-        "100%",
-        "a_b",
-        "O'Brien",
-        "宿題",
-        "数学の宿題は",
-        "😀",
-        "Rome",
-        "romeo",
-        "back\\slash",
-        "z" * 170,
-    ]
+    signs = ["Straße", "café", "100%", "a_b", "O'Brien", "宿題", "数学の宿題は", "😀", "back\\slash"]
+    parts = [*signs, "Rome", "romeo", "z" * 170]
     life.add_facts_with_meta([f"{a} {b}" for n, a in enumerate(parts) for b in parts[n:]])
     texts = [item["text"] for item in life.search_items(limit=500)["items"]]
     for q in [*parts, "ome", "%", "_", "o'b", "題", "の宿", "caf rome", "z" * 150, "slash"]:

@@ -10,7 +10,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory
 from core.memories import table_figures as item_figures
-from core.memories import table_history
+from core.memories import table_sources
 from core.memories.table_figures import Growth
 from core.scope import Scope
 from tests.store.world import NOW, own_scope
@@ -58,10 +58,10 @@ def test_l1_the_messages_an_item_was_made_of_are_read_in_their_order(db: Databas
         ).id
         for text, age in (("second", 1), ("first", 2))
     ]
-    found = table_history.read_sources(db, scope.persona, [*ids, "m-7", True, None, 5, 2**70])
+    found = table_sources.read_sources(db, scope.persona, [*ids, "m-7", True, None, 5, 2**70])
     assert [(line.text, line.sender, line.conversation) for line in found] == [
         ("first", "Ann", "tg/42"),
         ("second", "Ann", "tg/42"),
     ]
     assert found[0].at == NOW - timedelta(minutes=2)
-    assert table_history.read_sources(db, own_scope().persona, ids) == []
+    assert table_sources.read_sources(db, own_scope().persona, ids) == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import string
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,11 +9,8 @@ from hypothesis import strategies as st
 from core.errors import MessageError
 from core.memories.rules import (
     KINDS,
-    Entry,
-    Merging,
     importance_of,
     kind_of,
-    merge_items,
     read_entry,
     read_id,
     read_ids,
@@ -49,53 +44,20 @@ def test_l2_what_is_no_kind_is_refused_with_the_list(given: object) -> None:
 
 
 def test_l1_a_text_alone_has_the_kind_of_the_call() -> None:
-    assert read_entry("a", "Mood") == Entry("a", "Mood")
-    assert read_entry({"content": "a"}, "Mood") == Entry("a", "Mood")
+    for text in ("a", {"content": "a"}):
+        assert read_entry(text, "Mood") == {"content": "a", "kind": "Mood", "metadata": None}
     for blank in ("", "  ", None, {}, {"text": " "}, {"text": None, "content": ""}):
         assert read_entry(blank, "Mood") is None
 
 
 def test_f3_an_entry_cannot_say_whose_it_is() -> None:
-    made = read_entry({"text": "a", "persona_id": "other", "audience_id": 7, "metadata": {"x": 1}}, "Mood")
-    assert made is not None
-    assert made.more == {"metadata": {"x": 1, "persona_id": "other", "audience_id": 7}}
+    entry = read_entry({"text": "a", "persona_id": "other", "audience_id": 7, "metadata": {"x": 1}}, "Mood")
+    assert entry is not None and entry["metadata"] == {"x": 1, "persona_id": "other", "audience_id": 7}
 
 
 @given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)))
 def test_l3_importance_stays_within_its_bounds(value: object) -> None:
     assert 0 <= importance_of(value) <= 1
-
-
-TAGS = st.lists(st.text(string.ascii_lowercase, min_size=1, max_size=3), max_size=4, unique=True).map(tuple)
-MERGED = st.builds(
-    Merging,
-    tags=TAGS,
-    importance=st.floats(0, 1),
-    tier=st.sampled_from(("long_term", "session")),
-    pinned=st.integers(0, 1),
-    provenance=st.sampled_from(("host", "model", "extract")),
-    sources=st.lists(st.integers(1, 9), max_size=4, unique=True).map(tuple),
-    metadata=st.dictionaries(st.sampled_from(("a", "b")), st.integers(), max_size=2),
-)
-
-
-@given(MERGED, MERGED)
-def test_l3_merging_twice_changes_nothing(old: Merging, new: Merging) -> None:
-    once = merge_items(old, new)
-    assert merge_items(once, new) == once
-    assert merge_items(once, once) == once
-    assert set(once.tags) == {*old.tags, *new.tags} and set(once.sources) == {*old.sources, *new.sources}
-    assert once.importance == max(old.importance, new.importance) and once.provenance == old.provenance
-    assert once.tier == ("long_term" if "long_term" in (old.tier, new.tier) else "session")
-
-
-def test_l3_the_other_provenance_is_kept() -> None:
-    one = Merging(("a",), 0.5, "session", 0, "host", (1,))
-    two = merge_items(one, Merging((), 0.4, "long_term", 1, "model", (2,), {"k": 1}))
-    assert two.metadata == {"provenances": ["host", "model"], "k": 1} and two.pinned == 1
-    assert merge_items(two, Merging((), 0.1, "session", 0, "extract")).metadata["provenances"] == [
-        "host", "model", "extract",
-    ]  # fmt: skip
 
 
 def test_l7_at_most_a_thousand_ids_each_once() -> None:

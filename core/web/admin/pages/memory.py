@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from .... import lifelong
 from ....lifelong import BulkResult
-from ....memories import table_history
+from ....memories import table_sources
 from ....memories.rules import INSTRUCTION
 from ...errors import Refused
 from .formats import plural
@@ -141,7 +141,7 @@ def item(page: Page) -> Response:
         names=name_items(page.db, page.persona, [shown_item]),
         kinds=lifelong.KINDS,
         versions=versions[:-1][::-1],
-        lines=table_history.read_sources(page.db, page.persona, shown_item["source_message_ids"]),
+        lines=table_sources.read_sources(page.db, page.persona, shown_item["source_message_ids"]),
         edited=bool(page.query("edit")),
         flash=build_flash(page),
     )
