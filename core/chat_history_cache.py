@@ -32,7 +32,7 @@ from .scope import Scope
 from .search.rules_arguments import read_limit
 from .shapes import PERSONA_SENDER, ChatLine, WriteResult
 from .stories.calls import open_conversation
-from .stories.recaps import refresh as refreshing
+from .stories.refresh import refresh as refresh_story
 from .text.host_values import get
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
@@ -461,7 +461,7 @@ def delete_chat_message(
     row_id, conversation = place
     result = followers.delete_message(call, _view_from(call, conversation), conversation, row_id)
     if followers.SCENE_GONE in result.notes:  # its messages may have been hidden
-        refreshing.refresh(open_conversation(call, conversation))
+        refresh_story(open_conversation(call, conversation))
     return result
 
 

@@ -11,8 +11,8 @@ from ..database.readers import reader_in
 from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
-from ..stories.scenes import layout
-from ..stories.scenes.layout import Layout, PlacedScene
+from ..stories import layout
+from ..stories.layout import Layout, PlacedScene
 from . import rules
 from .table_rows import AT_ONCE, Removal
 

@@ -17,10 +17,10 @@ from .tools import Handler, Tools
 _PACKAGE = __package__.partition(".")[0]
 
 _handlers: dict[str, str | Handler] = {
-    "RECAP": f"{_PACKAGE}.stories.recaps.handlers:recap",
-    "SCENE_DETECTION": f"{_PACKAGE}.stories.scenes.handlers:scene_detection",
-    "SCENE_RECAP": f"{_PACKAGE}.stories.scenes.handlers:scene_recap",
-    "RUNNING_SCENE_RECAP": f"{_PACKAGE}.stories.running.handlers:running_scene_recap",
+    "RECAP": f"{_PACKAGE}.stories.handlers:recap",
+    "SCENE_DETECTION": f"{_PACKAGE}.stories.handlers:scene_detection",
+    "SCENE_RECAP": f"{_PACKAGE}.stories.handlers:scene_recap",
+    "RUNNING_SCENE_RECAP": f"{_PACKAGE}.stories.handlers:running_scene_recap",
     "CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.summaries:summary",
     "CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:consolidate",
     "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:deepen",

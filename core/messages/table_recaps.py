@@ -40,7 +40,7 @@ class Recap:
     provenance: str = ""
     updated_at: datetime | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
-    """The keys of `stories.recaps.rules_keys.IN_DATA` that are set."""
+    """The keys of `stories.rules_recaps.IN_DATA` that are set."""
 
 
 _FIND = select(_R.message_row, _R.memory, _R.include, _R.edited, _R.stale, _R.provenance, _R.updated_at, _R.data).where(

@@ -14,8 +14,7 @@ from ..database.row_shapes import Branch
 from ..memories import section_instructions
 from ..relationships import section as section_relationship
 from ..short_term import section as section_short_term
-from ..stories.recaps import section as section_recaps
-from ..stories.running import section as section_running
+from ..stories import section_recaps, section_running
 from .report import Guard
 
 SECTIONS: tuple[Section, ...] = (

@@ -6,44 +6,44 @@ together with `interface_path`.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
-    from .recaps.alternatives import add_alternative, choose_alternative, list_alternatives
-    from .recaps.inclusion import (
-        check_message_exclusion,
-        concatenate_recap,
-        get_recap_text,
-        get_short_token_limit,
-        update_message_inclusion_flags,
-    )
-    from .recaps.refresh import HidePlan, auto_hide_plan
-    from .recaps.values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
-    from .running.injection import Refreshed, get_running_recap_injection, refresh_memory, switch_stories
-    from .running.service import (
-        RunningRecapStorage,
-        RunningRecapVersion,
-        add_running_recap_version,
-        delete_running_recap_version,
-        get_running_recap,
-        get_running_recap_storage,
-        get_running_recap_versions,
-        set_current_running_recap,
-    )
-    from .scenes.service import (
-        SceneInfo,
-        SceneRecap,
-        add_scene_break,
-        choose_scene_recap,
-        edit_scene_break,
-        get_scene_range,
-        get_scene_recaps,
-        list_scenes,
-        remove_scene_break,
-        set_scene_recap,
-    )
+from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
+from .alternatives import add_alternative, choose_alternative, list_alternatives
+from .refresh import (
+    HidePlan,
+    auto_hide_plan,
+    check_message_exclusion,
+    concatenate_recap,
+    get_recap_text,
+    get_short_token_limit,
+    update_message_inclusion_flags,
+)
+from .running import (
+    Refreshed,
+    RunningRecapStorage,
+    RunningRecapVersion,
+    add_running_recap_version,
+    delete_running_recap_version,
+    get_running_recap,
+    get_running_recap_injection,
+    get_running_recap_storage,
+    get_running_recap_versions,
+    refresh_memory,
+    set_current_running_recap,
+    switch_stories,
+)
+from .scenes import (
+    SceneInfo,
+    SceneRecap,
+    add_scene_break,
+    choose_scene_recap,
+    edit_scene_break,
+    get_scene_range,
+    get_scene_recaps,
+    list_scenes,
+    remove_scene_break,
+    set_scene_recap,
+)
+from .values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 
 __all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
            "RunningRecapVersion", "SceneInfo", "SceneRecap", "add_alternative",
@@ -56,35 +56,3 @@ __all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
            "list_scenes", "queue_recaps", "refresh_memory", "remove_scene_break", "role_from_number",
            "role_to_number", "set_current_running_recap", "set_data", "set_scene_recap", "switch_stories",
            "to_number", "to_numbers", "update_message_inclusion_flags"]  # fmt: skip
-
-_NAMES = {
-    ".recaps.refresh": "HidePlan auto_hide_plan",
-    "..context.injection": "Injection from_number role_from_number role_to_number to_number to_numbers",
-    ".running.injection": "Refreshed get_running_recap_injection refresh_memory switch_stories",
-    ".running.service": (
-        "RunningRecapStorage RunningRecapVersion add_running_recap_version delete_running_recap_version "
-        "get_running_recap get_running_recap_storage get_running_recap_versions set_current_running_recap"
-    ),
-    ".scenes.service": (
-        "SceneInfo SceneRecap add_scene_break choose_scene_recap edit_scene_break get_scene_range "
-        "get_scene_recaps list_scenes remove_scene_break set_scene_recap"
-    ),
-    ".recaps.alternatives": "add_alternative choose_alternative list_alternatives",
-    ".recaps.inclusion": (
-        "check_message_exclusion concatenate_recap get_recap_text get_short_token_limit update_message_inclusion_flags"
-    ),
-    ".recaps.values": "clear_all edit_memory get_data get_memory queue_recaps set_data",
-}
-"""Module to its names. It is loaded when one of them is first used, for a prompt needs few of them."""
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    """Return a public name from its module."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 from ..calls.call import Call, find_key, load_access
+from ..config import Settings
 from ..database.readers import Reader, reader_for
 from ..errors import MessageError
 from ..messages import table_lines, table_reading
 from ..messages.table_lines import StoryPlace
 from ..shapes import WriteResult
+from ..text.sizes import Counter, resolve_counter
 
 NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 NO_CONVERSATION = WriteResult(False, None, "unchanged", notes=("there is no such conversation",))
@@ -43,6 +46,11 @@ class StoryCall(Call):
     def reader(self, source: str = "message_recaps") -> Reader:
         """Return a reader of the database; `source` names what it reads."""
         return reader_for(self.db, source)
+
+
+def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
+    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate."""
+    return functools.cache(resolve_counter(counter, settings.llm_model or None)[0])
 
 
 def open_conversation(call: Call, conversation: object) -> StoryCall:

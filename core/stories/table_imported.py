@@ -25,8 +25,8 @@ from ..database.schema import (
 from ..messages.table_lines import AT_ONCE
 from ..messages.table_recaps import OWN
 from ..text.sizes import estimate_tokens
-from .running import table as running_table
-from .running.rules import Version
+from . import table_running
+from .rules_running import Version
 
 PROVENANCE = "import"
 
@@ -44,7 +44,7 @@ class Recap:
     edited: bool = False
     stale: bool = False
     data: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of `stories.recaps.rules_keys.IN_DATA`."""
+    """Keys of `stories.rules_recaps.IN_DATA`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def keep_conversation(
     rows.insert_rows(
         connection,
         running_recaps,
-        [running_table.build_row(persona, conversation, replace(v, provenance=PROVENANCE)) for v in new],
+        [table_running.build_row(persona, conversation, replace(v, provenance=PROVENANCE)) for v in new],
     )
     return len(new)
 

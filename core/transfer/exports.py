@@ -26,9 +26,8 @@ from ..errors import TransferError
 from ..messages import table_reading
 from ..messages.table_reading import PageLine
 from ..scope import Scope
-from ..stories import table_imported
+from ..stories import table_imported, table_running
 from ..stories.calls import StoryCall, open_conversation
-from ..stories.running import table as running_table
 from ..stories.table_imported import NOTHING, Beside
 from .formats.sillytavern import header as tavern_header
 from .formats.sillytavern import json_text
@@ -195,8 +194,8 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str], int]:
     line = json_text.kept(metadata)
     if line is None:
         line = _new_header(call)
-    versions = running_table.read_versions(read, persona, conversation)
-    current = running_table.read_state(read, persona, conversation).current
+    versions = table_running.read_versions(read, persona, conversation)
+    current = table_running.read_state(read, persona, conversation).current
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
     made = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())

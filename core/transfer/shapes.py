@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..scope import Privacy
 from ..shapes import Role
-from ..stories.running.rules import Version as RecapVersion
+from ..stories.rules_running import Version as RecapVersion
 from ..stories.table_imported import NOTHING, Beside
 
 

@@ -23,8 +23,7 @@ from ..messages.table import Instructions
 from ..messages.table_known import KnownMessage, Quoted
 from ..scope import Privacy, Scope
 from ..shapes import PERSONA_SENDER, Role
-from ..stories import table_imported
-from ..stories.recaps import rules as recap_rules
+from ..stories import rules_recaps, table_imported
 from ..stories.table_imported import NOTHING, Alternative, Beside
 from ..text.times import parse_time
 from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
@@ -528,7 +527,7 @@ def _give_to_scenes(
 ) -> None:
     """Leave to the scenes what they had hidden in the file: all of it, up to one of their breaks."""
     at = {row.place: index for index, row in enumerate(order)}
-    last = recap_rules.last_hidden_scene([at[place] for place in breaks if place in at], [row.hidden for row in order])
+    last = rules_recaps.last_hidden_scene([at[place] for place in breaks if place in at], [row.hidden for row in order])
     if last is not None:
         call.db.idempotent_transaction(
             lambda connection: table_hidden.give_to_scenes(connection, call.persona, conversation, order[last].place),

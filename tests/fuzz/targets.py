@@ -35,10 +35,7 @@ from core.search import rules_arguments as arguments
 from core.search.question import question
 from core.shapes import Vocabulary
 from core.short_term import rules_turn as short_term_turn
-from core.stories import model_calls
-from core.stories.recaps import rules_keys as recap_keys
-from core.stories.running import rules as running_rules
-from core.stories.scenes import rules as scenes
+from core.stories import model_calls, rules_recaps, rules_running, rules_scenes
 from core.tags import rules as tags
 from core.templates.files import TemplateError
 from core.templates.render import Renderer
@@ -185,6 +182,10 @@ def _grants(value: str) -> object:
     return checking.check_rights([value], "my_db", "app@%"), checking.product_of(value)
 
 
+def _scene_answer(value: Any) -> object:
+    return rules_scenes.read_break(value, rules_scenes.BreakLimits(20, 3, 2), {1, 2})
+
+
 def _secondary(value: str) -> object:
     """Replies that carry something of a known shape."""
     patterns = _patterns()
@@ -207,7 +208,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("questions", _question),
     Target("requests to remember", _remember),
     Target("languages", lambda value: (languages.language_of(value), question_words.is_question(value, SPEECH))),
-    Target("extracts", lambda value: (extracts.build_extract([value]), running_rules.split_sentences(value))),
+    Target("extracts", lambda value: (extracts.build_extract([value]), rules_running.split_sentences(value))),
     Target("items", _items),
     Target("items in YAML", _of_syntax("yaml")),
     Target("items in JSON", _of_syntax("json")),
@@ -220,8 +221,8 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("dates", lambda value: (times.read_time(value), times.zone(value), transfer_fields.read_time(value))),
     Target("connection strings", connecting.parse_url),
     Target("what servers say", _grants),
-    Target("running recaps", lambda value: model_calls.read_text(value, ("recap", "summary"))),
-    Target("scene answers", lambda value: scenes.read_break(value, scenes.BreakLimits(20, 3, 2), {1, 2})),
+    Target("running recaps", model_calls.read_text),
+    Target("scene answers", _scene_answer),
 )
 
 
@@ -290,7 +291,7 @@ def _row(value: Any) -> object:
 
 
 def _recap_keys(value: Any) -> object:
-    return [recap_keys.read_value(key, value) for key in recap_keys.KINDS]
+    return [rules_recaps.read_value(key, value) for key in rules_recaps.KINDS]
 
 
 def _turn(value: Any) -> object:
@@ -325,8 +326,10 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
     Target("hits of a host", context.read_hits),
     Target("recap values", _recap_keys, _ARGUMENT),
-    Target("running recap data", lambda value: running_rules.read_scenes({"scenes": value})),
-    Target("answers about scenes", lambda value: scenes.read_break(value, scenes.BreakLimits(20, 3, 2), {1})),
+    Target("running recap data", lambda value: rules_running.read_scenes({"scenes": value})),
+    Target(
+        "answers about scenes", lambda value: rules_scenes.read_break(value, rules_scenes.BreakLimits(20, 3, 2), {1})
+    ),
     Target("memory items", _memory, _ARGUMENT),
     Target("parts of memory items", _one_memory),
     Target("chat lines", _chat_line),

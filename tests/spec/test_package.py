@@ -137,8 +137,8 @@ from core.db import insert_memory, configure
 from core.prompt_engine import build_json_prompt
 import prompt_engine, prompt_engine.synth_core_memory
 assert core is prompt_engine and core.synth_core_memory is prompt_engine.synth_core_memory
-import prompt_engine.stories.running.rules as one, core.stories.running.rules as two
-assert one is two and one.__spec__.name == "prompt_engine.stories.running.rules"
+import prompt_engine.stories.rules_running as one, core.stories.rules_running as two
+assert one is two and one.__spec__.name == "prompt_engine.stories.rules_running"
 configure("sqlite://")
 insert_memory(content="the cat is called tofu", author="synth", source="chat", tags=["cat"], scope="general")
 message = {"message_id": 1, "date": None, "text": "what about the cat?", "chat_id": 5}

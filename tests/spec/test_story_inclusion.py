@@ -14,7 +14,6 @@ from core.database.schema import chat_history_cache as chat_table
 from core.database.schema import message_recaps as recaps_table
 from core.forgetting import followers
 from core.messages import new_message, table_batches, table_hidden, table_recaps
-from core.stories.recaps import inclusion
 from core.synth_core_memory import search_memories
 from tests.spec.stage import NOW, Stage, reasons, said
 from tests.spec.story import Story, by_words
@@ -109,18 +108,19 @@ def fill(story: Story, size: int) -> None:
     story.db.transaction(lambda connection: connection.execute(recaps_table.insert(), rows), source="message_recaps")
 
 
-def test_s13_no_more_recaps_are_read_than_the_limit_may_hold(story: Story) -> None:
+def test_s13_no_more_recaps_are_read_than_the_limit_may_hold(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(story, 1500)
-    brought: list[int] = []
+    pages: list[int] = []
+    read_page = table_recaps.read_page
 
-    def read(statement: Any, values: Any) -> Any:
-        found = story.db.read(statement, values, source="test")
-        brought.append(len(found))
-        return found
+    def read(*arguments: Any, **more: Any) -> Any:
+        page = read_page(*arguments, **more)
+        pages.append(len(page))
+        return page
 
-    settings = story.settings(message_recap_context_limit=200)
-    assert len(inclusion.choose_recaps(read, story.stage.persona, story.path, settings, by_words)) == 50
-    assert sum(brought) <= 100
+    monkeypatch.setattr(table_recaps, "read_page", read)
+    assert len(story.included(MESSAGE_RECAP_CONTEXT_LIMIT=200)) == 50
+    assert sum(pages) <= 100
 
 
 def test_s13_a_recap_another_program_wrote_counts_by_its_characters(story: Story) -> None:

@@ -18,7 +18,7 @@ from core.database.schema import conversations
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.shapes import OperationRun
-from core.stories.scenes import handlers as scene_handlers
+from core.stories import handlers
 from tests.spec.stage import HERE
 from tests.spec.story_stage import Model, StoryStage
 from tests.store.world import count, rows_of
@@ -73,7 +73,7 @@ def conversation(stage: StoryStage) -> tuple[list[int], list[int]]:
 def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
     stage: StoryStage, by_model: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scene_handlers, "OFFSET", 0)
+    monkeypatch.setattr(handlers, "OFFSET", 0)
     _, bob = conversation(stage)
     level(stage)
     model = Model(echo)
@@ -139,7 +139,7 @@ def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(stage: StoryS
 def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
     stage: StoryStage, destination: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scene_handlers, "OFFSET", 0)
+    monkeypatch.setattr(handlers, "OFFSET", 0)
     _, bob = conversation(stage)
     stories.add_scene_break(bob[-1], **stage.given)
     stories.queue_recaps(HERE, **stage.given)
@@ -184,7 +184,7 @@ def _summary(stage: StoryStage, rows: list[int]) -> None:
 def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
     stage: StoryStage, begin: Callable[..., None], answer: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scene_handlers, "OFFSET", 0)
+    monkeypatch.setattr(handlers, "OFFSET", 0)
     rows = [stage.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
     begin(stage, rows)
     asked: list[str] = []

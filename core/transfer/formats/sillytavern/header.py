@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ....database.dialects import EPOCH, microseconds
-from ....stories.running.rules import Version
+from ....stories.rules_running import Version
 from ....text.folding import clean
 from ...fields import TEXT_BYTES
 from ...shapes import Header

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ....errors import MessageError
-from ....stories.recaps import rules_keys
+from ....stories import rules_recaps
 from ....stories.table_imported import Recap, Scene
 from ....text.folding import clean
 from ....text.strict_json import make_strict
@@ -16,10 +16,10 @@ from .json_text import keep
 
 NAMESPACES = ("auto_recap", "auto_recap_memory")
 """Names under which versions of the extension keep their data in `extra`; new data is put under the first."""
-OF_RECAP = ("memory", "edited", "stale", *rules_keys.IN_DATA)
+OF_RECAP = ("memory", "edited", "stale", *rules_recaps.IN_DATA)
 """Keys of the recap that every alternative has of its own; `stale` is known to us alone."""
-OF_MESSAGE = (*OF_RECAP, "include", "exclude", *sorted(rules_keys.SCENE))
-_ORDER = (*rules_keys.KINDS, "stale")
+OF_MESSAGE = (*OF_RECAP, "include", "exclude", *sorted(rules_recaps.SCENE))
+_ORDER = (*rules_recaps.KINDS, "stale")
 _OF_VERSIONS = ("scene_recap_versions", "scene_recap_current_index", "scene_recap_metadata")
 _LONG_NUMBER = re.compile(r"[:\[,]-?\d{19}")
 """A whole number that servers may round."""
@@ -55,10 +55,10 @@ def _read(key: str, value: Any) -> Any:
     """Return a value as it is stored, None where it is none of its key's."""
     if key == "scene_break_visible":
         return value if isinstance(value, bool) else None
-    if key == "stale" or rules_keys.KINDS[key] == "switch":
+    if key == "stale" or rules_recaps.KINDS[key] == "switch":
         return True if value is True else None
     try:
-        made = rules_keys.read_value(key, value)
+        made = rules_recaps.read_value(key, value)
     except MessageError:
         return None
     if isinstance(made, str):
@@ -82,7 +82,7 @@ def _is_exact(value: dict[str, Any]) -> bool:
 
 def _allowed(read: Mapping[str, Any]) -> Collection[str]:
     """Return the keys that may be taken: those of a scene where there is a break, of its versions where there are."""
-    found = {key for key in read if key not in rules_keys.SCENE}
+    found = {key for key in read if key not in rules_recaps.SCENE}
     if read.get("memory") is None:
         found.discard("stale")
     if not read.get("scene_break"):
@@ -116,7 +116,7 @@ def recap_of(taken: Mapping[str, Any]) -> Recap | None:
     """Return the recap that values taken make, None where they make none."""
     if not any(key in taken for key in (*OF_RECAP, "include")):
         return None
-    data = {key: taken[key] for key in rules_keys.IN_DATA if key in taken}
+    data = {key: taken[key] for key in rules_recaps.IN_DATA if key in taken}
     return Recap(
         taken.get("memory"), taken.get("include"), bool(taken.get("edited")), bool(taken.get("stale")), data
     )  # fmt: skip

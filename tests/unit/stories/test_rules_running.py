@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stories.running.rules import CoveredScene, RecapPlan, Version, add_lines, fit_text, plan_recap, read_scenes
+from core.stories.rules_running import CoveredScene, RecapPlan, Version, add_lines, fit_text, plan_recap, read_scenes
 
 ONE, TWO, THREE, FOUR = (CoveredScene(n, n * 10, 0) for n in (1, 2, 3, 4))
 
@@ -22,9 +22,6 @@ def test_s29_without_a_version_all_scenes_but_the_newest_are_taken() -> None:
     three = plan_recap([THREE, ONE, TWO], [], None)
     assert (three.scenes, three.excluded_count, three.scene_count) == ((ONE, TWO), 1, 2)
     assert (three.prev_scene_index, three.new_scene_index) == (0, 20)
-    assert plan_recap([ONE, TWO], [], None, exclude_latest=2).scenes == (ONE, TWO), "not more than that many"
-    assert plan_recap([ONE, TWO, THREE], [], None, exclude_latest=2).excluded_count == 2
-    assert plan_recap([ONE, TWO, THREE], [], None, exclude_latest=0).excluded_count == 0
     assert plan_recap([], [], None) == RecapPlan("none")
 
 
@@ -43,13 +40,9 @@ def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
     assert (made.scene_count, made.prev_scene_index, made.new_scene_index) == (3, 10, 30)
     first = plan_recap([CoveredScene(1, 10, 1), TWO, THREE], versions, 2)
     assert (first.base, len(first.scenes), first.excluded_count) == (None, 3, 0)
-    assert plan_recap([ONE, TWO, CoveredScene(3, 30, 1), FOUR], versions, 2).base == versions[1]
-
-
-def test_s29_of_several_versions_before_the_scene_the_highest_is_carried_on() -> None:
     again = version(5, 20, 2, (ONE, TWO))
-    versions = [version(0, 10, 1, (ONE,)), version(1, 20, 2, (ONE, TWO)), again, version(6, 30, 3, (ONE, TWO, THREE))]
-    assert plan_recap([ONE, TWO, CoveredScene(3, 30, 1)], versions, 6).base == again
+    newest_changed = [ONE, TWO, CoveredScene(3, 30, 1), FOUR]
+    assert plan_recap(newest_changed, [*versions, again], 2).base == again, "the highest of several"
 
 
 def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed() -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from ...calls.call import GivenSettings, open_call
-from ...database import rows
-from ...database.engine import Connection, Database
-from ...database.readers import reader_in
-from ...errors import MessageError
-from ...messages import table_alternatives, table_changes, table_recaps, table_story_rows
-from ...messages.table_alternatives import Alternative
-from ...scope import Scope
-from ...search.rules_arguments import shown
-from ...shapes import WriteResult
-from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_message
-from . import refresh
+from ..calls.call import GivenSettings, open_call
+from ..database import rows
+from ..database.engine import Connection, Database
+from ..database.readers import reader_in
+from ..errors import MessageError
+from ..messages import table_alternatives, table_changes, table_recaps, table_story_rows
+from ..messages.table_alternatives import Alternative
+from ..scope import Scope
+from ..search.rules_arguments import shown
+from ..shapes import WriteResult
+from .calls import NO_MESSAGE, StoryCall, no_such_message, open_message
+from .refresh import refresh
 
 
 class AlternativeShown(TypedDict):
@@ -167,7 +167,7 @@ def choose_alternative(
         lambda connection: _choose(connection, call, row_id, number), source="message_alternatives"
     )
     if result.stored:
-        refresh.refresh(call)
+        refresh(call)
     return result
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypedDict
 
-from ...calls.call import Call, GivenSettings, open_call
-from ...database import rows
-from ...database.engine import Connection, Database
-from ...errors import MessageError
-from ...jobs import table as jobs_table
-from ...messages import table_changes, table_scenes
-from ...scope import Scope
-from ...shapes import WriteResult
-from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_conversation, open_message
-from ..recaps import refresh
+from ..calls.call import GivenSettings, open_call
+from ..database import rows
+from ..database.engine import Connection, Database
+from ..errors import MessageError
+from ..jobs import table as jobs_table
+from ..messages import table_changes, table_scenes
+from ..messages.table_scenes import Scene
+from ..scope import Scope
+from ..shapes import WriteResult
 from . import layout
-from .layout import Layout, PlacedScene
+from .calls import NO_MESSAGE, StoryCall, no_such_message, open_conversation, open_message
+from .refresh import refresh
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 NO_BREAK = WriteResult(False, None, "unchanged", notes=("this message has no scene break",))
@@ -92,7 +93,7 @@ def add_scene_break(
 
     result = call.db.idempotent_transaction(work, source="scenes")
     if result.stored:
-        refresh.refresh(call)
+        refresh(call)
     return WriteResult(*result, notes=(*result.notes, *notes))
 
 
@@ -175,20 +176,15 @@ def edit_scene_break(
         wanted["name"] = rows.name(name, "name", table_scenes.NAME_CHARS, notes)
     if visible is not None:
         wanted["visible"] = rows.yes_no(visible, "visible")
-    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
-    if scene is None:
-        return NO_BREAK
-    now = {"name": scene.name, "visible": int(scene.visible)}
-    changes = {key: value for key, value in wanted.items() if now[key] != value}
-    if not changes:
-        return WriteResult(False, scene.id, "unchanged")
-    stored = call.db.idempotent_transaction(
-        lambda connection: table_scenes.update_scene(connection, call.persona, scene.break_row, changes),
-        source="scenes",
-    )
-    if stored:
-        refresh.refresh(call)
-    return WriteResult(True, scene.id, notes=tuple(notes)) if stored else NO_BREAK
+
+    def work(connection: Connection, call: StoryCall, scene: Scene) -> WriteResult:
+        changes = {key: value for key, value in wanted.items() if getattr(scene, key) != value}
+        if not changes:
+            return WriteResult(False, scene.id, "unchanged")
+        is_there = table_scenes.update_scene(connection, call.persona, scene.break_row, changes)
+        return WriteResult(True, scene.id, notes=tuple(notes)) if is_there else NO_BREAK
+
+    return _change_scene(open_message(open_call(db, settings, scope), message, interface_path), work)
 
 
 def remove_scene_break(
@@ -221,15 +217,12 @@ def remove_scene_break(
     >>> list_scenes("web/42", db=db)
     []
     """
-    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
-    if scene is None:
-        return NO_BREAK
-    is_removed = call.db.idempotent_transaction(
-        lambda connection: table_scenes.delete_scene(connection, call.persona, scene.break_row), source="scenes"
-    )
-    if is_removed:
-        refresh.refresh(call)
-    return WriteResult(True, scene.id) if is_removed else NO_BREAK
+
+    def work(connection: Connection, call: StoryCall, scene: Scene) -> WriteResult:
+        is_removed = table_scenes.delete_scene(connection, call.persona, scene.break_row)
+        return WriteResult(True, scene.id) if is_removed else NO_BREAK
+
+    return _change_scene(open_message(open_call(db, settings, scope), message, interface_path), work)
 
 
 def list_scenes(
@@ -264,22 +257,20 @@ def list_scenes(
     if call.place is None:
         return []
     story = layout.read_layout(call.reader("scenes"), call.persona, call.conversation)
-    return [_build_info(story, placed) for placed in story.scenes]
-
-
-def _build_info(story: Layout, placed: PlacedScene) -> SceneInfo:
-    scene = placed.scene
-    return {
-        "id": scene.id,
-        "message": scene.break_row,
-        "first_index": story.first_of(placed),
-        "last_index": placed.index,
-        "name": scene.name,
-        "visible": scene.visible,
-        "recap": scene.recap,
-        "recap_index": scene.recap_index,
-        "provenance": scene.provenance,
-    }
+    return [
+        {
+            "id": placed.scene.id,
+            "message": placed.scene.break_row,
+            "first_index": story.first_of(placed),
+            "last_index": placed.index,
+            "name": placed.scene.name,
+            "visible": placed.scene.visible,
+            "recap": placed.scene.recap,
+            "recap_index": placed.scene.recap_index,
+            "provenance": placed.scene.provenance,
+        }
+        for placed in story.scenes
+    ]
 
 
 def get_scene_range(
@@ -365,8 +356,9 @@ def get_scene_recaps(
     >>> [(each["content"], each["provenance"], each["current"]) for each in get_scene_recaps(message, db=db)]
     [('Ann left.', 'manual', True)]
     """
-    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
-    if scene is None or call.is_local_only:
+    call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
+    scene = _find_scene(call)
+    if scene is None:
         return []
     return [
         {
@@ -417,19 +409,17 @@ def set_scene_recap(
     text = rows.text(content, "content")
     if not text.strip():
         return WriteResult(False, None, "empty")
-    call, scene = open_scene(opened, message, interface_path)
-    if scene is None:
-        return NO_BREAK
-    if scene.recap == text:
-        return WriteResult(False, scene.recap_index, "unchanged")
 
-    def work(connection: Connection) -> int | None:
+    def work(connection: Connection, call: StoryCall, scene: Scene) -> WriteResult:
+        if scene.recap == text:
+            return WriteResult(False, scene.recap_index, "unchanged")
         number = table_scenes.insert_version(connection, call.db, call.persona, scene.id, text, provenance="manual")
+        if number is None:
+            return NO_BREAK
         queue_running_if_kept(connection, call)
-        return number
+        return WriteResult(True, number)
 
-    version = call.db.idempotent_transaction(work, source="scene_recaps")
-    return NO_BREAK if version is None else WriteResult(True, version)
+    return _change_scene(open_message(opened, message, interface_path), work)
 
 
 def choose_scene_recap(
@@ -467,21 +457,36 @@ def choose_scene_recap(
     >>> [each["current"] for each in get_scene_recaps(message, db=db)]
     [True, False]
     """
-    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
+    number = rows.number(version, "version")
+
+    def work(connection: Connection, call: StoryCall, scene: Scene) -> WriteResult:
+        if number is None or number == scene.recap_index:
+            return WriteResult(False, number, "unchanged")
+        if not table_scenes.set_current(connection, call.persona, scene.id, number):
+            return NO_VERSION
+        queue_running_if_kept(connection, call)
+        return WriteResult(True, number)
+
+    return _change_scene(open_message(open_call(db, settings, scope), message, interface_path), work)
+
+
+# Within a change
+
+
+def _find_scene(call: StoryCall) -> Scene | None:
+    """Return the scene that ends with the message of a call, None without a break."""
+    return None if call.row_id is None else table_scenes.find_scene(call.reader("scenes"), call.persona, call.row_id)
+
+
+def _change_scene(call: StoryCall, work: Callable[[Connection, StoryCall, Scene], WriteResult]) -> WriteResult:
+    """Change the scene that ends with the message of a call, then refresh its conversation."""
+    scene = _find_scene(call)
     if scene is None:
         return NO_BREAK
-    number = rows.number(version, "version")
-    if number is None or number == scene.recap_index:
-        return WriteResult(False, number, "unchanged")
-
-    def work(connection: Connection) -> bool:
-        is_set = table_scenes.set_current(connection, call.persona, scene.id, number)
-        if is_set:
-            queue_running_if_kept(connection, call)
-        return is_set
-
-    is_set = call.db.idempotent_transaction(work, source="scenes")
-    return WriteResult(True, number) if is_set else NO_VERSION
+    result = call.db.idempotent_transaction(lambda connection: work(connection, call, scene), source="scenes")
+    if result.stored:
+        refresh(call)
+    return result
 
 
 def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
@@ -489,11 +494,3 @@ def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
         queue_running(connection, call.db, call.persona, call.conversation)
-
-
-def open_scene(call: Call, message: object, interface_path: object) -> tuple[StoryCall, table_scenes.Scene | None]:
-    """Return a call about a message, and the scene that ends with it, None without a break."""
-    story = open_message(call, message, interface_path)
-    if story.row_id is None:
-        return story, None
-    return story, table_scenes.find_scene(story.reader("scenes"), story.persona, story.row_id)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...database.readers import Reader
-from ...messages import table_lines, table_scenes
-from ...messages.table_scenes import Scene
-from .rules import BEFORE_ALL
+from ..database.readers import Reader
+from ..messages import table_lines, table_scenes
+from ..messages.table_scenes import Scene
+from .rules_scenes import BEFORE_ALL
 
 
 @dataclass(frozen=True, slots=True)

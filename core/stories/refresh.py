@@ -1,49 +1,77 @@
-"""Which recaps of messages are included: the walk from the newest message to the limit."""
+"""What is derived from a conversation: which message recaps are included, and which messages the scenes hide.
+
+Recaps are included from the newest message back, as far as the limit goes. Everything up to the scene break before the
+newest scenes is hidden, the rest shown. A refresh that has nothing to change reads the breaks, the included recaps and
+whether any message is on the wrong side, no more.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import NamedTuple, TypedDict
 
-from ...access import table_conversations
-from ...base import logs
-from ...calls.call import GivenSettings, open_call
-from ...calls.defaults import settings_for
-from ...config import Settings
-from ...database.engine import Connection, Database
-from ...database.readers import Reader, reader_in
-from ...messages import table_lines, table_recaps
-from ...messages.table_lines import Line
-from ...scope import Scope
-from ...text.sizes import Counter, resolve_counter
-from ..calls import no_such_message, open_conversation, open_message
-from . import rules
-from .rules import INCLUDED, Reason
+from ..access import table_conversations
+from ..base import logs
+from ..calls.call import GivenSettings, open_call
+from ..calls.defaults import settings_for
+from ..config import Settings
+from ..database.engine import Connection, Database
+from ..database.readers import Reader, reader_in
+from ..messages import table_hidden, table_lines, table_recaps
+from ..messages.table_hidden import Place
+from ..messages.table_lines import Line
+from ..scope import Scope
+from ..text.sizes import Counter
+from . import rules_recaps
+from .calls import StoryCall, choose_counter, no_such_message, open_conversation, open_message
+from .rules_recaps import INCLUDED, HideRanges, Reason
 
-TOKENS_OF_ONE = 8
-"""Tokens of a short recap: what the limit holds of those is the first page. Each further page is twice as long."""
-SHORTEST_PAGE, LONGEST_PAGE = 32, 6400
-
-
+PAGE = 100
+"""Recaps read at once: as many short ones as the default limit holds."""
 PROGRAM, DISABLED = "program_message", "disabled"
 """Keys of a message's metadata: it is the program's own; its character was disabled in the group."""
 
 
-def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
-    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate."""
-    return functools.cache(resolve_counter(counter, settings.llm_model or None)[0])
+class Refresh(NamedTuple):
+    """What a refresh changed."""
+
+    ranges: HideRanges = HideRanges()
+    """What was hidden and shown."""
+    included: tuple[int, ...] = ()
+    """Messages whose recaps are included now, newest first."""
+    changed: int = 0
+    """Recaps whose `include` changed."""
 
 
-def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:
-    """Return the columns of a recap with a new memory, which is not stale; its tokens are counted here."""
-    return {
-        "memory": memory,
-        "stale": False,
-        "provenance": provenance,
-        "token_count": None if memory is None else count(memory),
-        **({"include": None} if memory is None else {}),
-    }
+def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Refresh:
+    """Update what is hidden and included, in a transaction of its own."""
+    if call.place is None:
+        return Refresh()
+    return call.db.idempotent_transaction(
+        lambda connection: refresh_within(
+            connection, call.persona, call.conversation, call.settings, counter, disabled
+        ),
+        source="message_recaps",
+    )
+
+
+def refresh_within(
+    connection: Connection,
+    persona: str,
+    conversation: str,
+    settings: Settings,
+    counter: Counter | None = None,
+    disabled: Collection[str] = (),
+) -> Refresh:
+    """Update what is hidden and included, within a transaction."""
+    table_conversations.find(connection, persona, conversation, lock=True)
+    ranges, last_hidden = _plan_changes(reader_in(connection), persona, conversation, settings.auto_hide_scene_count)
+    if ranges.hide or ranges.show:
+        table_hidden.update_hidden(connection, persona, conversation, last_hidden)
+    return Refresh(ranges, *_update_included(connection, persona, conversation, settings, counter, disabled))
+
+
+# What is included
 
 
 def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tokens: int | None = None) -> Reason:
@@ -65,32 +93,22 @@ def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tok
     return next((reason for reason, holds in checks if holds), "")
 
 
-def read_limit(settings: Settings) -> int:
-    """Return the tokens message recaps may take together."""
-    limit, kind = settings.message_recap_context_limit, settings.message_recap_context_type
-    if kind == "percent" and limit > 100:
-        logs.warning("message_recap_context_limit", value=limit, allowed="0 to 100 percent", used=rules.DEFAULT_PERCENT)
-    return rules.limit_tokens(limit, kind, settings.context_tokens)
-
-
-def choose_lines(lines: Sequence[Line], settings: Settings, count: Counter) -> list[Line]:
-    """Return the messages, read with their texts, that no setting leaves out."""
-    measures = settings.message_length_threshold > 0
-    return [
-        line
-        for line in lines
-        if line.text.strip() and not left_out(line, settings, (), count(line.text) if measures else None)
-    ]
-
-
-def choose_recaps(
-    read: Reader, persona: str, conversation: str, settings: Settings, count: Counter, disabled: Collection[str] = ()
-) -> tuple[int, ...]:
-    """Return the messages whose recaps take part and fit, newest first."""
-    limit = read_limit(settings)
+def _update_included(
+    connection: Connection,
+    persona: str,
+    conversation: str,
+    settings: Settings,
+    counter: Counter | None,
+    disabled: Collection[str],
+) -> tuple[tuple[int, ...], int]:
+    """Store which recaps are included; return their messages, newest first, and how many recaps that changed."""
+    read, count = reader_in(connection), choose_counter(counter, settings)
 
     def candidates() -> Iterator[tuple[int, int]]:
-        for page in _iter_pages(read, persona, conversation, limit):
+        page: list[tuple[Line, int]] = []
+        while True:
+            before = page[-1][0] if page else None
+            page = table_recaps.read_page(read, persona, conversation, PAGE, before=before)
             sizes: dict[int, int] = {}
             if settings.message_length_threshold > 0:
                 texts = table_lines.read_texts(read, persona, [line.row_id for line, _ in page])
@@ -98,40 +116,16 @@ def choose_recaps(
             for line, tokens in page:
                 if not left_out(line, settings, disabled, sizes.get(line.row_id)):
                     yield line.row_id, tokens
+            if len(page) < PAGE:
+                return
 
-    return rules.choose(candidates(), limit, separator_tokens=count("\n"))
-
-
-def _iter_pages(read: Reader, persona: str, conversation: str, limit: int) -> Iterator[list[tuple[Line, int]]]:
-    before, size = None, min(max(limit // TOKENS_OF_ONE, SHORTEST_PAGE), LONGEST_PAGE)
-    while True:
-        page = table_recaps.read_page(read, persona, conversation, size, before=before)
-        if page:
-            yield page
-        if len(page) < size:
-            return
-        before, size = page[-1][0], min(2 * size, LONGEST_PAGE)
-
-
-def update_included(
-    connection: Connection,
-    persona: str,
-    conversation: str,
-    settings: Settings,
-    counter: Counter | None = None,
-    disabled: Collection[str] = (),
-) -> tuple[tuple[int, ...], int]:
-    """Store which recaps are included; return their messages, newest first, and how many recaps that changed."""
-    read = reader_in(connection)
-    chosen = choose_recaps(read, persona, conversation, settings, choose_counter(counter, settings), disabled)
+    chosen = rules_recaps.choose(candidates(), read_limit(settings), separator_tokens=count("\n"))
     now = table_recaps.read_included(read, persona, conversation)
     new = [row for row in chosen if now.get(row) != INCLUDED]
+    old = now.keys() - set(chosen)
     table_recaps.set_include(connection, persona, new, INCLUDED)
-    table_recaps.set_include(connection, persona, now.keys() - set(chosen), None)
-    return chosen, len(new) + len(now.keys() - set(chosen))
-
-
-# Public functions
+    table_recaps.set_include(connection, persona, old, None)
+    return chosen, len(new) + len(old)
 
 
 def check_message_exclusion(
@@ -198,6 +192,16 @@ def get_short_token_limit(
     return read_limit(settings_for(settings))
 
 
+def read_limit(settings: Settings) -> int:
+    """Return the tokens message recaps may take together."""
+    limit, kind = settings.message_recap_context_limit, settings.message_recap_context_type
+    if kind == "percent" and limit > 100:
+        logs.warning(
+            "message_recap_context_limit", value=limit, allowed="0 to 100 percent", used=rules_recaps.DEFAULT_PERCENT
+        )
+    return rules_recaps.limit_tokens(limit, kind, settings.context_tokens)
+
+
 def update_message_inclusion_flags(
     conversation: object = None,
     *,
@@ -235,7 +239,7 @@ def update_message_inclusion_flags(
 
     def work(connection: Connection) -> tuple[int, ...]:
         table_conversations.find(connection, call.persona, call.conversation, lock=True)
-        chosen, _ = update_included(connection, call.persona, call.conversation, call.settings, counter, disabled)
+        chosen, _ = _update_included(connection, call.persona, call.conversation, call.settings, counter, disabled)
         return chosen[::-1]
 
     return call.db.idempotent_transaction(work, source="message_recaps")
@@ -273,7 +277,9 @@ def get_recap_text(
     if call.place is None:
         return ""
     rows = table_recaps.read_included(call.reader(), call.persona, call.conversation)
-    return rules.concatenate(memory for _, memory in table_recaps.read_memories(call.reader(), call.persona, rows))
+    return rules_recaps.concatenate(
+        memory for _, memory in table_recaps.read_memories(call.reader(), call.persona, rows)
+    )
 
 
 def concatenate_recap(
@@ -307,4 +313,64 @@ def concatenate_recap(
     """
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     own = None if call.row_id is None else table_recaps.find_recap(call.reader(), call.persona, call.row_id)
-    return rules.concatenate([own.memory if own and own.memory else "", *recap.splitlines()])
+    return rules_recaps.concatenate([own.memory if own and own.memory else "", *recap.splitlines()])
+
+
+# What is hidden
+
+
+class HidePlan(TypedDict):
+    """What `auto_hide_plan` returns: first and last index of each contiguous range, rising."""
+
+    hide: list[tuple[int, int]]
+    show: list[tuple[int, int]]
+
+
+def auto_hide_plan(
+    count: int | None = None,
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> HidePlan:
+    """Return which messages a refresh would hide and show, as ranges of indexes; nothing is changed.
+
+    Args:
+        count: newest scenes that stay, the current one included: 1 and 0 hide through the last break, below 0 changes
+            nothing; None is AUTO_HIDE_SCENE_COUNT.
+        conversation: its key; None is the scope's.
+
+    Returns:
+        `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, auto_hide_plan
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, auto_hide_plan(2, "web/42", db=db)  # shows what one scene hid
+    (True, {'hide': [], 'show': [(0, 0)]})
+    """
+    call = open_conversation(open_call(db, settings, scope), conversation)
+    if call.place is None:
+        return {"hide": [], "show": []}
+    wanted = call.settings.auto_hide_scene_count if count is None else count
+    ranges, _ = _plan_changes(call.reader("chat_history_cache"), call.persona, call.conversation, wanted)
+    return {"hide": list(ranges.hide), "show": list(ranges.show)}
+
+
+def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HideRanges, Place | None]:
+    """Return the plan, empty when all is as it should be, and the newest message to be hidden."""
+    if count < 0:
+        return HideRanges(), None
+    newest = table_hidden.read_newest_breaks(read, persona, conversation, max(count, 1))
+    last = newest[0] if newest and len(newest) >= count else None  # with fewer than `count` nothing is hidden
+    if not table_hidden.is_misplaced(read, persona, conversation, last):
+        return HideRanges(), None
+    order = table_hidden.read_rows(read, persona, conversation)
+    start = 0 if last is None else next((at for at, row in enumerate(order, 1) if row.row_id == last.row_id), 0)
+    return rules_recaps.plan_hiding(start, [row.hidden for row in order]), last

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...context.history import HistoryLists
-from ...context.section_base import Asked, Built, StoredRows
-from ...database.row_shapes import Branch
-from ...messages import table_recaps
-from ...shapes import LeftOut
-from ...text.hits import entry_digest
-from .rules import concatenate
+from ..context.history import HistoryLists
+from ..context.section_base import Asked, Built, StoredRows
+from ..database.row_shapes import Branch
+from ..messages import table_recaps
+from ..shapes import LeftOut
+from ..text.hits import entry_digest
+from .rules_recaps import concatenate
 
 KEY = "message_recaps"
 

@@ -1,16 +1,18 @@
-"""S10 to S15: which recaps take part and which fit."""
+"""S3, S10 to S15, S35: values beside a message, which recaps take part and fit, what is hidden."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config import Settings
+from core.errors import MessageError
 from core.messages.table_lines import Line
-from core.stories.recaps.inclusion import left_out
-from core.stories.recaps.rules import choose, concatenate, limit_tokens
+from core.stories.refresh import left_out
+from core.stories.rules_recaps import HideRanges, choose, concatenate, limit_tokens, plan_hiding, ranges, read_value
 
 STRICT = Settings(
     include_user_messages=False, include_system_messages=False, include_narrator_messages=False,
@@ -58,3 +60,27 @@ def test_s12_recaps_are_told_oldest_first_one_a_line() -> None:
 
 def test_g18_more_than_a_hundred_percent_is_the_default() -> None:
     assert limit_tokens(500, "percent", 8192) == 819
+
+
+def test_s3_values_are_of_their_kind() -> None:
+    kept = [("edited", False, None), ("exclude", 1, True), ("scene_recap_versions", ("A", "B"), ["A", "B"])]
+    assert [read_value(key, value) for key, value, _ in kept] == [as_kept for _, _, as_kept in kept]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("memory", 3), ("exclude", 2), ("scene_recap_versions", ["A", 2]), ("scene_recap_current_index", -1),
+     ("scene_recap_metadata", ["a"])],
+)  # fmt: skip
+def test_s3_another_kind_is_refused_without_repeating_the_value(key: str, value: Any) -> None:
+    with pytest.raises(MessageError, match=f"^{key} is of type {type(value).__name__}.") as raised:
+        read_value(key, value)
+    assert raised.value.fields == (key,)
+
+
+def test_s35_ranges_are_in_numeric_order_and_of_changes_alone() -> None:
+    """As text 10 stands before 2."""
+    assert ranges({0, 1, 2, 5, 6, 10}) == ((0, 2), (5, 6), (10, 10))
+    hidden = [True, False, True, False, True, False, None]
+    assert plan_hiding(4, hidden) == HideRanges(hide=((1, 1), (3, 3)), show=((4, 4),))
+    assert plan_hiding(4, [True] * 4 + [False, False, None]) == HideRanges(), "a second run"

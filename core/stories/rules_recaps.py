@@ -1,9 +1,13 @@
-"""Which message recaps fit, and which messages the scenes hide."""
+"""What is kept beside a message, which message recaps fit, and which messages the scenes hide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+from ..base.hints import hint_name
+from ..errors import MessageError
+from ..search.rules_arguments import shown
 
 INCLUDED = "Recap of message(s)"
 """Value of `include` of a recap that is shown."""
@@ -24,6 +28,74 @@ def check_provenance(provenance: str) -> None:
     """Raise ValueError unless a text may be from there."""
     if provenance not in get_args(Provenance):
         raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
+
+
+# The values beside a message
+
+Kind = Literal["text", "switch", "texts", "number", "object"]
+
+KINDS: dict[str, Kind] = {
+    "memory": "text",
+    "include": "text",
+    "prefill": "text",
+    "reasoning": "text",
+    "error": "text",
+    "edited": "switch",
+    "exclude": "switch",
+    "scene_break": "switch",
+    "scene_break_visible": "switch",
+    "scene_break_name": "text",
+    "scene_recap_memory": "text",
+    "scene_recap_versions": "texts",
+    "scene_recap_current_index": "number",
+    "scene_recap_metadata": "object",
+    "auto_scene_break_checked": "switch",
+}
+"""Key to kind, in the order in which `get_data` returns values."""
+
+SCENE = frozenset(key for key in KINDS if key.startswith("scene_"))
+"""Keys of the scene that ends with the message."""
+
+IN_DATA = ("prefill", "reasoning", "error", "auto_scene_break_checked")
+"""Keys kept in the JSON column of a recap; the others have columns."""
+
+READABLE = (*KINDS, "stale", "provenance")
+"""Keys that may be asked for; only the program sets the last two."""
+
+_WANTED = {
+    "text": "a text or None",
+    "switch": "True, False or None",
+    "texts": "a list of texts or None",
+    "number": "a whole number of at least 0, or None",
+    "object": "an object (dict) or None",
+}
+
+
+def check_key(key: object, known: tuple[str, ...] = tuple(KINDS)) -> str:
+    """Return the key, when it is one of those known."""
+    if isinstance(key, str) and key in known:
+        return key
+    raise ValueError(
+        f"{shown(key)} is no key of a message's data.{hint_name(key, known)} Known are {', '.join(known)}."
+    )
+
+
+def read_value(key: str, value: object) -> Any:
+    """Return the value as it is kept; a switch that is off and None are the same: nothing is kept."""
+    kind = KINDS[key]
+    if value is None:
+        return None
+    if kind == "text" and isinstance(value, str):
+        return value
+    if kind == "switch" and isinstance(value, (bool, int)) and value in (0, 1):
+        return True if value else None
+    if kind == "texts" and isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return list(value)
+    if kind == "number" and isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31:
+        return value
+    if kind == "object" and isinstance(value, Mapping):
+        return dict(value)
+    raise MessageError(f"{key} is of type {type(value).__name__}. It must be {_WANTED[kind]}.", fields=(key,))
 
 
 # What fits
@@ -65,20 +137,8 @@ class HideRanges(NamedTuple):
     show: Ranges = ()
 
 
-def visible_start(breaks: Sequence[int], count: int) -> int | None:
-    """Return the index of the first message that is shown, None if nothing is to be changed."""
-    if count < 0:
-        return None
-    if not breaks or len(breaks) < count:
-        return 0
-    return breaks[len(breaks) - max(count, 1)] + 1
-
-
-def plan_hiding(breaks: Sequence[int], count: int, hidden: Sequence[bool | None]) -> HideRanges:
-    """Return the changes that hide everything before the newest scenes and show the rest."""
-    start = visible_start(breaks, count)
-    if start is None:
-        return HideRanges()
+def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HideRanges:
+    """Return the changes that hide every message before `start` and show the rest; None is one that stays hidden."""
     return HideRanges(
         ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
         ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),

@@ -1,26 +1,32 @@
-"""The running recap of a conversation in versions."""
+"""The running recap of a conversation: its versions, and how it is put into a prompt."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypedDict
 
-from ...base import logs
-from ...calls.call import GivenSettings, open_call
-from ...database import rows
-from ...database.engine import Connection, Database
-from ...database.readers import reader_in
-from ...errors import MessageError
-from ...messages import table_lines
-from ...scope import Scope
-from ...shapes import WriteResult
-from ...templates.words import refused_patterns
-from ...text.replies import judge_refusal
-from ..calls import NO_CONVERSATION, StoryCall, open_conversation
-from ..recaps.rules import check_provenance
-from . import table as running_table
-from .rules import Version
+from ..base import logs
+from ..calls.call import GivenSettings, open_call
+from ..context import injection
+from ..context.injection import Injection
+from ..context.lines import mark_lines
+from ..database import rows
+from ..database.engine import Connection, Database
+from ..database.readers import reader_in
+from ..errors import MessageError
+from ..messages import table_lines
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..templates.words import refused_patterns
+from ..text.replies import judge_refusal
+from ..text.sizes import Counter
+from . import table_running
+from .calls import NO_CONVERSATION, StoryCall, open_conversation
+from .refresh import refresh
+from .rules_recaps import check_provenance
+from .rules_running import Version
+from .section_running import fit_version
 
 
 class RunningRecapVersion(TypedDict):
@@ -108,34 +114,27 @@ def add_running_recap_version(
     # 2. where
     call = _open(conversation, storage, db, settings, scope)
     _is_own(call, storage)
-    if call.place is None and _is_stored(call):
+    if call.place is None and table_lines.find_place(call.reader("conversations"), call.persona, call.conversation):
         call = _open(conversation, storage, db, settings, scope)  # made by somebody else since it was looked up
         if call.place is None:
             raise MessageError("There is no such conversation in this scope.", fields=("conversation",))
+
     # 3. unless it is refused
-    return call.db.transaction(lambda connection: _add(connection, call, new), source="running_recaps")
+    def work(connection: Connection) -> int | None:
+        table_running.hold_conversation(connection, call.persona, call.conversation)
+        current = table_running.find_current(reader_in(connection), call.persona, call.conversation)
+        by_hand = provenance == "manual"
+        reason = judge_refusal(
+            new.content,
+            current.content if current and not by_hand else "",
+            patterns=() if by_hand else refused_patterns(call.settings.templates_dir),
+        )
+        if reason:
+            logs.warning("running_recap_refused", reason=reason)
+            return None
+        return table_running.insert_version(connection, call.db, call.scope, new)
 
-
-def _add(connection: Connection, call: StoryCall, new: Version) -> int | None:
-    """Store a version within a transaction; return None if its text is refused."""
-    read = reader_in(connection)
-    running_table.hold_conversation(connection, call.persona, call.conversation)
-    current = running_table.find_current(read, call.persona, call.conversation)
-    by_hand = new.provenance == "manual"
-    reason = judge_refusal(
-        new.content,
-        current.content if current and not by_hand else "",
-        patterns=() if by_hand else refused_patterns(call.settings.templates_dir),
-    )
-    if reason:
-        logs.warning("running_recap_refused", reason=reason)
-        return None
-    return running_table.insert_version(connection, call.db, call.scope, new)
-
-
-def _is_stored(call: StoryCall) -> bool:
-    """Return whether the conversation is stored, seen by the caller or not."""
-    return table_lines.find_place(call.reader("conversations"), call.persona, call.conversation) is not None
+    return call.db.transaction(work, source="running_recaps")
 
 
 def get_running_recap_storage(
@@ -173,8 +172,8 @@ def get_running_recap_storage(
     if not _is_own(call, storage) or call.place is None:
         return empty
     read = call.reader("running_recaps")
-    versions = running_table.read_versions(read, call.persona, call.conversation)
-    current = running_table.read_state(read, call.persona, call.conversation).current
+    versions = table_running.read_versions(read, call.persona, call.conversation)
+    current = table_running.read_state(read, call.persona, call.conversation).current
     return {
         "chat_id": call.conversation,
         "current_version": current or 0,
@@ -244,9 +243,9 @@ def get_running_recap(
         return None
     read = call.reader("running_recaps")
     if number is None:
-        stored = running_table.find_current(read, call.persona, call.conversation)
+        stored = table_running.find_current(read, call.persona, call.conversation)
     else:
-        stored = running_table.find_version(read, call.persona, call.conversation, number)
+        stored = table_running.find_version(read, call.persona, call.conversation, number)
     return None if stored is None else _build_version(stored)
 
 
@@ -286,12 +285,12 @@ def set_current_running_recap(
     if call.place is None:
         return NO_CONVERSATION
     is_set = call.db.idempotent_transaction(
-        lambda connection: running_table.set_current(connection, call.persona, call.conversation, number),
+        lambda connection: table_running.set_current(connection, call.persona, call.conversation, number),
         source="running_recaps",
     )
     if is_set:
         return WriteResult(True, number)
-    versions = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
+    versions = table_running.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
     numbers = ", ".join(str(each.number) for each in versions) or "none"
     return WriteResult(False, None, "refused", notes=(f"there is no version {number}; there are: {numbers}",))
 
@@ -335,7 +334,7 @@ def delete_running_recap_version(
         return NO_CONVERSATION
     now = call.db.clock()
     is_deleted = call.db.idempotent_transaction(
-        lambda connection: running_table.delete_version(connection, call.persona, call.conversation, number, now),
+        lambda connection: table_running.delete_version(connection, call.persona, call.conversation, number, now),
         source="running_recaps",
     )
     return WriteResult(True, number) if is_deleted else WriteResult(False, None, "unchanged")
@@ -383,4 +382,191 @@ def _build_version(version: Version) -> RunningRecapVersion:
         "prev_scene_index": version.prev_scene_index,
         "new_scene_index": version.new_scene_index,
         "provenance": version.provenance,
+    }
+
+
+# In a prompt
+
+
+def get_running_recap_injection(
+    conversation: object = None,
+    *,
+    position: object = None,
+    depth: object = None,
+    role: object = None,
+    scan: bool | None = None,
+    counter: Counter | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> Injection:
+    """Return what is to be put into a prompt for the running recap, and where.
+
+    Args:
+        conversation: its key; None is the scope's.
+        position: before_prompt, in_prompt, in_chat or after_prompt; None is SCENE_RECAP_POSITION.
+        depth: how many chat messages, the new one counted, come after it; None is SCENE_RECAP_DEPTH.
+        role: system, user or assistant; None is SCENE_RECAP_ROLE.
+        scan: whether the host looks in it for triggers; None is SCENE_RECAP_SCAN.
+        counter: `text -> int`; by default that of LLM_MODEL.
+
+    Returns:
+        The value is blank without a recap, with stories off for the conversation, and where nothing of it fits into
+        RUNNING_RECAP_CONTEXT_LIMIT.
+
+    Raises:
+        ValueError: position, depth or role cannot be used; names what can.
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap_injection
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_running_recap_version("Ann left the house.", conversation="web/42", db=db)
+    0
+    >>> "Ann left" in get_running_recap_injection("web/42", db=db)["value"]
+    True
+    """
+    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
+    placed = _build_injection(call, counter)
+    if position is not None:
+        placed["position"] = injection.check_position(position)
+    if depth is not None:
+        placed["depth"] = injection.check_depth(depth)
+    if scan is not None:
+        placed["scan"] = scan
+    if role is not None:
+        placed["role"] = injection.check_role(role)
+    return placed
+
+
+def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
+    """Return the text of the running recap, where the settings put it."""
+    return {
+        "key": injection.KEY,
+        "value": _read_text(call, counter),
+        "position": call.settings.scene_recap_position,
+        "depth": call.settings.scene_recap_depth,
+        "scan": call.settings.scene_recap_scan,
+        "role": call.settings.scene_recap_role,
+    }
+
+
+def _read_text(call: StoryCall, counter: Counter | None) -> str:
+    if call.place is None or call.place.stories_off:
+        return ""
+    current = table_running.find_current(call.reader("running_recaps"), call.persona, call.conversation)
+    if current is None:
+        return ""
+    fitted = fit_version(current.content, current.provenance, call.settings, counter)
+    if fitted.dropped:
+        logs.event(logging.INFO, "running_recap_cut", version=current.number, dropped=fitted.dropped)
+    return mark_lines(fitted.text)
+
+
+def switch_stories(
+    on: bool,
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Switch stories on or off for a conversation: off, nothing is injected and operations make nothing new.
+
+    What is stored stays.
+
+    Args:
+        conversation: its key; None is the scope's.
+
+    Returns:
+        `(True, None, "")`, or `unchanged`: it is so already, or there is no such conversation.
+
+    Raises:
+        MessageError: `on` is neither True nor False.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import switch_stories
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> switch_stories(False, "web/42", db=db).stored, switch_stories(False, "web/42", db=db).reason
+    (True, 'unchanged')
+    """
+    switched = rows.yes_no(on, "on") == 1
+    call = open_conversation(open_call(db, settings, scope), conversation)
+    if call.place is None:
+        return NO_CONVERSATION
+    if call.place.stories_off is not switched:
+        return WriteResult(False, None, "unchanged")
+
+    def work(connection: Connection) -> bool:
+        return table_running.update_stories_off(connection, call.persona, call.conversation, off=not switched)
+
+    changed = call.db.idempotent_transaction(work, source="conversations")
+    return WriteResult(True, None) if changed else NO_CONVERSATION
+
+
+class Refreshed(TypedDict):
+    """What `refresh_memory` returns. Keys stand in this order."""
+
+    hidden: list[tuple[int, int]]
+    """Ranges of indexes that were hidden by this call."""
+    shown: list[tuple[int, int]]
+    """Ranges of indexes that were shown again."""
+    included: list[int]
+    """Row ids of the messages whose recaps are included now, oldest first."""
+    changed: int
+    """Recaps whose `include` changed."""
+    running_recap: str
+    """Text of the running recap as it is injected; blank without one."""
+    injection: Injection
+    """What is injected and where."""
+
+
+def refresh_memory(
+    conversation: object = None,
+    *,
+    disabled: Collection[str] = (),
+    counter: Counter | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> Refreshed:
+    """Hide and show messages, work out which recaps are included, and return both with what is injected.
+
+    To be called after a setting, a break or a recap was changed by hand; operations do it themselves. A second
+    call changes nothing.
+
+    Args:
+        conversation: its key; None is the scope's.
+        disabled: sender ids or names of characters that are disabled in the group.
+        counter: `text -> int`; by default that of LLM_MODEL.
+
+    Returns:
+        What was hidden and shown, what is included, how much of it changed, and what is injected.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import edit_memory, refresh_memory
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, refresh_memory("web/42", db=db)["included"] == [message]
+    (True, True)
+    """
+    call = open_conversation(open_call(db, settings, scope), conversation)
+    refreshed = refresh(call, disabled, counter)
+    placed = _build_injection(call.redacted(), counter)
+    return {
+        "hidden": list(refreshed.ranges.hide),
+        "shown": list(refreshed.ranges.show),
+        "included": list(refreshed.included[::-1]),
+        "changed": refreshed.changed,
+        "running_recap": placed["value"],
+        "injection": placed,
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from ..scenes.rules import BEFORE_ALL
+from .rules_scenes import BEFORE_ALL
 
 Kind = Literal["none", "incremental", "bulk"]
 """none: nothing has changed. incremental: a version is carried on by the scenes after it. bulk: made anew, from all

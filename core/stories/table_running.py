@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
-from ...access import table_conversations
-from ...database.dialects import ID, Key
-from ...database.engine import Database
-from ...database.readers import Reader
-from ...database.row_shapes import FIRST, KEY, TEXT, Branch, Shape
-from ...database.rows import read_object
-from ...database.schema import conversations, running_recaps
-from ...database.statements import Part
-from ...scope import Scope
-from .rules import Version, read_scenes
+from ..access import table_conversations
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.readers import Reader
+from ..database.row_shapes import FIRST, KEY, TEXT, Branch, Shape
+from ..database.rows import read_object
+from ..database.schema import conversations, running_recaps
+from ..database.statements import Part
+from ..scope import Scope
+from .rules_running import Version, read_scenes
 
 _K = conversations.c
 _V = running_recaps.c

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.messages.table_scenes import Scene
-from core.stories.scenes.layout import Layout, PlacedScene
-from core.stories.scenes.rules import BreakLimits, find_gap, judge, read_break
+from core.stories.layout import Layout, PlacedScene
+from core.stories.rules_scenes import BreakLimits, find_gap, judge, read_break
 
 DAY = datetime(2026, 3, 10, tzinfo=UTC)
 

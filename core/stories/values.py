@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...calls.call import GivenSettings, open_call
-from ...database import rows
-from ...database.bulk import chunks
-from ...database.engine import Connection, Database
-from ...database.readers import Reader, reader_in
-from ...messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
-from ...messages.table_recaps import Recap
-from ...messages.table_scenes import Scene
-from ...scope import Scope
-from ...shapes import WriteResult
-from ...text.sizes import Counter
-from ..calls import NO_MESSAGE, StoryCall, open_conversation, open_message
-from . import inclusion, refresh, rules, rules_keys
-from .rules import Provenance
+from ..calls.call import GivenSettings, open_call
+from ..database import rows
+from ..database.bulk import chunks
+from ..database.engine import Connection, Database
+from ..database.readers import Reader, reader_in
+from ..messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
+from ..messages.table_recaps import Recap
+from ..messages.table_scenes import Scene
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..text.sizes import Counter
+from . import rules_recaps
+from .calls import NO_MESSAGE, StoryCall, choose_counter, open_conversation, open_message
+from .refresh import refresh
+from .rules_recaps import Provenance
 
 _INCLUDE_CHARS = 40
-_SWITCHES = frozenset(key for key, kind in rules_keys.KINDS.items() if kind == "switch")
+_SWITCHES = frozenset(key for key, kind in rules_recaps.KINDS.items() if kind == "switch")
+CLEARED = dict.fromkeys(("error", "reasoning", "prefill"))
+"""What goes when a recap gets a new text."""
 _NO_SCENE = "the message ends no scene, or the scene has no such version"
 
 
@@ -63,20 +66,31 @@ def set_data(
     >>> set_data(message, "memory", "Ann left.", db=db).stored, get_data(message, "memory", db=db)
     (True, 'Ann left.')
     """
-    rules_keys.check_key(key)
-    rules.check_provenance(provenance)
+    rules_recaps.check_key(key)
+    rules_recaps.check_provenance(provenance)
     notes: list[str] = []
-    new = _read_stored(key, rules_keys.read_value(key, value), notes)
+    new = _read_stored(key, rules_recaps.read_value(key, value), notes)
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         return NO_MESSAGE
     columns = {}
     if key == "memory":
-        columns = inclusion.build_columns(new, provenance, inclusion.choose_counter(counter, call.settings))
+        columns = build_columns(new, provenance, choose_counter(counter, call.settings))
     result = _write(call, key, new, columns, notes)
     if result.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
-        refresh.refresh(call, counter=counter)
+        refresh(call, counter=counter)
     return result
+
+
+def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:
+    """Return the columns of a recap with a new memory, which is not stale; its tokens are counted here."""
+    return {
+        "memory": memory,
+        "stale": False,
+        "provenance": provenance,
+        "token_count": None if memory is None else count(memory),
+        **({"include": None} if memory is None else {}),
+    }
 
 
 def _read_stored(key: str, value: Any, notes: list[str]) -> Any:
@@ -99,7 +113,7 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
     assert row_id is not None
 
     def work(connection: Connection) -> bool:
-        if key in rules_keys.SCENE:
+        if key in rules_recaps.SCENE:
             return _write_scene(connection, call.db, persona, conversation, row_id, key, value)
         if key == "exclude":
             return table_hidden.set_excluded(connection, persona, row_id, excluded=bool(value))
@@ -107,7 +121,7 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
             table_recaps.set_include(connection, persona, [row_id], value)
             return True
         new = columns or ({"edited": bool(value)} if key == "edited" else {})
-        data = {key: value} if key in rules_keys.IN_DATA else None
+        data = {key: value} if key in rules_recaps.IN_DATA else None
         return table_recaps.update_recap(
             connection, call.db.family, persona, conversation, row_id, new, data, now=call.db.clock()
         )
@@ -115,7 +129,7 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
     result = _change_message(call, row_id, work, keeps_text=value is not None and key not in _SWITCHES)
     if result.id is None:
         return result
-    is_scene = result.reason == "unchanged" and key in rules_keys.SCENE and key != "scene_break"
+    is_scene = result.reason == "unchanged" and key in rules_recaps.SCENE and key != "scene_break"
     return WriteResult(*result, notes=(*notes, *((_NO_SCENE,) if is_scene else ())))
 
 
@@ -169,22 +183,19 @@ def edit_memory(
     >>> edit_memory(message, "Ann left.", db=db).stored, get_data(message, db=db)
     (True, {'memory': 'Ann left.', 'edited': True, 'provenance': 'manual'})
     """
-    text = _read_stored("memory", rules_keys.read_value("memory", memory), [])
+    text = _read_stored("memory", rules_recaps.read_value("memory", memory), [])
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
-    columns = inclusion.build_columns(text, "manual", inclusion.choose_counter(counter, call.settings)) | {
-        "edited": text is not None
-    }
-    cleared = dict.fromkeys(("error", "reasoning", "prefill"))
+    columns = build_columns(text, "manual", choose_counter(counter, call.settings)) | {"edited": text is not None}
 
     def work(connection: Connection) -> bool:
         recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
         if recap is not None and recap.memory == text and not recap.stale:
             return False
         return table_recaps.update_recap(
-            connection, call.db.family, call.persona, call.conversation, row_id, columns, cleared, now=call.db.clock()
+            connection, call.db.family, call.persona, call.conversation, row_id, columns, CLEARED, now=call.db.clock()
         )
 
     return _change_message(call, row_id, work, keeps_text=text is not None)
@@ -221,7 +232,7 @@ def get_data(
     (True, {'memory': 'Ann left.', 'provenance': 'manual'})
     """
     if key is not None:
-        rules_keys.check_key(key, rules_keys.READABLE)
+        rules_recaps.check_key(key, rules_recaps.READABLE)
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     values = {} if call.row_id is None else _read_all(call, call.row_id, key)
     return values if key is None else values.get(key)
@@ -230,17 +241,17 @@ def get_data(
 def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     """Return what is set; with a key, only the table of that key is read."""
     read, values = call.reader(), dict[str, Any]()
-    if key not in rules_keys.SCENE and key != "exclude":
+    if key not in rules_recaps.SCENE and key != "exclude":
         recap = table_recaps.find_recap(read, call.persona, row_id) or Recap(row_id)
         values = {"memory": recap.memory, "include": recap.include, **recap.data}
         values |= {"edited": recap.edited or None, "stale": recap.stale or None}
         values["provenance"] = recap.provenance if recap.memory is not None else None
-    if key is None or key in rules_keys.SCENE:
+    if key is None or key in rules_recaps.SCENE:
         values |= _read_scene(read, call.persona, row_id)
     if key in (None, "exclude"):
         facts = table_lines.find_facts(read, call.persona, row_id)
         values["exclude"] = True if facts is not None and facts.excluded else None
-    return {name: values[name] for name in rules_keys.READABLE if values.get(name) is not None}
+    return {name: values[name] for name in rules_recaps.READABLE if values.get(name) is not None}
 
 
 def get_memory(
@@ -314,7 +325,7 @@ def clear_all(
         return counts | ({"exclude": excluded} if excluded else {})
 
     counts = call.db.idempotent_transaction(work, source="message_recaps")
-    return {name: counts[name] for name in rules_keys.KINDS if name in counts}
+    return {name: counts[name] for name in rules_recaps.KINDS if name in counts}
 
 
 # The values of the scene a message ends

@@ -1,0 +1,402 @@
+"""The operations of stories: each makes a text, by a model or as an extract, and returns what stores it.
+
+If what the text was made from has changed meanwhile, the operation is queued again instead.
+
+| operation | made from | stored as |
+|---|---|---|
+| RECAP | one message | its recap |
+| SCENE_DETECTION | the messages after the last break | scene breaks |
+| SCENE_RECAP | the messages of a scene | the next version of its recap |
+| RUNNING_SCENE_RECAP | the last version and new scene recaps | the next version of the running recap |
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from ..access import table_conversations
+from ..base import logs
+from ..calls import screening
+from ..database.engine import Connection
+from ..database.readers import reader_in
+from ..errors import ModelError
+from ..jobs import table as jobs_table
+from ..jobs.tools import Effect, Tools, operation_scope
+from ..messages import table_changes, table_lines, table_reading, table_recaps, table_scenes, table_story_rows
+from ..messages.table_lines import Line
+from ..messages.table_recaps import Recap
+from ..messages.table_scenes import Scene
+from ..shapes import Operation
+from ..text.extracts import build_extract
+from ..text.replies import read_object
+from ..text.sizes import to_json
+from . import layout, rules_running, rules_scenes, table_running
+from .layout import Layout
+from .model_calls import FLAGGED, OVERHEAD_TOKENS, Task, cut_pieces, cut_text, open_task
+from .refresh import refresh_within
+from .rules_running import CoveredScene, RecapPlan, Version
+from .rules_scenes import OFFSET, BreakLimits
+from .scenes import make_break, queue_recap, queue_running
+from .values import CLEARED, build_columns
+
+# RECAP
+
+
+def recap(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores the recap of the operation's message and refreshes its conversation."""
+    task, row_id = open_task(operation, tools), _find_row(operation, tools)
+    if task is None or row_id is None:
+        return None
+    persona, conversation = task.persona, task.conversation
+    stored = table_recaps.find_recap(task.read, persona, row_id) or Recap(row_id)
+    line = next((line for line in task.read_lines([row_id]) if line.conversation == conversation), None)
+    if line is None or _is_done(operation, stored):
+        return None
+    text, reason = _extract_line(task, line) if task.model is None else _ask_recap(task, line, stored)
+    if reason:
+        _note_refusal(task, row_id, reason)
+        if task.model is not None:
+            raise ModelError(reason)
+    if reason or not text.strip():
+        return None
+    columns = build_columns(text, task.provenance, task.count) | {"include": None, "edited": False}
+
+    def effect(connection: Connection) -> None:
+        table_conversations.find(connection, persona, conversation, lock=True)
+        row = table_changes.hold_message(connection, persona, row_id)
+        if row is None or table_changes.is_private(connection, persona, row, task.settings.privacy_default):
+            return
+        if row.message_text != line.text:
+            table_story_rows.queue_recap(connection, task.db, persona, conversation, row_id)
+            return
+        now = table_recaps.find_recap(reader_in(connection), persona, row_id) or Recap(row_id)
+        if now.memory != stored.memory and not now.stale:
+            return  # somebody wrote it by hand meanwhile
+        table_recaps.update_recap(
+            connection, task.db.family, persona, conversation, row_id, columns, CLEARED, now=task.db.clock()
+        )
+        refresh_within(connection, persona, conversation, task.settings)
+
+    return effect
+
+
+def _find_row(operation: Operation, tools: Tools) -> int | None:
+    """Return the row of the operation's message, which a host may name by the platform's id."""
+    message = operation.payload.get("message_id")
+    if isinstance(message, str) and operation.conversation is not None:
+        row = table_reading.find_message(tools.db, operation.persona, operation.conversation, message)
+        return None if row is None else int(row.id)
+    return message if isinstance(message, int) and not isinstance(message, bool) else None
+
+
+def _is_done(operation: Operation, stored: Recap) -> bool:
+    """Return whether the message has a recap of its present text made after the operation was queued."""
+    if stored.memory is None or stored.stale or stored.updated_at is None or operation.created_at is None:
+        return False
+    is_made = stored.provenance in ("model", "extract") and "error" not in stored.data
+    return is_made and stored.updated_at > operation.created_at
+
+
+def _extract_line(task: Task, line: Line) -> tuple[str, str]:
+    """Return the sentence that says most, and why it may not be kept."""
+    named = [line.sender_name] if table_lines.has_several_people(task.read, task.persona, line) else ()
+    text = build_extract([line.text], speakers=named, most_sentences=1, most_chars=300)
+    return text, FLAGGED if text.strip() and screening.is_flagged(text, "recap")[0] else ""
+
+
+def _ask_recap(task: Task, line: Line, stored: Recap) -> tuple[str, str]:
+    """Return the model's recap, and why it may not be kept."""
+    try:
+        text = task.ask_text("message_recap.txt.j2", speaker=to_json(line.sender_name), message=to_json(line.text))
+    except ModelError as error:
+        if error.reason in ("empty", "no_text", "unreadable"):
+            return "", error.reason
+        raise
+    # A recap of an earlier text says nothing about how long the new one must be.
+    return text, task.judge(text, "" if stored.stale else stored.memory or "")
+
+
+def _note_refusal(task: Task, row_id: int, reason: str) -> None:
+    """Store why a text was refused; the recap stays."""
+
+    def work(connection: Connection) -> None:
+        row = table_changes.hold_message(connection, task.persona, row_id)
+        if row is None or table_changes.is_private(connection, task.persona, row, task.settings.privacy_default):
+            return
+        table_recaps.update_recap(
+            connection, task.db.family, task.persona, task.conversation, row_id, {}, {"error": reason},
+            now=task.db.clock(),
+        )  # fmt: skip
+
+    task.db.idempotent_transaction(work, source="message_recaps")
+
+
+# SCENE_DETECTION
+
+DETECTION, KEY = "SCENE_DETECTION", "sceneBreakAt"
+MOST = 500
+"""Messages read at once after the first one that is asked about."""
+BEFORE = 30
+"""Messages shown before the first one that is asked about, for the model to know what goes on."""
+
+
+class _Detection(NamedTuple):
+    """What a detection comes to."""
+
+    breaks: tuple[int, ...] = ()
+    """Indexes, rising."""
+    checked: tuple[int, ...] = ()
+    """Indexes of messages that are not asked about again."""
+    goes_on: bool = False
+    """Whether more messages wait."""
+
+
+def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores the scene breaks that were found and marks the messages asked about."""
+    task = open_task(operation, tools)
+    if task is None:
+        return None
+    story = layout.read_layout(task.read, task.persona, task.conversation)
+    limits = BreakLimits(len(story.rows) - 1, story.last_break, task.settings.scene_min_length, OFFSET)
+    if limits.last < limits.first:
+        return None
+    detection = (_detect_pauses if task.model is None else _ask_break)(task, story, limits)
+    if not detection.breaks and not detection.checked:
+        return None
+    persona, conversation = task.persona, task.conversation
+    before = {each.scene.id for each in story.scenes}
+    checked = [story.rows[at] for at in detection.checked]
+
+    def effect(connection: Connection) -> None:
+        table_conversations.find(connection, persona, conversation, lock=True)
+        read = reader_in(connection)
+        now = {scene.id for scene in table_scenes.read_scenes(read, persona, conversation)}
+        is_outdated = bool(detection.breaks) and now != before  # a break was made or removed meanwhile
+        if not is_outdated:
+            stored = sorted(table_lines.read_times(read, persona, checked))  # some may have been deleted meanwhile
+            table_recaps.mark_checked(connection, task.db.family, persona, conversation, stored, now=task.db.clock())
+            for at in detection.breaks:
+                make_break(connection, task.db, persona, conversation, story.rows[at])
+            if detection.breaks:
+                refresh_within(connection, persona, conversation, task.settings)
+        if is_outdated or detection.goes_on:
+            jobs_table.enqueue(connection, task.db, persona, DETECTION, conversation=conversation, once=True)
+
+    return effect
+
+
+def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
+    """Return every break that long pauses propose, one after the other."""
+    first = story.last_break + 1
+    at = table_lines.read_times(task.read, task.persona, story.rows[first:])
+    times = [at.get(row_id) for row_id in story.rows[first:]]
+    gap = timedelta(hours=task.settings.scene_gap_hours)
+    breaks: list[int] = []
+    while True:
+        index = rules_scenes.find_gap(times, first, gap, limits, range(first, len(story.rows)))
+        if index is None:
+            return _Detection(tuple(breaks))
+        breaks.append(index)
+        limits = BreakLimits(limits.newest, index, limits.min_length, limits.offset)
+        times, first = times[index + 1 - first :], index + 1
+
+
+def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
+    """Return the break the model names among the messages it was not asked about before."""
+    done = table_recaps.read_checked(task.read, task.persona, task.conversation)
+    waiting = tuple(at for at in range(limits.first, limits.last + 1) if story.rows[at] not in done)
+    if not waiting:
+        return _Detection()
+    begin, stop = max(limits.earlier + 1, waiting[0] - BEFORE), min(len(story.rows), waiting[0] + MOST)
+    shown, end = _choose_window(task, story, range(begin, stop), waiting[0])
+    # What follows the last one shown is not known, so nothing can be said of it but at the end of the conversation.
+    seen = tuple(at for at in waiting if at < end or end == limits.newest)
+    asked = set(seen) & {int(str(each["n"])) for each in shown}
+    index = None
+    if asked:
+        reply = task.ask("scene_detection.txt.j2", messages=shown, first=min(asked), last=max(asked))
+        answer = read_object(reply, (KEY,))
+        index, verdict = (
+            (None, "no_number") if answer is None else rules_scenes.read_break(answer.get(KEY), limits, asked)
+        )
+        if verdict not in ("", "none"):
+            logs.warning("scene_answer_not_used", id=task.operation.id, reason=verdict)
+    if index is None:
+        return _Detection(checked=seen, goes_on=seen != waiting)
+    return _Detection((index,), tuple(at for at in seen if at <= index), goes_on=True)
+
+
+def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
+    """Return the messages a model can read at once, those that take part alone, and the index of the last one.
+
+    Those from `first` on take three quarters of the room; what is left goes to those before it.
+    """
+    room, used, end = task.room, 0, first
+    lines = {line.row_id: line for line in task.read_lines(story.rows[indexes.start : indexes.stop])}
+    shown: list[dict[str, object]] = []
+
+    def entry(at: int) -> tuple[dict[str, object], int] | None:
+        line = lines.get(story.rows[at])
+        if line is None:
+            return None
+        tokens = task.count(line.text)
+        text = cut_text(line.text, tokens, max(1, room // 2))[0]  # one giant message hides no others
+        return {"n": at, "who": line.sender_name, "text": text}, min(tokens, room // 2) + OVERHEAD_TOKENS
+
+    for at in range(first, indexes.stop):
+        sized = entry(at)
+        if sized is not None:
+            if len(shown) > 1 and used + sized[1] > room * 3 // 4:
+                break
+            shown.append(sized[0])
+            used += sized[1]
+        end = at
+    for at in range(first - 1, indexes.start - 1, -1):
+        sized = entry(at)
+        if sized is not None:
+            if used + sized[1] > room:
+                break
+            shown.insert(0, sized[0])
+            used += sized[1]
+    return shown, end
+
+
+# SCENE_RECAP
+
+
+def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores another version of a scene's recap and queues the running recap."""
+    task, row_id = open_task(operation, tools), operation.payload.get("message_id")
+    if task is None or not isinstance(row_id, int):
+        return None
+    persona, conversation = task.persona, task.conversation
+    story = layout.read_layout(task.read, persona, conversation)
+    placed = story.find(row_id)
+    if placed is None:
+        return None
+    scene, lines = placed.scene, task.read_lines(story.rows_of(placed))
+    text = ""
+    if lines:
+        text = task.check(_extract_scene(lines) if task.model is None else _ask_scene(task, lines), scene.recap)
+    if not text:
+        logs.event(logging.INFO, "scene_without_recap", id=operation.id, messages=len(lines))
+        return None
+    before = {each.scene.id for each in story.scenes if each.has_recap or each.index >= placed.index}
+
+    def effect(connection: Connection) -> None:
+        table_conversations.find(connection, persona, conversation, lock=True)
+        if not table_scenes.hold_scene(connection, persona, scene.id):
+            return
+        is_unchanged = table_lines.are_as_read(connection, persona, lines, task.settings.privacy_default)
+        now = table_scenes.read_scenes(reader_in(connection), persona, conversation)
+        begins_elsewhere = {each.id for each in now if each.recap_index is not None} - before
+        if not is_unchanged or begins_elsewhere:  # an earlier scene got a recap meanwhile
+            queue_recap(connection, task.db, persona, conversation, scene.break_row)
+            return
+        table_scenes.insert_version(connection, task.db, persona, scene.id, text, provenance=task.provenance)
+        if task.settings.running_scene_recap_auto_generate:
+            queue_running(connection, task.db, persona, conversation)
+        refresh_within(connection, persona, conversation, task.settings)
+
+    return effect
+
+
+def _extract_scene(lines: Sequence[Line]) -> str:
+    """Return the sentences that say most, named where several people speak."""
+    several = len({line.sender_id or line.sender_name for line in lines if line.role == "user"}) > 1
+    return build_extract(
+        [line.text for line in lines], speakers=[line.sender_name for line in lines] if several else ()
+    )
+
+
+def _ask_scene(task: Task, lines: Sequence[Line]) -> str:
+    """Return the model's recap of a scene, put together where the messages do not fit into one question."""
+    entries = [{"who": line.sender_name, "text": line.text} for line in lines]
+    pieces = cut_pieces(entries, "text", task.count, task.room)
+    return "\n".join(filter(None, (task.ask_text("scene_recap.txt.j2", messages=piece) for piece in pieces)))
+
+
+# RUNNING_SCENE_RECAP
+
+EXCLUDED_SCENES = 1
+"""Newest scenes left out when the recap is made anew: the history still has their full text."""
+EXTRACT_CHARS = 600
+"""A scene's recap up to this length enters an extract as it is."""
+PREVIOUS_SHARE = 0.5
+"""Part of what a model can read that the recap up to now may take; its oldest sentences give way."""
+
+
+def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores the next version of a running recap."""
+    task = open_task(operation, tools)
+    if task is None:
+        return None
+    persona, conversation = task.persona, task.conversation
+    story = layout.read_layout(task.read, persona, conversation)
+    versions = table_running.read_versions(task.read, persona, conversation)
+    number = table_running.read_state(task.read, persona, conversation).current
+    current = next((version for version in versions if version.number == number), None)
+    scenes = [
+        CoveredScene(each.scene.id, each.index, each.scene.recap_index)
+        for each in story.scenes
+        if each.scene.recap_index is not None
+    ]
+    anew = operation.payload.get("anew") is True
+    plan = rules_running.plan_recap(scenes, versions, number, exclude_latest=EXCLUDED_SCENES, anew=anew)
+    if plan.kind == "none":
+        return None
+    by_id = {each.scene.id: each.scene for each in story.scenes}
+    added = [by_id[each.id] for each in plan.scenes]
+    previous = plan.base.content if plan.base is not None else ""
+    text = (_extract_story if task.model is None else _ask_story)(task, previous, added)
+    text = task.check(text, current.content if current is not None else "")
+    if not text:
+        return None
+    new = Version(
+        text, plan.scene_count, plan.excluded_count, plan.prev_scene_index, plan.new_scene_index,
+        provenance=task.provenance, scenes=plan.covered,
+    )  # fmt: skip
+
+    def effect(connection: Connection) -> None:
+        state = table_running.hold_conversation(connection, persona, conversation)
+        if state is not None and state.current == number and _are_sources_kept(connection, task, plan, added):
+            table_running.insert_version(connection, task.db, operation_scope(operation), new)
+        else:
+            queue_running(connection, task.db, persona, conversation)
+
+    return effect
+
+
+def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
+    """Return the recap carried on by one line for each scene."""
+    lines = []
+    for scene in added:
+        text = scene.recap
+        if len(text) > EXTRACT_CHARS:
+            text = build_extract([text], most_chars=EXTRACT_CHARS) or text[:EXTRACT_CHARS]
+        lines.append(": ".join(filter(None, (scene.name, text))))
+    return rules_running.add_lines(previous, lines)
+
+
+def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
+    """Return the recap as the model carries it on, in several steps where the scenes do not fit into one question."""
+    room = int(task.room * PREVIOUS_SHARE)
+    entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
+    text = previous
+    for piece in cut_pieces(entries, "recap", task.count, max(1, task.room - room)):
+        shown, _ = rules_running.fit_text(text, lambda part: task.count(part) <= room)
+        text = task.check(task.ask_text("running_scene_recap.txt.j2", previous={"recap": shown}, scenes=piece), shown)
+    return text
+
+
+def _are_sources_kept(connection: Connection, task: Task, plan: RecapPlan, added: Sequence[Scene]) -> bool:
+    """Return whether the recaps a text was made from are all stored still: what was cleared must not come back."""
+    read, persona, conversation = reader_in(connection), task.persona, task.conversation
+    now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
+    if not {(scene.id, scene.recap) for scene in added} <= now:
+        return False
+    base = plan.base
+    return base is None or table_running.find_version(read, persona, conversation, base.number) is not None

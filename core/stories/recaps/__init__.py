@@ -1,1 +1,0 @@
-"""Recaps of messages: made, included under a limit, hidden, shown."""

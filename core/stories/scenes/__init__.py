@@ -1,1 +1,0 @@
-"""Scenes: where they end, how they are found, their recaps."""

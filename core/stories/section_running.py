@@ -1,0 +1,63 @@
+"""The section `running_recap`: the story so far, cut to RUNNING_RECAP_CONTEXT_LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..config import Settings
+from ..context.history import HistoryLists
+from ..context.section_base import Asked, Built, StoredRows
+from ..database.row_shapes import Branch
+from ..shapes import LeftOut
+from ..templates.render import Renderer
+from ..text.sizes import Counter
+from . import table_running
+from .calls import choose_counter
+from .rules_recaps import limit_tokens
+from .rules_running import fit_text
+
+KEY = "running_recap"
+TEMPLATE = "running_recap.txt.j2"
+
+
+def wanted(asked: Asked) -> Sequence[Branch]:
+    """Return the part that brings the current version; none with ENABLE_RUNNING_RECAP off."""
+    conversation = asked.viewer.scope.conversation
+    if not asked.settings.enable_running_recap or conversation is None:
+        return ()
+    return (table_running.section_part(conversation),)
+
+
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
+    """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; the report names each sentence that was cut."""
+    for row in table_running.CURRENT.rows_in(rows):
+        fitted = fit_version(row.content or "", row.provenance or "", asked.settings)
+        left_out = tuple(LeftOut(KEY, "limit", f"{row.id}/{at}") for at in range(fitted.dropped))
+        return Built(fitted.text or None, left_out, notes=fitted.notes)
+    return Built()
+
+
+class FittedRecap(NamedTuple):
+    """A running recap as a prompt shows it."""
+
+    text: str = ""
+    """Blank when nothing of it fits."""
+    dropped: int = 0
+    """Sentences left out for the limit, the oldest ones."""
+    notes: tuple[str, ...] = ()
+
+
+def fit_version(content: str, provenance: str, settings: Settings, counter: Counter | None = None) -> FittedRecap:
+    """Return the text of a version, as its template has it, cut to RUNNING_RECAP_CONTEXT_LIMIT."""
+    if not content.strip():
+        return FittedRecap()
+    count = choose_counter(counter, settings)
+    limit = limit_tokens(settings.running_recap_context_limit, "percent", settings.context_tokens)
+    renderer = Renderer(settings.templates_dir)
+
+    def render(text: str) -> str:
+        return (renderer.text(TEMPLATE, running_recap=text, provenance=provenance).strip() or text) if text else ""
+
+    text, dropped = fit_text(content, lambda part: count(render(part)) <= limit)
+    return FittedRecap(render(text), dropped, tuple(renderer.notes))
