@@ -20,7 +20,7 @@ MOST_ROWS = 65_536
 MOST_TIMES = 255
 POSTING = np.dtype([("place", "<u2"), ("times", "u1")])
 """How a posting lies in a block."""
-_COLUMNS: tuple[tuple[str, str], ...] = (
+COLUMNS: tuple[tuple[str, str], ...] = (
     ("row_id", "<i8"),
     ("at_us", "<i8"),
     ("words", "<u2"),
@@ -35,9 +35,9 @@ Term = tuple[int, str]
 """Kind (a word or a tag) and text of what is looked up."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Rows:
-    """The rows of a segment, each array in the order of their places."""
+    """Rows of an audience, one array for each column."""
 
     row_id: Any
     at_us: Any
@@ -55,33 +55,77 @@ class Rows:
         return len(self.row_id)
 
     @property
+    def columns(self) -> dict[str, Any]:
+        """Return the arrays by name."""
+        return {name: getattr(self, name) for name, _ in COLUMNS}
+
+    @property
     def size(self) -> int:
         """Return how many bytes the arrays take in memory."""
-        return int(sum(getattr(self, name).nbytes for name, _ in _COLUMNS))
+        return int(sum(array.nbytes for array in self.columns.values()))
+
+
+def as_rows(columns: Mapping[str, Any], threads: Sequence[str], speakers: Sequence[Said]) -> Rows:
+    """Return rows with these columns, given as arrays or lists."""
+    arrays = {name: np.asarray(columns[name]).astype(kind, copy=False) for name, kind in COLUMNS}
+    return Rows(**arrays, threads=threads, speakers=speakers)
+
+
+def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Any]:
+    """Return all rows by conversation and time, and of each of them its place among the parts, laid end to end."""
+    threads = sorted({thread for rows in parts for thread in rows.threads})
+    number = {thread: n for n, thread in enumerate(threads)}
+    speakers: dict[Said, int] = {}
+    columns: dict[str, list[Any]] = {name: [np.empty(0, kind)] for name, kind in COLUMNS}
+    for rows in parts:
+        of_thread = np.array([number[thread] for thread in rows.threads], np.int64)
+        of_speaker = np.array([speakers.setdefault(who, len(speakers)) for who in rows.speakers], np.int64)
+        for name, values in {
+            **rows.columns,
+            "thread": of_thread[rows.thread],
+            "speaker": of_speaker[rows.speaker],
+        }.items():
+            columns[name].append(values)
+    joined = {name: np.concatenate(values) for name, values in columns.items()}
+    order = np.lexsort((joined["row_id"], joined["at_us"], joined["thread"]))
+    # Who and where nobody is any more leaves the lists.
+    kept_threads, joined["thread"] = _list_used(threads, joined["thread"])
+    kept_speakers, joined["speaker"] = _list_used(list(speakers), joined["speaker"])
+    return as_rows({name: values[order] for name, values in joined.items()}, kept_threads, kept_speakers), order
+
+
+def _list_used(names: Sequence[Any], numbers: Any) -> tuple[list[Any], Any]:
+    """Return the names that a column of their numbers uses, and the column with the numbers these get."""
+    used = np.bincount(numbers, minlength=len(names)) > 0
+    return [names[n] for n in used.nonzero()[0].tolist()], (used.cumsum() - 1)[numbers]
 
 
 Blocks = dict[Term, bytes]
 """The postings of each word and tag."""
 
 
-def pack_rows(rows: Iterable[Entry]) -> tuple[Rows, Blocks]:
+def pack_rows(entries: Iterable[Entry]) -> tuple[Rows, Blocks]:
     """Return a segment of some rows, at most MOST_ROWS."""
-    ordered = sorted(rows, key=lambda row: (row.place.thread, row.at_us, row.source, row.row_id))
+    ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
+    rows = rows_of(ordered)
+    tags = [dict.fromkeys(one.tags, 1) for one in ordered]
+    return rows, _pack_terms(WORD, [one.terms for one in ordered]) | _pack_terms(TAG, tags)
+
+
+def rows_of(entries: Sequence[Entry]) -> Rows:
+    """Return entries as rows, in the order given."""
     threads: dict[str, int] = {}
     speakers: dict[Said, int] = {}
-    made = _rows_of(
-        [row.row_id for row in ordered],
-        [row.at_us for row in ordered],
-        [row.words for row in ordered],
-        [row.source for row in ordered],
-        [row.local_only for row in ordered],
-        [threads.setdefault(row.place.thread, len(threads)) for row in ordered],
-        [speakers.setdefault(row.place.speaker, len(speakers)) for row in ordered],
-        threads=list(threads),
-        speakers=list(speakers),
-    )
-    tags = [dict.fromkeys(row.tags, 1) for row in ordered]
-    return made, _pack_terms(WORD, [row.terms for row in ordered]) | _pack_terms(TAG, tags)
+    columns: dict[str, list[int]] = {
+        "row_id": [one.row_id for one in entries],
+        "at_us": [one.at_us for one in entries],
+        "words": [one.words for one in entries],
+        "source": [one.source for one in entries],
+        "local_only": [one.local_only for one in entries],
+        "thread": [threads.setdefault(one.place.thread, len(threads)) for one in entries],
+        "speaker": [speakers.setdefault(one.place.speaker, len(speakers)) for one in entries],
+    }
+    return as_rows(columns, list(threads), list(speakers))
 
 
 def _pack_terms(kind: int, held: Sequence[Mapping[str, int]]) -> Blocks:
@@ -94,47 +138,21 @@ def _pack_terms(kind: int, held: Sequence[Mapping[str, int]]) -> Blocks:
 
 
 def merge_segments(parts: Sequence[tuple[Rows, Blocks, Any]]) -> tuple[Rows, Blocks]:
-    """Return one segment of the rows of several, without those that are gone."""
-    threads = sorted({thread for rows, _, _ in parts for thread in rows.threads})
-    number = {thread: n for n, thread in enumerate(threads)}
-    speakers: dict[Said, int] = {}
-    columns: dict[str, list[Any]] = {name: [] for name, _ in _COLUMNS}
-    for rows, _, stays in parts:
-        of_thread = np.array([number[thread] for thread in rows.threads] or [0], np.int64)
-        of_speaker = np.array([speakers.setdefault(who, len(speakers)) for who in rows.speakers] or [0], np.int64)
-        renamed = {"thread": of_thread, "speaker": of_speaker}
-        for name, values in columns.items():
-            kept = getattr(rows, name)[stays]
-            values.append(renamed[name][kept] if name in renamed else kept)
-    joined = {name: np.concatenate(values) for name, values in columns.items()}
-    order = np.lexsort((joined["row_id"], joined["source"], joined["at_us"], joined["thread"]))
-    # Who and where nobody is any more leaves the lists.
-    kept_threads, thread = np.unique(joined["thread"][order], return_inverse=True)
-    kept_speakers, speaker = np.unique(joined["speaker"][order], return_inverse=True)
-    everybody = list(speakers)
-    made = _rows_of(
-        *(joined[name][order] for name, _ in _COLUMNS[:5]),
-        thread,
-        speaker,
-        threads=[threads[n] for n in kept_threads],
-        speakers=[everybody[n] for n in kept_speakers],
-    )
+    """Return one segment of the rows of several that stay, each given with which of its rows these are."""
+    staying = [
+        Rows(**{name: of[stays] for name, of in rows.columns.items()}, threads=rows.threads, speakers=rows.speakers)
+        for rows, _, stays in parts
+    ]
+    merged, order = join_rows(staying)
     new_place = np.empty(len(order), np.int64)
     new_place[order] = np.arange(len(order))
-    return made, _merge_blocks(parts, new_place)
-
-
-def _merge_blocks(parts: Sequence[tuple[Rows, Blocks, Any]], new_place: Any) -> Blocks:
     terms: dict[Term, int] = {}
     of, places, times = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.uint8)]
     before = 0
-    for rows, blocks, stays in parts:
+    for (rows, blocks, stays), kept_rows in zip(parts, staying, strict=True):
         to = np.full(len(rows), -1, np.int64)
-        count = int(np.count_nonzero(stays))
-        to[stays] = new_place[before : before + count]
-        before += count
-        if not blocks:
-            continue
+        to[stays] = new_place[before : before + len(kept_rows)]
+        before += len(kept_rows)
         every = np.frombuffer(b"".join(blocks.values()), POSTING)
         numbers = np.array([terms.setdefault(term, len(terms)) for term in blocks], np.int64)
         owner = np.repeat(numbers, [len(block) // POSTING.itemsize for block in blocks.values()])
@@ -143,13 +161,7 @@ def _merge_blocks(parts: Sequence[tuple[Rows, Blocks, Any]], new_place: Any) -> 
         of.append(owner[kept])
         places.append(at[kept])
         times.append(every["times"][kept])
-    return _blocks_of(list(terms), np.concatenate(of), np.concatenate(places), np.concatenate(times))
-
-
-def _rows_of(*columns: Any, threads: Sequence[str], speakers: Sequence[Said]) -> Rows:
-    arrays = [np.asarray(values).astype(kind) for values, (_, kind) in zip(columns, _COLUMNS, strict=True)]
-    columns_of: dict[str, Any] = {name: array for (name, _), array in zip(_COLUMNS, arrays, strict=True)}
-    return Rows(**columns_of, threads=threads, speakers=speakers)
+    return merged, _blocks_of(list(terms), np.concatenate(of), np.concatenate(places), np.concatenate(times))
 
 
 def _blocks_of(terms: Sequence[Term], of: Any, places: Any, times: Any) -> Blocks:
@@ -165,7 +177,7 @@ def _blocks_of(terms: Sequence[Term], of: Any, places: Any, times: Any) -> Block
 def write_head(rows: Rows) -> bytes:
     """Return the rows of a segment as they are stored."""
     told = {"rows": len(rows), "threads": list(rows.threads), "speakers": [list(one) for one in rows.speakers]}
-    arrays = b"".join(getattr(rows, name).tobytes() for name, _ in _COLUMNS)
+    arrays = b"".join(array.tobytes() for array in rows.columns.values())
     return zlib.compress(json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" + arrays, _LEVEL)
 
 
@@ -175,7 +187,7 @@ def read_head(stored: bytes) -> Rows:
         told, _, data = zlib.decompress(stored).partition(b"\n")
         facts = json.loads(told.decode("utf-8", "surrogatepass"))
         at, columns = 0, dict[str, Any]()
-        for name, kind in _COLUMNS:
+        for name, kind in COLUMNS:
             columns[name] = np.frombuffer(data, kind, int(facts["rows"]), at)
             at += columns[name].nbytes
         return Rows(**columns, threads=facts["threads"], speakers=[Said(*one) for one in facts["speakers"]])

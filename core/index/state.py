@@ -31,7 +31,7 @@ from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SegmentWords
 from .lookups import HELD, TAG, WORD, Segment
 from .segment import Term, read_head, read_terms
-from .visible import Block, Postings, Table, Visible, build_table
+from .visible import Block, Postings, Table, Visible, add_fresh, build_table
 
 MOST_BYTES = 64 * 2**20
 """Segments kept for one database, in bytes; those of the audiences in use stay whatever they take."""
@@ -72,7 +72,7 @@ class AudienceIndex:
     @property
     def size(self) -> int:
         """Return how many bytes its segments take."""
-        return self.view.table.size + sum(one.size for one in self.words.values())
+        return self.view.size + self.view.table.size + sum(one.size for one in self.words.values())
 
 
 class _Cache:
@@ -126,7 +126,7 @@ class IndexState:
         entries = self._load_fresh(changed, kept)
         for state in changed:
             own = entries[state.audience]
-            view = Visible(state.audience, tables[state.audience], tuple(own.values()), state.gone)
+            view = add_fresh(state.audience, tables[state.audience], tuple(own.values()), state.gone)
             of_segments = {one: words[one] for one in state.segments}
             kept[state.audience] = AudienceIndex(state, of_segments, own, FreshWords(own.values()), view)
         self.audiences: dict[int, AudienceIndex] = {audience: kept[audience] for audience in sorted(states)}

@@ -166,15 +166,15 @@ class Bounds:
         view, limits = self._view, self._limits
         keep = ~is_among(index, self._gone)
         if self._hides_local:
-            keep &= view.take("local_only", index) == 0
+            keep &= view.local_only[index] == 0
         if self._sources is not None:
-            keep &= np.isin(view.take("source", index), self._sources)
+            keep &= np.isin(view.source[index], self._sources)
         if limits.since_us != AT_LEAST:
-            keep &= view.take("at_us", index) >= limits.since_us
+            keep &= view.at_us[index] >= limits.since_us
         if limits.until_us != AT_MOST:
-            keep &= view.take("at_us", index) < limits.until_us
+            keep &= view.at_us[index] < limits.until_us
         if len(self._threads):
-            keep &= ~np.isin(view.take("thread", index), self._threads)
+            keep &= ~np.isin(view.thread[index], self._threads)
         return keep
 
 
@@ -207,10 +207,8 @@ def rows_of_days(found: Sequence[AudienceMatches], asked: Sequence[tuple[int, in
 
 
 def _rows_between(one: AudienceMatches, days: Sequence[tuple[int, int]]) -> Any:
-    view = one.view
-    every = np.arange(len(view) if days else 0)
-    at_us = view.take("at_us", every)
-    held = np.zeros(len(every), bool)
+    at_us = one.view.at_us
+    held = np.zeros(len(at_us), bool)
     for since, until in days:
         held |= (at_us >= since) & (at_us < until)
     return _keep_readable(one, held.nonzero()[0])
@@ -223,7 +221,7 @@ def _keep_readable(one: AudienceMatches, index: Any) -> Any:
 def _longest(view: Any, index: Any) -> Any:
     if len(index) <= MOST_OF_DAYS:
         return index
-    return np.sort(index[np.argsort(-view.take("words", index).astype(np.int64), kind="stable")[:MOST_OF_DAYS]])
+    return np.sort(index[np.argsort(-view.words[index].astype(np.int64), kind="stable")[:MOST_OF_DAYS]])
 
 
 def rows_of_person(found: Sequence[AudienceMatches], question: Question, asker: str) -> list[tuple[int, int]]:
@@ -235,9 +233,9 @@ def rows_of_person(found: Sequence[AudienceMatches], question: Question, asker: 
         index = _keep_readable(one, np.unique(one.postings.index))
         if persons is None or not len(index):
             continue
-        index = index[view.is_chat(index) & (persons[view.take("speaker", index)] > 0)]
+        index = index[view.is_chat[index] & (persons[view.speaker[index]] > 0)]
         if one.left_out is not None:
             index = np.setdiff1d(index, one.left_out)
-        columns = (view.take(name, index).tolist() for name in ("row_id", "at_us"))
+        columns = (getattr(view, name)[index].tolist() for name in ("row_id", "at_us"))
         made += zip(*columns, strict=True)
     return sorted(made, key=lambda row: -row[1])[:MOST_OF_PERSON]

@@ -109,7 +109,7 @@ def rank_all(
     matching: Counter[int] = Counter()
     left_out = 0
     for one in audiences:
-        counts = np.bincount(one.matches.view.take("source", one.rows)).tolist()
+        counts = np.bincount(one.matches.view.source[one.rows]).tolist()
         for source, count in enumerate(counts):
             matching[source] += count
         if one.matches.left_out is not None:
@@ -170,15 +170,15 @@ def stand_around(
         index = view.find_rows(wanted)
         if not len(index):
             continue
-        ranks = np.add.outer(view.rank(index), np.arange(-reach, reach + 1)).ravel()
+        around = np.add.outer(index, np.arange(-reach, reach + 1)).ravel()
         lead = np.repeat(index, 2 * reach + 1)
-        inside = (ranks >= 0) & (ranks < len(view))
-        around, lead = view.at_rank(ranks[inside]), lead[inside]
-        beside = (view.take("thread", around) == view.take("thread", lead)) & view.is_chat(around)
+        inside = (around >= 0) & (around < len(view))
+        around, lead = around[inside], lead[inside]
+        beside = (view.thread[around] == view.thread[lead]) & view.is_chat[around]
         every = in_order(around[beside | (around == lead)])
         if one.readable is not None:
             every = every[one.readable(every)]
-        thread, nothing = view.take("thread", every), np.zeros(len(every))
+        thread, nothing = view.thread[every], np.zeros(len(every))
         long, near = shares_of_long(view.thread_means)[thread], view.nearness(here, asker)[thread]
         made += _candidates_at(one, every, nothing, nothing == 0, nothing, long, near, nothing)
     return made
@@ -189,11 +189,11 @@ def _candidates_at(
 ) -> list[Candidate]:
     """Return rows of an audience, given what each is worth and where it stands."""
     view, first = one.view, one.number << 32
-    number = view.take("session", index).astype(np.int64)
+    number = view.session[index].astype(np.int64)
     columns = (
-        view.take("source", index), view.take("row_id", index), view.take("at_us", index),
-        view.take("words", index).astype(np.int64), score, context, np.zeros(len(index), bool),
-        view.rank(index).astype(np.int64) + first, number + first, view.session_rows[number], session, long, near,
+        view.source[index], view.row_id[index], view.at_us[index],
+        view.words[index].astype(np.int64), score, context, np.zeros(len(index), bool),
+        index.astype(np.int64) + first, number + first, view.session_rows[number], session, long, near,
         reached,
     )  # fmt: skip
     return [Candidate(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
@@ -268,7 +268,7 @@ def _match_rows(
             if term.group < 0:
                 tagged.append((rows, term.worth))
             elif asked.worth[term.group]:
-                chat = view.is_chat(rows) if term.chat_only else None
+                chat = view.is_chat[rows] if term.chat_only else None
                 parts[term.group].append(
                     (rows, times, term.factor) if chat is None else (rows[chat], times[chat], term.factor)
                 )
@@ -280,7 +280,7 @@ def _match_rows(
     place = np.empty(len(view), np.int32)
     place[every] = np.arange(len(every), dtype=np.int32)
     own, tags = np.zeros(len(every), np.float32), np.zeros(len(every), np.float32)
-    words = view.take("words", every).astype(np.float32)
+    words = view.words[every].astype(np.float32)
     groups: list[tuple[float, Any, Any] | None] = []
     for worth, part in zip(asked.worth, parts, strict=True):
         if not part:
@@ -307,17 +307,12 @@ def _add_sessions(audiences: Sequence[AudienceRows], asked: Asked) -> None:
     every = sum(one.matches.view.sessions for one in audiences)
     if not every:
         return
-    mean = sum(one.matches.view.all_words for one in audiences) / every
+    mean = sum(float(one.matches.view.session_words.sum()) for one in audiences) / every
     for one in audiences:
-        # Rows lie by session, but for those that are not packed.
-        session = one.matches.view.take("session", one.rows)
-        order = session.argsort(kind="stable")
-        ordered = session[order]
-        is_new = np.ones(len(order), bool)
-        is_new[1:] = ordered[1:] != ordered[:-1]
-        one.sessions = ordered[is_new]
-        one.session_of = np.empty(len(order), np.int64)
-        one.session_of[order] = is_new.cumsum() - 1
+        session = one.matches.view.session[one.rows]
+        is_new = np.ones(len(session), bool)
+        is_new[1:] = session[1:] != session[:-1]
+        one.sessions, one.session_of = session[is_new], is_new.cumsum() - 1
     times: list[list[Any]] = []
     worth: list[float] = []
     for number, of_word in enumerate(asked.worth):
@@ -368,7 +363,7 @@ class Local:
         """Return the best of the rows that may be hits."""
         may = self.may_be_hit.nonzero()[0]
         kept = may[_first(self.score[may], self.at_us[may], most)]
-        source = self.audience.matches.view.take("source", self.index[kept])
+        source = self.audience.matches.view.source[self.index[kept]]
         columns = (self.score[kept], self.at_us[kept], source, self.is_match[kept])
         listed = zip(*(column.tolist() for column in columns), repeat(self), kept.tolist(), strict=False)
         return list(map(_new_ranked, listed))
@@ -399,16 +394,15 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
     if len(at) > leading:
         words, rows = one.own[at] + one.tags[at], one.rows[at]
         quick = words if places is None else places.score(rows, words, words, None, places.session_of(at))
-        at = at[_first(quick, view.take("at_us", rows), leading)]
+        at = at[_first(quick, view.at_us[rows], leading)]
     widest = max(REACH, reach) if reach and not by_words else 0
-    ranks = in_order(np.add.outer(view.rank(one.rows[at]), np.arange(-widest, widest + 1)).ravel())
-    ranks = ranks[ranks.searchsorted(0) : ranks.searchsorted(len(view))]
-    index = view.at_rank(ranks)
-    words, at_us = view.take("words", index).astype(np.float32), view.take("at_us", index)
-    is_chat = view.is_chat(index)
-    session, thread = view.take("session", index), view.take("thread", index)
+    index = in_order(np.add.outer(one.rows[at], np.arange(-widest, widest + 1)).ravel())
+    index = index[index.searchsorted(0) : index.searchsorted(len(view))]
+    words, at_us = view.words[index].astype(np.float32), view.at_us[index]
+    is_chat = view.is_chat[index]
+    session, thread = view.session[index], view.thread[index]
     touches = np.zeros(len(index), bool)
-    touches[1:] = (ranks[1:] - ranks[:-1] == 1) & (thread[1:] == thread[:-1]) & is_chat[1:] & is_chat[:-1]
+    touches[1:] = (index[1:] - index[:-1] == 1) & (thread[1:] == thread[:-1]) & is_chat[1:] & is_chat[:-1]
     run = (~touches).cumsum()
     near = touches.copy()
     near[1:] &= session[1:] == session[:-1]

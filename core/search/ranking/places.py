@@ -43,24 +43,24 @@ class Places:
 
     def long(self, index: Any) -> Any:
         """Return how far the turns of the rows' conversations are long ones."""
-        return self.of_thread[self._view.take("thread", index)]
+        return self.of_thread[self._view.thread[index]]
 
     def near(self, index: Any) -> Any:
         """Return how near rows stand to who asks."""
-        return self.nearness[self._view.take("thread", index)]
+        return self.nearness[self._view.thread[index]]
 
     def score(self, index: Any, own: Any, context: Any, beside: Any, session: Any) -> Any:
         """Return the score of rows: their reasons, weighted as in `relevance.weigh`, as far as no text is read."""
         view, asked = self._view, self.asked
-        thread = view.take("thread", index)
+        thread = view.thread[index]
         long = self.of_thread[thread]
 
         def weigh(name: str) -> Any:
             weight = WEIGHTS[name]
             return weight.short + (weight.long - weight.short) * long
 
-        is_chat = view.is_chat(index)
-        words = np.minimum(view.take("words", index), 60)
+        is_chat = view.is_chat[index]
+        words = np.minimum(view.words[index], 60)
         of_words = weigh("context") * context + (weigh("own") + weigh("turn") + weigh("share")) * own
         of_words += weigh("session") * session
         if beside is not None:
@@ -68,7 +68,7 @@ class Places:
         others = np.where(is_chat, weigh("length") * _LENGTHS[np.maximum(words, 1)], 0.0)
         others += WEIGHTS["near"].short * self.nearness[thread]
         if self.persons is not None:
-            others += np.where(is_chat, weigh("person") * self.persons[view.take("speaker", index)], 0.0)
+            others += np.where(is_chat, weigh("person") * self.persons[view.speaker[index]], 0.0)
         fitting = np.minimum(1.0, np.maximum(context, own) / FULL_MATCH)
         days = self._days(index, weigh) if asked.question.days else None
         if days is not None:
@@ -78,7 +78,7 @@ class Places:
 
     def _days(self, index: Any, weigh: Any) -> Any:
         """Return what the days asked for are worth: the rows of one moment are asked about once."""
-        hours, inverse = np.unique(self._view.take("at_us", index) // 3_600_000_000, return_inverse=True)
+        hours, inverse = np.unique(self._view.at_us[index] // 3_600_000_000, return_inverse=True)
         names = ("day", "days_after", "month")
         near = [on_days(self.asked.question.days, _EPOCH + timedelta(hours=int(hour))) for hour in hours]
         values = {name: np.array([each.get(name, 0.0) for each in near], np.float32)[inverse] for name in names}
