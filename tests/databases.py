@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, literal, select, union_all
 
 from core.database.engine import Database
+from core.database.schema import schema_version
 from core.errors import CoreError
 from core.upkeep import ddl
 from core.upkeep import inspection as inspecting
@@ -61,7 +62,7 @@ class Handed:
 
 def _emptied(db: Database) -> bool:
     """Delete every row but the version; return False where there are too many."""
-    tables = [table for table in ddl.list_tables().values() if table is not ddl.schema_version]
+    tables = [table for table in ddl.list_tables().values() if table is not schema_version]
     counted = [
         select(literal(table.name), func.count()).select_from(
             select(literal(1)).select_from(table).limit(MOST_ROWS + 1).subquery()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
 from .dialects import BLOB, FLAG, HASH, ID, INTEGER, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
-from .schema_base import checks, flag, json_text, key, persona, table
+from .schema_base import flag, json_text, key, metadata, persona, row_id, table
 
 NAMESPACE_BYTES = 1000
 NAME_BYTES = 512
@@ -24,7 +26,7 @@ audiences: Table = table(
 
 conversations: Table = table(
     "conversations",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     persona(),
     Column("audience_id", ID, nullable=False),
     key("conversation_key", 512),
@@ -48,14 +50,12 @@ conversations: Table = table(
     Column("closed_at", Time(), nullable=True),
     # what a chat file says of the whole chat, for its export
     json_text("metadata"),
-    PrimaryKeyConstraint("id"),
     # the conversation of a message
     UniqueConstraint("persona_id", "conversation_key", name="uq_conversations_key"),
     # conversations of a server, newest first
     Index("ix_conversations_server", "persona_id", "server_id", "last_message_at"),
     # newest other conversations of an audience: history_recent
     Index("ix_conversations_audience", "persona_id", "audience_id", "last_message_at"),
-    *checks("conversations", "metadata"),
 )
 
 participants: Table = table(
@@ -85,7 +85,7 @@ privacy_levels: Table = table(
 
 chat_history_cache: Table = table(
     "chat_history_cache",
-    Column("id", ID, nullable=False, autoincrement=True),
+    row_id(by_server=True),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     key("interface_path", 512),
@@ -107,7 +107,6 @@ chat_history_cache: Table = table(
     Column("edited_at", Time(), nullable=True),
     # 0 for a row that another program inserted, until it is in the search index
     flag("indexed"),
-    PrimaryKeyConstraint("id"),
     # newest of a conversation, range of a story
     Index("ix_chat_conversation", "persona_id", "interface_path", "timestamp", "id"),
     # newest over conversations, walk of a search
@@ -121,12 +120,11 @@ chat_history_cache: Table = table(
     Index("ix_chat_triggered", "persona_id", "triggered_by", "id"),
     # rows that wait to be indexed
     Index("ix_chat_waiting", "persona_id", "indexed", "id"),
-    *checks("chat", "metadata"),
 )
 
 memories: Table = table(
     "memories",
-    Column("id", ID, nullable=False, autoincrement=True),
+    row_id(by_server=True),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     Column("timestamp", Time(), nullable=True),
@@ -159,7 +157,6 @@ memories: Table = table(
     Column("updated_at", Time(), nullable=True),
     # 0 for a row that another program inserted, until it is in the search index
     flag("indexed"),
-    PrimaryKeyConstraint("id"),
     # listing, walk of a search
     Index("ix_memories_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
     # admin search, saved memories, export
@@ -173,12 +170,11 @@ memories: Table = table(
     Index("ix_memories_conversation", "persona_id", "conversation_key", "id"),
     # rows that wait to be indexed
     Index("ix_memories_waiting", "persona_id", "indexed", "id"),
-    *checks("memories", "tags", "source_message_ids", "metadata"),
 )
 
 ai_diary: Table = table(
     "ai_diary",
-    Column("id", ID, nullable=False, autoincrement=True),
+    row_id(by_server=True),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     Column("content", LONG_TEXT, nullable=False),
@@ -203,14 +199,12 @@ ai_diary: Table = table(
     json_text("participant_keys"),
     # 0 for a row that another program inserted, until it is in the search index
     flag("indexed"),
-    PrimaryKeyConstraint("id"),
     # recent entries, walk of a search
     Index("ix_diary_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
     # entries of a chat
     Index("ix_diary_chat", "persona_id", "interface", "chat_id", "timestamp", "id"),
     # rows that wait to be indexed
     Index("ix_diary_waiting", "persona_id", "indexed", "id"),
-    *checks("diary", "emotions", "context_tags", "involved_users", "source_message_ids", "participant_keys"),
 )
 
 tags: Table = table(
@@ -264,7 +258,6 @@ message_recaps: Table = table(
     Index("ix_recaps_conversation", "persona_id", "conversation_key", "message_row"),
     # recaps that are included, in the prompt and at each refresh, however many there are
     Index("ix_recaps_included", "persona_id", "conversation_key", "include"),
-    *checks("recaps", "data"),
 )
 
 message_alternatives: Table = table(
@@ -276,19 +269,17 @@ message_alternatives: Table = table(
     flag("is_current"),
     json_text("metadata"),
     PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
-    *checks("alternatives", "metadata"),
 )
 
 scenes: Table = table(
     "scenes",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     persona(),
     key("conversation_key", 512),
     Column("break_row", ID, nullable=False),
     Column("name", name_type(200), nullable=False, server_default=text("''")),
     Column("visible", FLAG, nullable=False, server_default=text("1")),
     Column("current_recap_index", INTEGER, nullable=True),
-    PrimaryKeyConstraint("id"),
     # one scene a break
     UniqueConstraint("persona_id", "break_row", name="uq_scenes_break"),
     # breaks in order
@@ -305,7 +296,6 @@ scene_recaps: Table = table(
     key("provenance", 8, default="model"),
     Column("created_at", Time(), nullable=True),
     PrimaryKeyConstraint("persona_id", "scene_id", "version_index"),
-    *checks("scene_recaps", "metadata"),
 )
 
 running_recaps: Table = table(
@@ -324,12 +314,11 @@ running_recaps: Table = table(
     Column("created_at", Time(), nullable=True),
     Column("deleted_at", Time(), nullable=True),
     PrimaryKeyConstraint("persona_id", "conversation_key", "version"),
-    *checks("running_recaps", "data"),
 )
 
 conversation_summaries: Table = table(
     "conversation_summaries",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     key("conversation_key", 512),
@@ -340,7 +329,6 @@ conversation_summaries: Table = table(
     flag("local_only"),
     key("provenance", 8, default="model"),
     Column("created_at", Time(), nullable=True),
-    PrimaryKeyConstraint("id"),
     # the rolling list
     Index("ix_summaries_audience", "persona_id", "audience_id", "occurred_at", "id"),
     # the same end twice
@@ -349,21 +337,20 @@ conversation_summaries: Table = table(
 
 item_history: Table = table(
     "item_history",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     persona(),
     Column("item_id", ID, nullable=False),
     Column("old_text", LONG_TEXT, nullable=False),
     Column("reason", name_type(100), nullable=False, server_default=text("''")),
     Column("changed_by", name_type(100), nullable=False, server_default=text("''")),
     Column("changed_at", Time(), nullable=True),
-    PrimaryKeyConstraint("id"),
     # the texts an item had, in order
     Index("ix_item_history_item", "persona_id", "item_id", "id"),
 )
 
 short_term_memories: Table = table(
     "short_term_memories",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     key("participant_key", 255),
@@ -379,7 +366,6 @@ short_term_memories: Table = table(
     Column("summary_updated_at", Time(), nullable=True),
     Column("last_updated", Time(), nullable=True),
     Column("turns_since_summary", INTEGER, nullable=False, server_default=text("0")),
-    PrimaryKeyConstraint("id"),
     # the entry of a person in a channel
     UniqueConstraint("persona_id", "participant_key", "channel_id", name="uq_short_term_entry"),
     # other channels of a person, newest first
@@ -390,7 +376,6 @@ short_term_memories: Table = table(
     Index("ix_short_term_expiry", "persona_id", "last_updated", "id"),
     # entries of a channel, which go and move with it, and whether one of them is the newest
     Index("ix_short_term_channel", "persona_id", "channel_id", "last_updated", "id"),
-    *checks("short_term", "messages"),
 )
 
 user_relationships: Table = table(
@@ -414,7 +399,7 @@ user_relationships: Table = table(
 
 consolidation_runs: Table = table(
     "consolidation_runs",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     persona(),
     key("kind", 16),
     key("conversation_key", 512),
@@ -425,14 +410,13 @@ consolidation_runs: Table = table(
     Column("started_at", Time(), nullable=True),
     Column("finished_at", Time(), nullable=True),
     Column("error", name_type(500), nullable=True),
-    PrimaryKeyConstraint("id"),
     # what ran last
     Index("ix_runs_persona", "persona_id", "id"),
 )
 
 stored_values: Table = table(
     "stored_values",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     persona(),
     Column("audience_id", ID, nullable=False),
     key("participant_key", 255),
@@ -449,7 +433,6 @@ stored_values: Table = table(
     Column("expires_at", Time(), nullable=True),
     Column("created_at", Time(), nullable=True),
     Column("updated_at", Time(), nullable=True),
-    PrimaryKeyConstraint("id"),
     # one value by name, those below a namespace. Not unique: two may meet when a conversation turns private
     Index("ix_values_name", "persona_id", "audience_id", "kind", "namespace", "name", "id"),
     # forgetting
@@ -551,7 +534,7 @@ search_vector_gone: Table = table(
 
 memory_jobs: Table = table(
     "memory_jobs",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     persona(),
     key("conversation_key", 512, default=None, nullable=True),
     key("participant_key", 255, default=None, nullable=True),
@@ -567,12 +550,10 @@ memory_jobs: Table = table(
     Column("error", name_type(500), nullable=True),
     Column("created_at", Time(), nullable=True),
     Column("updated_at", Time(), nullable=True),
-    PrimaryKeyConstraint("id"),
     # next operation
     Index("ix_jobs_next", "persona_id", "status", "priority", "created_at", "id"),
     # operations of a conversation: one detection at a time, forgetting
     Index("ix_jobs_conversation", "persona_id", "conversation_key", "type", "status"),
-    *checks("jobs", "payload", "depends_on"),
 )
 
 counters: Table = table(
@@ -588,7 +569,7 @@ counters: Table = table(
 
 access_tokens: Table = table(
     "access_tokens",
-    Column("id", ID, nullable=False, autoincrement=False),
+    row_id(),
     # blank for a token of an operator, who is nobody's
     persona(),
     key("kind", 8),
@@ -602,7 +583,6 @@ access_tokens: Table = table(
     Column("label", name_type(100), nullable=False, server_default=text("''")),
     Column("created_at", Time(), nullable=True),
     Column("revoked_at", Time(), nullable=True),
-    PrimaryKeyConstraint("id"),
 )
 
 model_usage: Table = table(
@@ -618,3 +598,9 @@ model_usage: Table = table(
     PrimaryKeyConstraint("day", "asker", "model"),
     clustered=True,
 )
+
+schema_version: Table = table("schema_version", Column("version_num", name_type(32), primary_key=True, nullable=False))
+"""The last migration that ran; those before it ran too. Alembic reads and writes it, so it has Alembic's shape."""
+
+TABLES: Mapping[str, Table] = metadata.tables
+"""Every table by its name, `schema_version` last."""

@@ -1,4 +1,4 @@
-"""What every table of the schema is declared with: the metadata, the columns that recur, the options of a table."""
+"""What every table of the schema is declared with: the metadata, and the columns that recur."""
 
 from __future__ import annotations
 
@@ -6,20 +6,9 @@ from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, MetaData, Table, text
 
-from .dialects import COLLATION, FLAG, JsonText, Key
+from .dialects import FLAG, ID, JsonText, Key
 
 metadata: MetaData = MetaData()
-
-_OPTIONS: dict[str, Any] = {
-    "mysql_engine": "InnoDB",
-    "mysql_charset": "utf8mb4",
-    "mysql_collate": COLLATION,
-    "mysql_row_format": "DYNAMIC",
-    "mariadb_engine": "InnoDB",
-    "mariadb_charset": "utf8mb4",
-    "mariadb_collate": COLLATION,
-    "mariadb_row_format": "DYNAMIC",
-}
 
 
 def persona() -> Column[Any]:
@@ -27,9 +16,9 @@ def persona() -> Column[Any]:
     return Column("persona_id", Key(64), nullable=False, server_default=text("'default'"))
 
 
-def json_text(name: str, *, nullable: bool = True) -> Column[Any]:
+def json_text(name: str) -> Column[Any]:
     """Return a column that holds JSON."""
-    return Column(name, JsonText(), nullable=nullable)
+    return Column(name, JsonText(), nullable=True)
 
 
 def flag(name: str) -> Column[Any]:
@@ -43,17 +32,20 @@ def key(name: str, length: int, *, default: str | None = "", nullable: bool = Fa
     return Column(name, Key(length), nullable=nullable, server_default=quoted)
 
 
-def checks(name: str, *columns: str) -> list[CheckConstraint]:
-    """JSON columns are checked on SQLite only: elsewhere the type does it. json_valid(NULL) may be 0."""
-    return [
-        CheckConstraint(text(f"{c} IS NULL OR json_valid({c})"), name=f"ck_{name}_{c}").ddl_if(dialect="sqlite")
-        for c in columns
-    ]
+def row_id(*, by_server: bool = False) -> Column[Any]:
+    """Return the primary key of rows with an id; `by_server` lets another program insert a row without one."""
+    return Column("id", ID, primary_key=True, nullable=False, autoincrement=by_server)
 
 
 def table(name: str, *parts: Any, clustered: bool = False) -> Table:
-    """Return a table of the one metadata; a clustered one is stored by its primary key on SQLite as it is elsewhere."""
-    options = dict(_OPTIONS)
-    if clustered:
-        options["sqlite_with_rowid"] = False
-    return Table(name, metadata, *parts, **options)
+    """Return a table of the one metadata; a clustered one is stored by its primary key on SQLite as it is elsewhere.
+
+    JSON columns are checked on SQLite only: elsewhere the type does it. json_valid(NULL) may be 0.
+    """
+    columns = [part.name for part in parts if isinstance(part, Column) and isinstance(part.type, JsonText)]
+    rules = [
+        CheckConstraint(text(f"{c} IS NULL OR json_valid({c})"), name=f"ck_{name}_{c}").ddl_if(dialect="sqlite")
+        for c in columns
+    ]
+    options = {"sqlite_with_rowid": False} if clustered else {}
+    return Table(name, metadata, *parts, *rules, **options)

@@ -6,24 +6,19 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Connection, Dialect, MetaData, Table, UniqueConstraint
+from sqlalchemy import CheckConstraint, Column, Connection, Dialect, Table, UniqueConstraint
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.schema import CreateColumn
 
-from ..database import schema
-from ..database.dialects import COLLATION, name_type
+from ..database.dialects import COLLATION
+from ..database.schema import TABLES
 
 _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORMAT=DYNAMIC"
-
-schema_version: Table = Table(
-    "schema_version", MetaData(), Column("version_num", name_type(32), primary_key=True, nullable=False)
-)
-"""The last migration that ran; those before it ran too. Alembic reads and writes it, so it has Alembic's shape."""
 
 
 def list_tables() -> dict[str, Table]:
     """Return every table of the database today by name, `schema_version` last."""
-    return {**schema.memories.metadata.tables, schema_version.name: schema_version}
+    return dict(TABLES)
 
 
 @lru_cache(maxsize=2)

@@ -24,6 +24,7 @@ from ..base.logs import event
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import is_missing_table
+from ..database.schema import schema_version
 from ..errors import StoreError
 from . import ddl
 
@@ -71,7 +72,7 @@ def read_version(db: Database) -> str | None:
 def read_versions(db: Database) -> list[str] | None:
     """Return the rows of `schema_version`, None if there is no such table; one round trip."""
     try:
-        rows = db.read(select(ddl.schema_version.c.version_num), source="schema_version")
+        rows = db.read(select(schema_version.c.version_num), source="schema_version")
     except StoreError as error:
         if is_missing_table(error):
             return None
@@ -157,15 +158,15 @@ def _create(db: Database) -> Migrated:
     names = list_revisions()
 
     def work(connection: Connection) -> None:
-        for statement in ddl.create_all(ddl.schema_version, db.family):
+        for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
-        connection.execute(insert_ignore(ddl.schema_version, db.family), {"version_num": UNFINISHED})
+        connection.execute(insert_ignore(schema_version, db.family), {"version_num": UNFINISHED})
         if db.family != "sqlite":
             connection.commit()  # a server commits each CREATE TABLE anyway, and this row must stand before them
         for statement in _creation(db.family):
             connection.exec_driver_sql(statement)
-        connection.execute(insert_ignore(ddl.schema_version, db.family), {"version_num": names[-1]})
-        connection.execute(delete(ddl.schema_version).where(ddl.schema_version.c.version_num == UNFINISHED))
+        connection.execute(insert_ignore(schema_version, db.family), {"version_num": names[-1]})
+        connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
     db.transaction(work, source="the tables of the database")
     event(20, "database_created", version=names[-1], tables=len(ddl.list_tables()))
@@ -187,7 +188,7 @@ def run_revision(db: Database, revision: str) -> None:
     config.set_main_option("path_separator", "os")
 
     def work(connection: Connection) -> None:
-        for statement in ddl.create_all(ddl.schema_version, db.family):
+        for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
         config.attributes.update(connection=connection, ddl=ddl)
         command.upgrade(config, revision)

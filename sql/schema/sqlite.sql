@@ -94,7 +94,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     "indexed" INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    CONSTRAINT ck_chat_metadata CHECK (metadata IS NULL OR json_valid(metadata))
+    CONSTRAINT ck_chat_history_cache_metadata CHECK (metadata IS NULL OR json_valid(metadata))
 );
 -- same id twice (NULLs do not collide) (767 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_chat_message ON chat_history_cache (persona_id, interface_path, message_id);
@@ -190,11 +190,11 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     "indexed" INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    CONSTRAINT ck_diary_context_tags CHECK (context_tags IS NULL OR json_valid(context_tags)),
-    CONSTRAINT ck_diary_emotions CHECK (emotions IS NULL OR json_valid(emotions)),
-    CONSTRAINT ck_diary_involved_users CHECK (involved_users IS NULL OR json_valid(involved_users)),
-    CONSTRAINT ck_diary_participant_keys CHECK (participant_keys IS NULL OR json_valid(participant_keys)),
-    CONSTRAINT ck_diary_source_message_ids CHECK (source_message_ids IS NULL OR json_valid(source_message_ids))
+    CONSTRAINT ck_ai_diary_context_tags CHECK (context_tags IS NULL OR json_valid(context_tags)),
+    CONSTRAINT ck_ai_diary_emotions CHECK (emotions IS NULL OR json_valid(emotions)),
+    CONSTRAINT ck_ai_diary_involved_users CHECK (involved_users IS NULL OR json_valid(involved_users)),
+    CONSTRAINT ck_ai_diary_participant_keys CHECK (participant_keys IS NULL OR json_valid(participant_keys)),
+    CONSTRAINT ck_ai_diary_source_message_ids CHECK (source_message_ids IS NULL OR json_valid(source_message_ids))
 );
 -- recent entries, walk of a search (96 bytes)
 CREATE INDEX IF NOT EXISTS ix_diary_audience ON ai_diary (persona_id, audience_id, archived_at, timestamp, id);
@@ -246,7 +246,7 @@ CREATE TABLE IF NOT EXISTS message_recaps (
     updated_at TEXT,
     -- the row (76 bytes)
     PRIMARY KEY (persona_id, message_row, alternative),
-    CONSTRAINT ck_recaps_data CHECK (data IS NULL OR json_valid(data))
+    CONSTRAINT ck_message_recaps_data CHECK (data IS NULL OR json_valid(data))
 );
 -- one story in order (584 bytes)
 CREATE INDEX IF NOT EXISTS ix_recaps_conversation ON message_recaps (persona_id, conversation_key, message_row);
@@ -262,7 +262,7 @@ CREATE TABLE IF NOT EXISTS message_alternatives (
     metadata TEXT,
     -- the row (76 bytes)
     PRIMARY KEY (persona_id, message_row, alternative),
-    CONSTRAINT ck_alternatives_metadata CHECK (metadata IS NULL OR json_valid(metadata))
+    CONSTRAINT ck_message_alternatives_metadata CHECK (metadata IS NULL OR json_valid(metadata))
 );
 
 CREATE TABLE IF NOT EXISTS scenes (
@@ -365,7 +365,7 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     turns_since_summary INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    CONSTRAINT ck_short_term_messages CHECK (messages IS NULL OR json_valid(messages))
+    CONSTRAINT ck_short_term_memories_messages CHECK (messages IS NULL OR json_valid(messages))
 );
 -- the entry of a person in a channel (831 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_short_term_entry ON short_term_memories (persona_id, participant_key, channel_id);
@@ -532,8 +532,8 @@ CREATE TABLE IF NOT EXISTS memory_jobs (
     updated_at TEXT,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    CONSTRAINT ck_jobs_depends_on CHECK (depends_on IS NULL OR json_valid(depends_on)),
-    CONSTRAINT ck_jobs_payload CHECK (payload IS NULL OR json_valid(payload))
+    CONSTRAINT ck_memory_jobs_depends_on CHECK (depends_on IS NULL OR json_valid(depends_on)),
+    CONSTRAINT ck_memory_jobs_payload CHECK (payload IS NULL OR json_valid(payload))
 );
 -- operations of a conversation: one detection at a time, forgetting (620 bytes)
 CREATE INDEX IF NOT EXISTS ix_jobs_conversation ON memory_jobs (persona_id, conversation_key, type, status);

@@ -17,8 +17,8 @@ from starlette.testclient import TestClient
 from core.cli import app as command
 from core.cli import serve
 from core.database.engine import Database
+from core.database.schema import schema_version
 from core.db import open_database
-from core.upkeep import ddl
 from core.web import create_app
 from core.web import health as health_module
 from tests.spec.proxy_world import serving
@@ -41,7 +41,7 @@ def _asked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def lose_version(db: Database) -> None:
     """Let the database be older than the program."""
-    db.transaction(lambda c: c.execute(delete(ddl.schema_version)), source="test")
+    db.transaction(lambda c: c.execute(delete(schema_version)), source="test")
 
 
 def test_r34_ready_is_told_from_alive(own: Database) -> None:
