@@ -42,7 +42,7 @@ class Handed:
         try:
             migrating.migrate(db)
             if engine not in self._form:
-                self._form[engine] = inspecting.read_tables(db)
+                self._form[engine] = inspecting.read_facts(db)
         finally:
             db.close()
 
@@ -50,7 +50,7 @@ class Handed:
         """Empty a database for the next; return False, and forget it, where it cannot be what it was."""
         db = Database(url, timeout_seconds=PATIENCE_SECONDS)
         try:
-            fit = inspecting.read_tables(db) == self._form[engine] and _emptied(db)
+            fit = inspecting.read_facts(db) == self._form[engine] and _emptied(db)
         except CoreError:
             return False
         finally:

@@ -47,5 +47,5 @@ def table(name: str, *parts: Any, clustered: bool = False) -> Table:
         CheckConstraint(text(f"{c} IS NULL OR json_valid({c})"), name=f"ck_{name}_{c}").ddl_if(dialect="sqlite")
         for c in columns
     ]
-    options = {"sqlite_with_rowid": False} if clustered else {}
+    options: dict[str, Any] = {"sqlite_with_rowid": False} if clustered else {}
     return Table(name, metadata, *parts, *rules, **options)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..database import registry
+from sqlalchemy import Column, Select, Table, and_, bindparam, func, select
+
+from ..database import stored_values
 from ..database.connections import is_local
+from ..database.dialects import JsonText, Key, StoredBytes, StoredText, Time
 from ..database.engine import Database
+from ..database.registry import REGISTRY
+from ..database.schema import TABLES, memories
+from ..database.sources import ALL
 from ..errors import StoreError
 from ..shapes import Finding, Severity
-from . import check_rows, ddl, inspection, migration
-from .inspection import FoundTable
+from . import ddl, inspection, migration
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
@@ -25,69 +30,89 @@ PACKET_NEEDED, PACKET_WISHED = 16 * 2**20, 64 * 2**20
 RIGHTS_TO_WORK = ("SELECT", "INSERT", "UPDATE", "DELETE")
 RIGHTS_TO_INIT = ("CREATE",)
 RIGHTS_TO_MIGRATE = (*RIGHTS_TO_INIT, "ALTER", "INDEX", "DROP")
-MIGRATE = "prompt-engine db migrate"
 INIT = "prompt-engine db init"
+REINDEX = "prompt-engine db reindex"
 EMPTY = "empty"
 CHECKED_BYTES = 1 << 30
 """A larger SQLite file is not read from end to end."""
-
-_SETTINGS = ("read_only", "innodb_flush_log_at_trx_commit", "log_bin", "binlog_format")
-_ON = frozenset({"on", "1", "yes", "true"})
-
+ROWS_AT_ONCE = 1000
+SHOWN_ROWS = 10
 
 NO_TABLES = Finding("note", EMPTY, "", f"run {INIT}")
+
+SETTINGS: tuple[tuple[str, frozenset[str], Severity, str, str], ...] = (
+    (
+        "read_only",
+        frozenset({"on", "1"}),
+        "error",
+        "the server is read only, so that nothing is stored",
+        "Connect to the primary; or: SET GLOBAL read_only = OFF;",
+    ),
+    (
+        "binlog_format",
+        frozenset({"statement"}),
+        "error",
+        "binlog_format is STATEMENT, with which every write of this program fails (error 1665)",
+        "SET GLOBAL binlog_format = 'ROW'; and the same in the server's configuration file",
+    ),
+    (
+        "innodb_flush_log_at_trx_commit",
+        frozenset({"0", "2"}),
+        "warning",
+        "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)",
+        "SET GLOBAL innodb_flush_log_at_trx_commit = 1;",
+    ),
+)
+"""Settings of a server with the values that are wrong, what goes wrong then, and the statement that changes it."""
 
 
 def check_server(db: Database) -> list[Finding]:
     """Return everything that is wrong or worth knowing, errors first; an empty list is an empty database in order."""
     if db.target.is_missing:
         return [NO_TABLES]
-    found = inspection.read_tables(db)
+    facts = inspection.read_facts(db)
     versions = migration.read_versions(db)
-    is_empty = not set(found) & set(ddl.list_tables())
-    listed = _sqlite(db) if db.family == "sqlite" else _server(db, is_empty)
+    is_empty = inspection.list_names(facts).isdisjoint(TABLES)
+    findings = _check_file(db) if db.family == "sqlite" else _check_server(db, is_empty)
     if is_empty:
-        errors = [one for one in listed if one.severity == "error"]
-        return [*errors, NO_TABLES]
-    listed += _foreign(found, versions) or _schema(db, found, max(versions or (), default=None))
-    if not any(one.severity == "error" for one in listed):
-        listed += [Finding(*one) for one in check_rows.check_rows(db)]
-    return sorted(listed, key=lambda one: SEVERITIES.index(one.severity))
+        return [*(one for one in findings if one.severity == "error"), NO_TABLES]
+    findings += _check_tables(db, facts, versions)
+    if not any(one.severity == "error" for one in findings):
+        findings += [*_check_values(db), *_check_index(db), *_count_findings(db), *_count_kinds(db)]
+    return sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
 
 
 def count_rows(db: Database) -> dict[str, int]:
-    """Return the number of rows of every table that is there, in the order of the registry."""
-    found = inspection.read_tables(db)
-    names = [entry.table for entry in registry.REGISTRY if entry.table in found]
-    if not names:
-        return {}
-    parts = [f"SELECT '{name}', COUNT(*) FROM {ddl.quote(name, db.family)}" for name in names]  # noqa: S608
-    return {str(row[0]): int(row[1]) for row in db.read_driver(" UNION ALL ".join(parts), (), source="all tables")}
+    """Return the number of rows of every table that is there, in the order of the schema."""
+    there = inspection.list_names(inspection.read_facts(db))
+    parts = [f"SELECT '{name}', COUNT(*) FROM {ddl.quote(name, db.family)}" for name in TABLES if name in there]  # noqa: S608
+    rows = db.read_driver(" UNION ALL ".join(parts), (), source="all tables") if parts else ()
+    return {str(row[0]): int(row[1]) for row in rows}
 
 
 # SQLite
 
 
-def _sqlite(db: Database) -> list[Finding]:
+def _check_file(db: Database) -> list[Finding]:
     said = str(db.read_driver("SELECT sqlite_version()", (), source="the version")[0][0])
-    listed = check_version("SQLite", tuple(map(int, said.split("."))))
+    findings = check_version("SQLite", tuple(map(int, said.split("."))))
     if db.target.in_memory:
-        return listed
+        return findings
     file = Path(str(db.target.url.database))
     try:
         mode = file.stat().st_mode
     except OSError as error:
-        return [*listed, Finding("error", f"{file} cannot be looked at ({error.strerror})", "", "Check its folder")]
+        return [*findings, Finding("error", f"{file} cannot be looked at ({error.strerror})", "", "Check its folder")]
     if not db.target.read_only and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         remedy = f"chmod u+w {file} and its folder, as the user that runs this: SQLite makes files beside it"
-        listed.append(Finding("error", "the file or its folder may not be written: nothing is stored", "", remedy))
+        findings.append(Finding("error", "the file or its folder may not be written: nothing is stored", "", remedy))
     if mode & (stat.S_IROTH | stat.S_IWOTH):
-        listed.append(Finding("warning", "everybody on this machine may read the file", "", f"chmod o-rwx {file}*"))
+        findings.append(Finding("warning", "everybody on this machine may read the file", "", f"chmod o-rwx {file}*"))
     size = _pragma(db, "page_size") * _pragma(db, "page_count")
     if size <= CHECKED_BYTES and not _is_whole(db):
         remedy = f"Restore a backup; or: sqlite3 {file} .recover | sqlite3 NEW"
-        listed.append(Finding("error", "SQLite finds the file damaged (PRAGMA quick_check)", "", remedy))
-    return listed
+        findings.append(Finding("error", "SQLite finds the file damaged (PRAGMA quick_check)", "", remedy))
+    return findings
 
 
 def _pragma(db: Database, name: str) -> int:
@@ -128,42 +153,37 @@ def check_version(product: str, version: tuple[int, ...]) -> list[Finding]:
     return [Finding("error", f"this is {product} {shown}, and {needed} or later is needed", "", remedy)]
 
 
-def _server(db: Database, is_empty: bool) -> list[Finding]:
+def _check_server(db: Database, is_empty: bool) -> list[Finding]:
     sql = "SELECT VERSION(), @@version_comment, @@max_allowed_packet, CURRENT_USER(), DATABASE()"
     version, comment, packet, user, name = db.read_driver(sql, (), source="the server")[0]
-    listed = check_version(*product_of(_text(version), _text(comment)))
-    listed += check_packet(int(packet))
-    listed += check_settings(_settings(db)) + _encryption(db)
+    findings = check_version(*product_of(_text(version), _text(comment)))
+    findings += check_packet(int(packet))
+    findings += check_settings(_read_settings(db)) + _encryption(db)
     try:
         grants = [_text(row[0]) for row in db.read_driver("SHOW GRANTS", (), source="the rights")]
     except StoreError:
-        return listed
-    return listed + check_rights(grants, _text(name), _text(user), is_empty=is_empty)
+        return findings
+    return findings + check_rights(grants, _text(name), _text(user), is_empty=is_empty)
 
 
 def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
 
 
-def _settings(db: Database) -> dict[str, str]:
+def _read_settings(db: Database) -> dict[str, str]:
     rows = db.read_driver("SHOW GLOBAL VARIABLES", (), source="the server's settings")
-    return {_text(row[0]).lower(): _text(row[1]) for row in rows if _text(row[0]).lower() in _SETTINGS}
+    return {_text(row[0]).lower(): _text(row[1]) for row in rows}
 
 
-def check_settings(found: Mapping[str, str]) -> list[Finding]:
+def check_settings(values: Mapping[str, str]) -> list[Finding]:
     """Return the settings of a server with which writes fail or get lost, each with the statement that changes it."""
-    listed = []
-    if found.get("read_only", "").lower() in _ON:
-        what = "the server is read only, so that nothing is stored"
-        listed.append(Finding("error", what, "", "Connect to the primary; or: SET GLOBAL read_only = OFF;"))
-    if found.get("log_bin", "").lower() in _ON and found.get("binlog_format", "").upper() == "STATEMENT":
-        what = "binlog_format is STATEMENT, with which every write of this program fails (error 1665)"
-        remedy = "SET GLOBAL binlog_format = 'ROW'; and the same in the server's configuration file"
-        listed.append(Finding("error", what, "", remedy))
-    if found.get("innodb_flush_log_at_trx_commit") in ("0", "2"):
-        what = "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)"
-        listed.append(Finding("warning", what, "", "SET GLOBAL innodb_flush_log_at_trx_commit = 1;"))
-    return listed
+    if values.get("log_bin", "").lower() not in ("on", "1"):
+        values = {**values, "binlog_format": ""}
+    return [
+        Finding(severity, what, "", remedy)
+        for name, wrong, severity, what, remedy in SETTINGS
+        if values.get(name, "").lower() in wrong
+    ]
 
 
 def _encryption(db: Database) -> list[Finding]:
@@ -204,7 +224,7 @@ def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: b
     if held & {"ALL PRIVILEGES", "ALL"}:
         return []
     account = "@".join(f"'{part}'" for part in user.rsplit("@", 1))
-    listed: list[Finding] = []
+    findings: list[Finding] = []
     later: tuple[Severity, str, tuple[str, ...]] = ("warning", "to make tables", RIGHTS_TO_MIGRATE)
     if is_empty:
         later = ("error", f"by {INIT}", RIGHTS_TO_INIT)
@@ -213,8 +233,8 @@ def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: b
         lacking = ", ".join(right for right in rights if right not in held)
         if lacking:
             what = f"{account} lacks the rights {lacking}, needed {purpose}"
-            listed.append(Finding(severity, what, "", f"GRANT {lacking} ON `{database}`.* TO {account};"))
-    return listed
+            findings.append(Finding(severity, what, "", f"GRANT {lacking} ON `{database}`.* TO {account};"))
+    return findings
 
 
 def _covers(target: str, database: str) -> bool:
@@ -231,26 +251,131 @@ def _covers(target: str, database: str) -> bool:
 # Tables
 
 
-def _foreign(found: Mapping[str, FoundTable], versions: list[str] | None) -> list[Finding]:
-    remedy = "Use a database of its own"
-    what = "a table of another program has a name that this one needs"
-    return [Finding("error", what, name, remedy) for name in migration.list_foreign(found, versions)]
+def _check_tables(db: Database, facts: inspection.Facts, versions: list[str] | None) -> list[Finding]:
+    foreign = migration.list_foreign(inspection.list_names(facts), versions)
+    if foreign:
+        what = "a table of another program has a name that this one needs"
+        return [Finding("error", what, name, "Use a database of its own") for name in foreign]
+    newest, version = migration.list_revisions()[-1], max(versions or (), default="")
+    if version == newest:
+        return inspection.list_differences(facts, db.family)
+    remedy = "prompt-engine db migrate" if version < newest else "Update this program"
+    return [Finding("error", f"the database is at version {version or None}, this program at {newest}", "", remedy)]
 
 
-def _schema(db: Database, found: Mapping[str, FoundTable], version: str | None) -> list[Finding]:
-    newest = migration.list_revisions()[-1]
-    if version != newest:
-        remedy = MIGRATE if (version or "") < newest else "Update this program"
-        return [Finding("error", f"the database is at version {version}, this program at {newest}", "", remedy)]
-    listed: list[Finding] = []
-    for one in inspection.list_differences(found, db.family):
-        severity: Severity = "error" if one.kind in ("table", "column", "primary key", "engine") else "warning"
-        where = one.table if one.kind in ("table", "engine") else f"{one.table}.{one.name}"
-        what = f"the {one.kind} is {one.there}, and should be {one.needed}"
-        if one.there == "absent":
-            what = f"the {one.kind} is missing"
-        remedy = f"{one.statement};" if one.statement else "Restore a backup, or copy the table into a new one"
-        if one.kind == "table":
-            remedy = f"Restore a backup, or run the statements of sql/schema/{db.family}.sql"
-        listed.append(Finding(severity, what, where, remedy))
-    return listed
+# Values that cannot be read
+
+LISTS = frozenset({"tags", "context_tags", "involved_users", "tag", "source_ids"})
+"""JSON columns that hold a list of texts."""
+MEANINGS: Mapping[stored_values.Kind, str] = {
+    "json": "JSON, or NULL",
+    "object": "a JSON object, or NULL",
+    "texts": "a JSON list of texts",
+    "time": "a time, YYYY-MM-DD HH:MM:SS.ffffff in UTC",
+    "number": "a number",
+    "bytes": "bytes",
+    "text": "UTF-8 text",
+}
+
+
+def _check_values(db: Database) -> Iterator[Finding]:
+    """Name the rows with values that reading repairs, table by table and column by column."""
+    for entry in REGISTRY:
+        if entry.scoped == "audience":
+            continue
+        table = TABLES[entry.table]
+        kinds = {c.name: _choose_kind(c) for c in table.columns}
+        keys = list(table.primary_key.columns.keys())
+        bad: dict[str, list[str]] = {}
+        for row in _walk(db, table, keys, kinds):
+            for name, value in zip(kinds, row[len(keys) :], strict=True):
+                if not stored_values.is_readable(value, kinds[name]):
+                    bad.setdefault(name, []).append("/".join(map(stored_values.from_key, row[: len(keys)])))
+        for name, rows in bad.items():
+            shown = ", ".join(rows[:SHOWN_ROWS]) + (", ..." if len(rows) > SHOWN_ROWS else "")
+            what = f"{len(rows)} rows hold a value that cannot be read as it is: {', '.join(keys)} {shown}"
+            where = f"{table.name}.{name}"
+            yield Finding("warning", what, where, f"Write {MEANINGS[kinds[name]]} into {where} of these rows")
+
+
+def _choose_kind(column: Column[Any]) -> stored_values.Kind:
+    kind = column.type
+    if isinstance(kind, JsonText):
+        return "texts" if column.name in LISTS else "object" if column.name == "metadata" else "json"
+    if isinstance(kind, Time):
+        return "time"
+    if isinstance(kind, Key | StoredText):
+        return "text"
+    return "bytes" if isinstance(kind, StoredBytes) else "number"
+
+
+def _walk(
+    db: Database, table: Table, keys: list[str], kinds: Mapping[str, stored_values.Kind]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield key and columns of all rows as the driver gives them, by ranges of the id where there is one."""
+    columns = [ddl.quote(name, db.family) for name in keys]
+    for name, kind in kinds.items():
+        quoted = ddl.quote(name, db.family)
+        # as bytes, since the driver of SQLite reads texts by itself
+        columns.append(f"CAST({quoted} AS BLOB)" if db.family == "sqlite" and kind != "bytes" else quoted)
+    sql = f"SELECT {', '.join(columns)} FROM {ddl.quote(table.name, db.family)}"  # noqa: S608 - names of the schema
+    if keys != ["id"]:
+        yield from db.read_driver(sql, (), source=table.name)
+        return
+    mark, above = "?" if db.family == "sqlite" else "%s", -(2**63)
+    sql += f" WHERE id > {mark} ORDER BY id LIMIT {ROWS_AT_ONCE}"
+    while rows := db.read_driver(sql, (above,), source=table.name):
+        yield from rows
+        above = rows[-1][0]
+
+
+# What lies there
+
+
+def _check_index(db: Database) -> Iterator[Finding]:
+    from ..index import packing  # noqa: PLC0415 - loads numpy
+
+    try:
+        differences = packing.count_differences(db)
+    except ValueError as error:
+        yield Finding("error", f"the search index cannot be read ({error})", "search_segment", REINDEX)
+        return
+    for table, count in differences.items():
+        if count:
+            yield Finding("error", f"the search index holds {count} rows too many or too few", table, REINDEX)
+
+
+def _count_findings(db: Database) -> Iterator[Finding]:
+    """Count rows that wait, that belong to nothing, that have expired."""
+    for severity, counted, what, where, remedy in _list_counts(db):
+        count = int(db.read(counted, source=where)[0][0])
+        if count:
+            yield Finding(severity, f"{count} {what}", where, remedy)
+
+
+def _list_counts(db: Database) -> Iterator[tuple[Severity, Select[Any], str, str, str]]:
+    for source in ALL:
+        waiting = select(func.count()).select_from(source.table).where(source.table.c.indexed == 0)
+        yield "warning", waiting, "rows that were inserted by SQL wait to be indexed", source.table.name, REINDEX
+    for entry in REGISTRY:
+        if entry.row_of:
+            here, there = TABLES[entry.table], TABLES[entry.row_table]
+            link = here.c[entry.row_of]
+            lost = select(func.count()).where(link.is_not(None), ~select(there.c.id).where(there.c.id == link).exists())
+            remedy = f"delete the rows of {here.name} whose {link.name} is no id of {there.name}"
+            yield "warning", lost, f"rows belong to rows of {there.name} that are gone", here.name, remedy
+    m = memories.c
+    over = and_(
+        m.tier == "session", m.archived_at.is_(None), m.expires_at <= bindparam("now", db.clock(), type_=Time())
+    )
+    remedy = "prompt-engine memory consolidate, or: prompt-engine worker --schedule"
+    expired = select(func.count()).where(over)
+    yield "note", expired, "session items have expired and still take space", "memories", remedy
+
+
+def _count_kinds(db: Database) -> Iterator[Finding]:
+    m = memories.c
+    there = (m.archived_at.is_(None), m.superseded_by.is_(None))
+    counted = select(m.kind, m.tier, func.count()).where(*there).group_by(m.kind, m.tier).order_by(m.kind, m.tier)
+    for kind, tier, count in db.read(counted, source="memories"):
+        yield Finding("note", f"{count} {tier} memories of kind {kind or '(none)'}", "memories", "")

@@ -123,10 +123,10 @@ def list_foreign(found: Container[str], versions: list[str] | None) -> list[str]
 
 def migrate(db: Database) -> Migrated:
     """Bring the database to the present and return what was done."""
-    from .inspection import read_tables  # noqa: PLC0415 - a database that is at the present needs neither
+    from . import inspection  # noqa: PLC0415 - a database that is at the present needs neither
     from .leases import lease  # noqa: PLC0415
 
-    found = read_tables(db)
+    found = inspection.list_names(inspection.read_facts(db))
     versions = read_versions(db)
     version, foreign = _newest(versions), list_foreign(found, versions)
     if foreign:

@@ -52,7 +52,7 @@ def test_f74_an_empty_database_is_one_line(fresh_url: str) -> None:
     assert [one for one in check.check_server(db) if one.severity != "warning"] == [
         Finding("note", "empty", "", "run prompt-engine db init")
     ]
-    assert inspection.read_tables(db) == {}
+    assert inspection.read_facts(db) == {}
     db.close()
 
 
@@ -60,13 +60,13 @@ def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> 
     """A column, an index, a table; nothing is changed."""
     drop = "DROP INDEX ix_diary_chat" + ("" if db.family == "sqlite" else " ON ai_diary")
     run(db, "ALTER TABLE memories DROP COLUMN pinned", drop, "DROP TABLE tag_links")
-    before = inspection.read_tables(db)
+    before = inspection.read_facts(db)
     found = {one.where: one for one in findings(db)}
     assert {(where, one.severity) for where, one in found.items()} == {
         ("memories.pinned", "error"), ("ai_diary.ix_diary_chat", "warning"), ("tag_links", "error"),
     }  # fmt: skip
     assert f"sql/schema/{db.family}.sql" in found["tag_links"].remedy
-    assert inspection.read_tables(db) == before
+    assert inspection.read_facts(db) == before
     run(db, *(found[where].remedy.rstrip(";") for where in ("memories.pinned", "ai_diary.ix_diary_chat")))
     assert [one.where for one in findings(db)] == ["tag_links"]
 
@@ -86,7 +86,7 @@ def test_f74_wrong_engine_type_and_collation_come_with_the_statement_that_mends_
         ("counters", "the engine is MyISAM, and should be InnoDB"),
         ("memories.author", "the collation is utf8mb4_general_ci, and should be utf8mb4_bin"),
         ("memories.emotion", "the type is varchar(20), and should be varchar(50)"),
-        ("ai_diary.chat_id", "the nullable is NULL, and should be NOT NULL"),
+        ("ai_diary.chat_id", "the column is NULL, and should be NOT NULL"),
     }
     assert found[0].severity == "error"
     run(db, *(one.remedy.rstrip(";") for one in found))

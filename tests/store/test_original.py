@@ -51,7 +51,7 @@ def read_all(url: str) -> str:
     db = Database(url)
     names = ("memories", "ai_diary", "chat_history_cache")
     rows = [[tuple(row) for row in db.read_driver(f"SELECT * FROM {name}", (), source="test")] for name in names]
-    made = json.dumps([rows, sorted(inspection.read_tables(db))], default=str)
+    made = json.dumps([rows, sorted(inspection.read_facts(db).items())], default=str)
     db.close()
     return made
 
