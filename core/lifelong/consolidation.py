@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 from .. import llm
@@ -30,6 +31,7 @@ from ..templates.words import phrases_for, refused_patterns
 from . import rules_consolidation as rules
 from . import table_windows
 from .rules_consolidation import Fact
+from .table_runs import Outcome
 from .table_windows import Window
 
 OPERATION, DEEP_OPERATION = "CONSOLIDATION", "DEEP_CONSOLIDATION"
@@ -49,76 +51,45 @@ class ChangedError(StoreWriteError):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one window came to, ready to be stored."""
+    """What one window gave, ready to be stored."""
 
     scope: Scope
     window: Window
     lines: tuple[Line, ...] = ()
-    """Those the facts were made of."""
-    facts: tuple[Fact, ...] = ()
-    provenance: Provenance = "model"
-    source: str = "consolidation"
-    mark: bool = True
-    """Move the mark of the conversation."""
+    """Those the items were made of."""
+    items: tuple[tuple[int, str | None, NewMemory], ...] = ()
+    """Id, participant and item."""
     reason: str = ""
     """Why nothing is stored; blank where that is not so."""
     is_usable: bool = True
     """The window is done with; False leaves the messages for another try."""
+    is_deep: bool = False
+    """The messages may be consolidated already, and the mark of the conversation does not move."""
     above: int | None = None
     """For a range of rows that was too many for the window before: the row it begins after."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a step of consolidation came to; several are added up."""
-
-    ids: tuple[int, ...] = ()
-    merged: int = 0
-    messages: int = 0
-    conversations: int = 0
-    pruned: int = 0
-    reasons: tuple[str, ...] = ()
-    """Why nothing came of it, or of a part of it; each once."""
-
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
-            self.ids + other.ids,
-            self.merged + other.merged,
-            self.messages + other.messages,
-            self.conversations + other.conversations,
-            self.pruned + other.pruned,
-            tuple(dict.fromkeys((*self.reasons, *other.reasons))),
-        )
+# From lines to items
 
 
-# From lines to facts
-
-
-def prepare(call: Call, window: Window, model: Any, *, deep: bool = False) -> Work:
+def prepare(call: Call, window: Window, model: Any, *, deep: bool = False, above: int | None = None) -> Work:
     """Return what is to be stored of a window."""
-    source = "deep_consolidation" if deep else "consolidation"
-    work = Work(call.scope, window, source=source, mark=not deep)
+    work = Work(call.scope, window, is_deep=deep, above=above)
     if not window.lines:
         return replace(work, reason="no_messages")
     with call.db.connection(source="participants") as connection:
         lines = _allowed_now(connection, call, window.lines)
     if not lines:
         return replace(work, reason="privacy")
-    settings = call.settings
     chosen_model = summaries.choose_model(call, model)
     if chosen_model is None:
-        facts: list[Fact] | None = rules.choose_facts(lines, lambda text: phrases_for(text, settings))
-        if deep:
-            facts = [_deepened(fact) for fact in facts or () if fact.tier == "long_term"]
-        return replace(work, lines=tuple(lines), facts=tuple(facts or ()), provenance="extract")
-    facts = ask(settings, chosen_model, lines, deep=deep)
+        facts: list[Fact] | None = rules.choose_facts(lines, lambda text: phrases_for(text, call.settings), deep=deep)
+    else:
+        facts = ask(call.settings, chosen_model, lines, deep=deep)
     if facts is None:
         return replace(work, reason="unreadable", is_usable=False)
-    return replace(work, lines=tuple(lines), facts=tuple(facts))
-
-
-def _deepened(fact: Fact) -> Fact:
-    return replace(fact, tags=(*fact.tags, rules.DEEP_TAG))
+    items = _build_items(call, lines, facts, "extract" if chosen_model is None else "model", deep=deep)
+    return replace(work, lines=tuple(lines), items=items)
 
 
 def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> list[Line]:
@@ -133,7 +104,6 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
     """Return what a model finds in these lines; None where an answer of it cannot be read."""
     renderer = Renderer(settings.templates_dir)
     patterns = refused_patterns(settings.templates_dir)
-    read = rules.read_deep_reply if deep else rules.read_reply
     facts: list[Fact] = []
     for piece in iter_pieces(lines):
         shown = [
@@ -142,7 +112,8 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
             for each in piece
         ]  # fmt: skip
         prompt = renderer.text(DEEP_TEMPLATE if deep else TEMPLATE, messages=shown)
-        found = read(llm.ask(model, [{"role": "user", "content": prompt}], settings), patterns=patterns)
+        reply = llm.ask(model, [{"role": "user", "content": prompt}], settings)
+        found = rules.read_reply(reply, patterns=patterns, deep=deep)
         if found is None:
             return None
         who, sources = rules.only_participant(piece), tuple(one.row_id for one in piece if one.row_id is not None)
@@ -164,67 +135,66 @@ def iter_pieces(lines: Sequence[Line]) -> Iterator[list[Line]]:
         yield piece
 
 
-# Storing
-
-
-def new_items(call: Call, work: Work) -> list[tuple[int, str | None, NewMemory]]:
-    """Return the items of a window with ids made beforehand and whose they are."""
-    now, settings = call.db.clock(), call.settings
-    said_at = {line.row_id: line.at for line in work.lines}
+def _build_items(
+    call: Call, lines: Sequence[Line], facts: Sequence[Fact], provenance: Provenance, *, deep: bool
+) -> tuple[tuple[int, str | None, NewMemory], ...]:
+    now, said_at = call.db.clock(), {line.row_id: line.at for line in lines}
     items = []
-    for fact in work.facts:
+    for fact in facts:
         at = max((moment for row in fact.sources if (moment := said_at.get(row)) is not None), default=now)
         item = new_item.read(
             fact.text,
             now=now,
             author=AUTHOR,
-            source=work.source,
+            source="deep_consolidation" if deep else "consolidation",
             timestamp=at,
             tags=list(fact.tags),
             tier=fact.tier,
             kind=fact.kind,
-            provenance=work.provenance,
+            provenance=provenance,
             importance=fact.importance,
             source_message_ids=list(fact.sources) or None,
-            emotion=fact.text[:50] if fact.kind == "Emotions" and work.provenance == "model" else None,
-            expires_at=expires_at(at, settings.session_ttl_sec) if fact.tier == "session" else None,
+            emotion=fact.text[:50] if fact.kind == "Emotions" and provenance == "model" else None,
+            expires_at=expires_at(at, call.settings.session_ttl_sec) if fact.tier == "session" else None,
         )
         if item is not None:
             flagged, _ = screening.is_flagged(item.content, "memory")
             items.append((fact.participant, replace(item, quarantined=int(flagged))))
-    return [(row_id, who, item) for row_id, (who, item) in zip(call.db.ids.take(len(items)), items, strict=True)]
+    row_ids = call.db.ids.take(len(items))
+    return tuple((row_id, who, item) for row_id, (who, item) in zip(row_ids, items, strict=True))
 
 
-Items = Sequence[tuple[int, "str | None", NewMemory]]
+# Storing
 
 
-def store(connection: Connection, call: Call, work: Work, items: Items) -> Stored:
+def store(connection: Connection, call: Call, work: Work) -> Stored:
     """Store the items of a window and move the mark, in the caller's transaction."""
-    db, persona, window = call.db, work.scope.persona, work.window
+    db, window = call.db, work.window
     place = conversations.ensure(connection, db, work.scope)
-    if list(work.lines) != _allowed_now(connection, call, work.lines):
-        raise _changed()
-    if work.mark and not (window.last == 0 or table_windows.is_whole(connection, persona, window)):
-        raise _changed()
-    if not work.mark and not table_windows.are_there(connection, persona, [line.row_id or 0 for line in work.lines]):
-        raise _changed()
-    if work.mark and window.last:
-        if work.above is None and not table_windows.move_mark(connection, persona, window):
-            raise _changed()
+    if list(work.lines) != _allowed_now(connection, call, work.lines) or not _move_mark(connection, work):
+        raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
+    if not work.is_deep and window.last:
         _queue_rest(connection, db, work)
     ids: list[int] = []
     joined = 0
-    for who in sorted({who for _, who, _ in items}, key=lambda name: (name is None, name or "")):
-        mine = [(row_id, item) for row_id, whose, item in items if whose == who]
-        scope = replace(work.scope, participant=who)
-        done = memories.insert_each_once(connection, db, scope, mine, place)
+    for who in sorted({who for _, who, _ in work.items}, key=lambda name: (name is None, name or "")):
+        theirs = [(row_id, item) for row_id, whose, item in work.items if whose == who]
+        done = memories.insert_each_once(connection, db, replace(work.scope, participant=who), theirs, place)
         ids += done.ids
         joined += done.joined
     return Stored(tuple(sorted(ids)), joined)
 
 
-def _changed() -> ChangedError:
-    return ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
+def _move_mark(connection: Connection, work: Work) -> bool:
+    """Move the mark of the conversation, and return whether the messages still are as they were read."""
+    persona, window = work.scope.persona, work.window
+    if work.is_deep:
+        return table_windows.are_there(connection, persona, [line.row_id or 0 for line in work.lines])
+    if not window.last:
+        return True
+    if not table_windows.is_whole(connection, persona, window):
+        return False
+    return work.above is not None or table_windows.move_mark(connection, persona, window)
 
 
 def _queue_rest(connection: Connection, db: Database, work: Work) -> None:
@@ -242,72 +212,52 @@ def _queue_rest(connection: Connection, db: Database, work: Work) -> None:
         )
 
 
-def consolidate(call: Call, model: Any, most: int) -> Iterator[Outcome]:
-    """Consolidate the newest messages of the scope's conversation, and yield what comes of it."""
-    yield Outcome(conversations=1)
-    for attempt in range(1, TRIES + 1):
-        window = table_windows.read(call.db, call.persona, call.scope.conversation or "", most)
-        if not window.last:
-            yield Outcome(reasons=("no_messages",))
-            return
-        outcome, is_done = _consolidate_window(call, window, model, attempt)
-        yield outcome
-        if is_done:
-            return
+def consolidate(call: Call, model: Any, most: int) -> Outcome:
+    """Consolidate the newest messages of the scope's conversation."""
+    key = call.scope.conversation or ""
+    windows = (table_windows.read(call.db, call.persona, key, most) for _ in range(TRIES))
+    return _consolidate(call, windows, model)
 
 
-def deepen(call: Call, model: Any, most: int) -> Iterator[Outcome]:
-    """Extract the facts of the newest messages anew, and yield what comes of it, conversation by conversation."""
+def deepen(call: Call, model: Any, most: int) -> Outcome:
+    """Extract the facts of the newest messages anew, conversation by conversation."""
+    outcome = Outcome()
     for window in table_windows.read_newest(call.db, call.persona, call.scope.conversation, most):
-        yield Outcome(conversations=1)
         scope = Scope(call.persona, window.conversation, destination=call.scope.destination)
-        for attempt in range(1, TRIES + 1):
-            outcome, is_done = _consolidate_window(replace(call, scope=scope), window, model, attempt, deep=True)
-            yield outcome
-            if is_done:
-                break
+        outcome += _consolidate(replace(call, scope=scope), repeat(window, TRIES), model, deep=True)
+    return outcome
 
 
-def _consolidate_window(
-    call: Call, window: Window, model: Any, attempt: int, *, deep: bool = False
-) -> tuple[Outcome, bool]:
-    """Make and store the items of one window; return what came of it, and False where it is to be read anew."""
-    try:
-        work = prepare(call, window, model, deep=deep)
-    except ModelError as error:
-        model_named = bool(call.settings.llm_model)  # many servers refuse a request that names no model
-        logs.warning(
-            "consolidation_without_model",
-            reason=error.reason,
-            error=error.error,
-            status=error.status,
-            LLM_MODEL=model_named,
-        )
-        return Outcome(reasons=(f"model_{error.reason}",)), True
-    why = Outcome(reasons=(work.reason,) if work.reason else ())
-    outcome = why + Outcome(messages=len(window.lines))
-    if not work.is_usable:
-        return outcome, True
-    items = new_items(call, work)
-    try:
-        done = call.db.transaction(
-            lambda connection: store(connection, call, work, items), source="memories", confirm=_confirm(work, items)
-        )
-    except ChangedError:
-        is_last = attempt == TRIES
-        return (why + Outcome(reasons=("changed",)) if is_last else why), is_last
-    except StoreWriteError as error:
-        logs.warning("consolidation_not_stored", source=error.source, number=error.number)
-        return outcome + Outcome(reasons=("StoreWriteError",)), True
-    return outcome + Outcome(done.ids, done.joined), True
+def _consolidate(call: Call, windows: Iterable[Window], model: Any, *, deep: bool = False) -> Outcome:
+    """Make and store the items of a window; the next of `windows` is for what changed while the model was asked."""
+    outcome = Outcome(conversations=1)
+    for window in windows:
+        if not window.last and not window.lines:
+            return outcome + Outcome(reasons=("no_messages",))
+        try:
+            work = prepare(call, window, model, deep=deep)
+            stored = _store(call, work) if work.is_usable else Stored()
+        except ChangedError:
+            continue
+        except ModelError as error:
+            logs.warning(
+                "consolidation_without_model",
+                reason=error.reason,
+                error=error.error,
+                status=error.status,
+                LLM_MODEL=bool(call.settings.llm_model),  # many servers refuse a request that names no model
+            )
+            return outcome + Outcome(reasons=(f"model_{error.reason}",))
+        reasons = (work.reason,) if work.reason else ()
+        return outcome + Outcome(stored.ids, stored.joined, len(window.lines), reasons=reasons)
+    return outcome + Outcome(reasons=("changed",))
 
 
-def _confirm(work: Work, items: Items) -> Callable[[Connection], Stored | None]:
-    """Return what tells, after the answer to a commit was lost, whether the items are there."""
-    row_ids = [row_id for row_id, _, _ in items]
+def _store(call: Call, work: Work) -> Stored:
+    row_ids = [row_id for row_id, _, _ in work.items]
 
     def confirm(connection: Connection) -> Stored | None:
         ids = memories.find_stored(connection, work.scope.persona, row_ids)
         return Stored(ids, len(row_ids) - len(ids)) if ids else None
 
-    return confirm
+    return call.db.transaction(lambda connection: store(connection, call, work), source="memories", confirm=confirm)

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from ..base import logs
 from ..calls.call import Call, GivenSettings
 from ..database.engine import Connection, Database
+from ..database.ids import retry_duplicates
 from ..errors import MessageError, StoreError
 from ..jobs import table as jobs_table
 from ..jobs.worker import LEASE_SECONDS
 from ..memories.shapes import Added, CycleResult
 from ..scope import Scope
 from ..upkeep import leases
-from . import consolidation, table_counters, table_pruning, table_runs, table_windows
+from . import consolidation, table_pruning, table_runs, table_windows
 from . import rules_consolidation as rules
-from .consolidation import DEEP_OPERATION, OPERATION, Outcome
+from .consolidation import DEEP_OPERATION, OPERATION
 from .items import open_persona_call
 from .pruning import read_limits
-from .table_runs import Counts
+from .table_runs import Outcome
 
 LEASE = "consolidation"
 """Whoever holds it runs a cycle of the persona."""
@@ -61,7 +63,7 @@ def consolidate_history(
 
     Raises:
         MessageError: no conversation is named.
-        StoreError: not even the run could be noted.
+        StoreError: the run could not be recorded.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import consolidate_history
@@ -75,13 +77,12 @@ def consolidate_history(
         raise MessageError(
             "history_uid is missing. Name the conversation, or pass a scope that has one.", fields=("history_uid",)
         )
-    run_id = _begin_run(call, "consolidation", "consolidate_history")
-    outcome = Outcome(reasons=(DISABLED,))
+    outcome, started_at = Outcome(reasons=(DISABLED,)), call.db.clock()
     if call.settings.enable_memories:
         most = rules.window(limit_messages, call.settings.consolidation_window)
-        outcome = sum(_guard(consolidation.consolidate(call, model, most)), Outcome())
-    _finish_run(call, run_id, outcome)
-    return Added(len(outcome.ids), ids=outcome.ids, merged=outcome.merged, reason=", ".join(outcome.reasons))
+        outcome = _guarded(consolidation.consolidate, call, model, most)
+    _record_run(call, "consolidation", "consolidate_history", outcome, started_at)
+    return Added(len(outcome.ids), ids=outcome.ids, merged=outcome.merged, reason=outcome.reason)
 
 
 def trigger_memory_consolidation(
@@ -233,7 +234,7 @@ def on_stream_end(
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)
     # 1. count the end; without waiting, in one transaction with what is queued
     if not wait:
-        return call.db.transaction(lambda connection: _count_and_enqueue(connection, call), source="memory_jobs")
+        return call.db.transaction(lambda c: _enqueue_end(c, call, _count_end(c, call)), source="memory_jobs")
     deep = call.db.transaction(lambda connection: _count_end(connection, call), source="counters")
     # 2. run what follows. Once the end is counted nothing raises: a host that repeated the call would count it twice.
     try:
@@ -245,11 +246,11 @@ def on_stream_end(
         done = CycleResult(reason=type(error).__name__)
     # 3. what cannot be run now is queued
     try:
-        ids = call.db.transaction(lambda connection: _enqueue_end(connection, call, deep), source="memory_jobs")
+        queued = call.db.transaction(lambda connection: _enqueue_end(connection, call, deep), source="memory_jobs")
     except StoreError as error:
         logs.warning("cycle_not_queued", source=error.source, number=error.number)
         return replace(done, reason=type(error).__name__, deep=deep)
-    return replace(done, queued=tuple(ids), deep=deep)
+    return replace(queued, reason=done.reason)
 
 
 # A cycle
@@ -259,92 +260,82 @@ def run(
     call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
 ) -> CycleResult:
     """Run one cycle of a persona: the scope's conversation, or all that have something new; then clean up."""
-    db, persona, token = call.db, call.persona, secrets.token_hex(16)
+    db, persona, token, started_at = call.db, call.persona, secrets.token_hex(16), call.db.clock()
     seconds = max(LEASE_SECONDS, 3 * call.settings.llm_timeout_seconds)
-    if not leases.take(db, persona, LEASE, token, seconds):
+
+    def keep_lease() -> bool:
+        return leases.take(db, persona, LEASE, token, seconds)
+
+    if not keep_lease():
         return CycleResult(reason=BUSY)
-
-    def keep_lease() -> Iterator[Outcome]:
-        leases.take(db, persona, LEASE, token, seconds)
-        yield Outcome()
-
-    outcome = Outcome()
     try:
-        run_id = _begin_run(call, "deep" if deep and not shallow else "cycle", reason)
+        outcome = _guarded(_consolidate_new, call, model, keep_lease) if shallow else Outcome()
+        outcome += _guarded(_archive_expired, call)
+        if deep:
+            if prune or call.settings.prune_by_itself:
+                outcome += _guarded(_prune, call)
+            outcome += _guarded(_deepen, call, model)
+        run_id = None
         try:
-            if shallow:
-                for each in _guard(_consolidate_new(call, model, keep_lease)):
-                    outcome += each
-        finally:
-            outcome = sum(_guard(_archive_expired(call)), outcome)
-            if deep:
-                outcome = sum(_guard(keep_lease()), outcome)
-                outcome = sum(_consolidate_deeply(call, model, prune=prune or call.settings.prune_by_itself), outcome)
-            outcome = sum(_guard(_note_outcome(call, run_id, outcome)), outcome)
-        why = ", ".join(outcome.reasons)
-        return CycleResult(len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations, why, deep, run_id)
+            run_id = _record_run(call, "cycle" if shallow else "deep", reason, outcome, started_at)
+        except StoreError as error:
+            logs.warning("cycle_not_recorded", source=error.source, number=error.number)
+            outcome += Outcome(reasons=(type(error).__name__,))
+        counts = len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations
+        return CycleResult(*counts, outcome.reason, deep, run_id)
     finally:
         with suppress(StoreError):  # it ends by itself
             leases.release(db, persona, LEASE, token)
 
 
-def _guard(steps: Iterable[Outcome]) -> Iterator[Outcome]:
-    """Yield what steps come to; what the database refuses is an outcome too, and what follows them runs."""
+def _guarded(step: Callable[..., Outcome], *arguments: Any) -> Outcome:
+    """Return what a step did; a failure of the database is an outcome too, and the steps after it run."""
     try:
-        yield from steps
+        return step(*arguments)
     except StoreError as error:
         logs.warning("consolidation_step_failed", source=error.source, number=error.number)
-        yield Outcome(reasons=(type(error).__name__,))
+        return Outcome(reasons=(type(error).__name__,))
 
 
-def _consolidate_new(call: Call, model: Any, keep_lease: Any) -> Iterator[Outcome]:
+def _consolidate_new(call: Call, model: Any, keep_lease: Callable[[], bool]) -> Outcome:
     if not call.settings.enable_memories:
-        yield Outcome(reasons=(DISABLED,))
-        return
-    scope = call.scope
-    here = scope.conversation
+        return Outcome(reasons=(DISABLED,))
+    here, outcome = call.scope.conversation, Outcome()
     keys = [here] if here is not None else table_windows.read_waiting(call.db, call.persona)
     for key in keys:
-        own = replace(call, scope=Scope(call.persona, key, destination=scope.destination))
-        yield from _guard(consolidation.consolidate(own, model, call.settings.consolidation_window))
-        yield from keep_lease()
-    if not keys:
-        yield Outcome(reasons=("no_messages",))
+        own = replace(call, scope=Scope(call.persona, key, destination=call.scope.destination))
+        outcome += _guarded(consolidation.consolidate, own, model, call.settings.consolidation_window)
+        with suppress(StoreError):
+            keep_lease()
+    return outcome if keys else Outcome(reasons=("no_messages",))
 
 
-def _archive_expired(call: Call) -> Iterator[Outcome]:
+def _archive_expired(call: Call) -> Outcome:
     """Archive the session items that have expired, those of the active conversation excepted."""
     active = call.scope.conversation
     items = table_pruning.archive_expired(call.db, call.persona, call.settings.session_ttl_sec, active=active)
-    yield Outcome(pruned=len(items))
+    return Outcome(pruned=len(items))
 
 
-def _consolidate_deeply(call: Call, model: Any, *, prune: bool) -> Iterator[Outcome]:
-    """Prune where that is wanted, then extract anew."""
-    if prune:
-        yield from _guard(_prune(call))
-    if call.settings.enable_memories:
-        yield from _guard(consolidation.deepen(call, model, consolidation.DEEP_WINDOW))
-    else:
-        yield Outcome(reasons=(DISABLED,))
+def _prune(call: Call) -> Outcome:
+    return Outcome(pruned=len(table_pruning.prune(call.db, call.persona, read_limits(call.settings))))
 
 
-def _prune(call: Call) -> Iterator[Outcome]:
-    yield Outcome(pruned=len(table_pruning.prune(call.db, call.persona, read_limits(call.settings))))
+def _deepen(call: Call, model: Any) -> Outcome:
+    if not call.settings.enable_memories:
+        return Outcome(reasons=(DISABLED,))
+    return consolidation.deepen(call, model, consolidation.DEEP_WINDOW)
 
 
-def _begin_run(call: Call, kind: str, reason: str) -> int:
-    return table_runs.begin(call.db, call.persona, kind, reason, call.scope.conversation or "")
+@retry_duplicates
+def _record_run(call: Call, kind: str, reason: str, outcome: Outcome, started_at: datetime) -> int:
+    db, persona, key = call.db, call.persona, call.scope.conversation
 
+    def work(connection: Connection) -> int:
+        return table_runs.insert_run(connection, db, persona, kind, reason, key, outcome, started_at=started_at)
 
-def _note_outcome(call: Call, run_id: int, outcome: Outcome) -> Iterator[Outcome]:
-    _finish_run(call, run_id, outcome)
-    yield Outcome()
-
-
-def _finish_run(call: Call, run_id: int, outcome: Outcome) -> None:
-    counts = Counts(outcome.messages, len(outcome.ids), outcome.pruned, ", ".join(outcome.reasons))
-    table_runs.finish(call.db, call.persona, run_id, counts)
+    # Where the answer to the commit is lost, the run is recorded or not: nothing depends on it.
+    return db.transaction(work, source="consolidation_runs", confirm=lambda _: None)
 
 
 # Queueing
@@ -352,22 +343,17 @@ def _finish_run(call: Call, run_id: int, outcome: Outcome) -> None:
 
 def _count_end(connection: Connection, call: Call) -> bool:
     """Count the end of a stream, and return whether deep consolidation follows it."""
-    number = table_counters.count_stream(connection, call.db, call.persona)
-    return rules.is_deep_end(number, call.settings.deep_consolidation_every_n_streams)
+    number = table_runs.count_stream(connection, call.db, call.persona)
+    return number % (call.settings.deep_consolidation_every_n_streams or 5) == 0
 
 
-def _count_and_enqueue(connection: Connection, call: Call) -> CycleResult:
-    deep = _count_end(connection, call)
-    return CycleResult(deep=deep, queued=tuple(_enqueue_end(connection, call, deep)))
-
-
-def _enqueue_end(connection: Connection, call: Call, deep: bool) -> list[int]:
+def _enqueue_end(connection: Connection, call: Call, deep: bool) -> CycleResult:
     payload = {"reason": "on_stream_end"}
     ids = _enqueue(connection, call, payload)
     if deep:
         after = jobs_table.enqueue(connection, call.db, call.persona, DEEP_OPERATION, payload=payload, depends_on=ids)
         ids += [after] if after is not None else []
-    return ids
+    return CycleResult(deep=deep, queued=tuple(ids))
 
 
 def _enqueue(connection: Connection, call: Call, payload: dict[str, str]) -> list[int]:

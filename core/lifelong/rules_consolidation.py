@@ -79,27 +79,21 @@ def only_participant(lines: Iterable[Line]) -> str | None:
 # With a model
 
 
-def read_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
-    """Return what a model found in a conversation, in the order of LISTS; None for an answer that is none."""
-    found = read_object(reply, tuple(LISTS))
-    if found is None:
+def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> list[Fact] | None:
+    """Return what a model found in a conversation, in the order of LISTS; None for an answer that is none.
+
+    Deep consolidation asks for the facts alone and tags them `deep`.
+    """
+    keys, missing = (DEEP_LISTS, DEEP_IMPORTANCE) if deep else (tuple(LISTS), IMPORTANCE)
+    lists = read_object(reply, keys)
+    if lists is None:
         return None
-    made = [fact for key in LISTS for each in _entries(found.get(key)) if (fact := _fact(key, each, patterns))]
-    return made[:MOST_FACTS]
+    facts = [fact for key in keys for each in _entries(lists.get(key)) if (fact := _fact(key, each, patterns, missing))]
+    return [_deepened(fact) if deep else fact for fact in facts[:MOST_FACTS]]
 
 
-def read_deep_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
-    """Return the facts of deep consolidation: key_facts and facts_about_user, tagged `deep`; None as `read_reply`."""
-    found = read_object(reply, DEEP_LISTS)
-    if found is None:
-        return None
-    made = [
-        replace(fact, tags=(*fact.tags, DEEP_TAG))
-        for key in DEEP_LISTS
-        for each in _entries(found.get(key))
-        if (fact := _fact(key, each, patterns, DEEP_IMPORTANCE))
-    ]
-    return made[:MOST_FACTS]
+def _deepened(fact: Fact) -> Fact:
+    return replace(fact, tags=(*fact.tags, DEEP_TAG))
 
 
 def _entries(value: object) -> list[object]:
@@ -109,7 +103,7 @@ def _entries(value: object) -> list[object]:
     return [value] if isinstance(value, (str, dict)) else []
 
 
-def _fact(key: str, given: object, patterns: Sequence[str], missing: float = IMPORTANCE) -> Fact | None:
+def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> Fact | None:
     entry: Mapping[str, Any] = given if isinstance(given, Mapping) else {"text": given}
     names = ("name", "emotion", "text") if key == "emotions" else ("text", "fact", "content", "name")
     text = next((entry[name] for name in names if isinstance(entry.get(name), str)), "")
@@ -140,27 +134,27 @@ def emotion_importance(score: object) -> float:
 # Without one
 
 
-def choose_facts(lines: Iterable[Line], phrases_for: Callable[[str], Sequence[Phrases]]) -> list[Fact]:
+def choose_facts(
+    lines: Sequence[Line], phrases_for: Callable[[str], Sequence[Phrases]], *, deep: bool = False
+) -> list[Fact]:
     """Return what people state about themselves or ask to be remembered, as said, each with who said it and where."""
     facts = []
-    lines = list(lines)
     names = name_speakers(lines) or [""] * len(lines)
     for name, line in zip(names, lines, strict=True):
         if line.is_persona:
             continue
         for statement in remember.read_statements(line.text, phrases_for(line.text)):
             kind = _kind(statement.groups)
-            if kind:
-                facts.append(
-                    Fact(
-                        (f"{name}: {statement.text}" if name else statement.text)[:TEXT_CHARS].strip(),
-                        kind,
-                        heuristic_importance(statement.text, True),
-                        "session" if kind == "Emotions" else "long_term",
-                        participant=line.participant,
-                        sources=(line.row_id,) if line.row_id is not None else (),
-                    )
+            if kind and not (deep and kind == "Emotions"):
+                fact = Fact(
+                    (f"{name}: {statement.text}" if name else statement.text)[:TEXT_CHARS].strip(),
+                    kind,
+                    heuristic_importance(statement.text, True),
+                    "session" if kind == "Emotions" else "long_term",
+                    participant=line.participant,
+                    sources=(line.row_id,) if line.row_id is not None else (),
                 )
+                facts.append(_deepened(fact) if deep else fact)
     return facts[:MOST_FACTS]
 
 
@@ -168,11 +162,3 @@ def _kind(groups: Collection[str]) -> str:
     if "facts" in groups or "preferences" in groups:
         return "FactsAboutUser"
     return "KeyFacts" if "explicit" in groups else "Emotions" if "feelings" in groups else ""
-
-
-# When
-
-
-def is_deep_end(number: int, every: int | None) -> bool:
-    """Return whether deep consolidation follows the end of a stream; 0 and None are every fifth."""
-    return number > 0 and number % (every or 5) == 0

@@ -17,7 +17,7 @@ from ..database.ids import first_of
 from ..errors import StoreError
 from ..memories.shapes import CycleResult
 from ..scope import Scope
-from . import cycles, table_counters, table_windows
+from . import cycles, table_runs, table_windows
 from .cycles import BUSY
 
 POLL_SECONDS = 10.0
@@ -68,9 +68,9 @@ class Scheduler:
         """
         external_rows.index_all_rows(self._db)
         done: list[CycleResult] = []
-        for persona in self._only or table_counters.read_personas(self._db):
+        for persona in self._only or table_runs.read_personas(self._db):
             settings = settings_for(self._settings)
-            if table_counters.begin_interval(self._db, persona, settings.memory_consolidation_interval_sec):
+            if table_runs.begin_interval(self._db, persona, settings.memory_consolidation_interval_sec):
                 done += self._run(settings, Scope(persona), INTERVAL)
             for key in self._full(settings, persona):
                 done += self._run(settings, Scope(persona, key), MESSAGES)

@@ -1,4 +1,4 @@
-"""What cycles of consolidation and deep consolidation did (table consolidation_runs)."""
+"""What cycles of consolidation did (table consolidation_runs), and the numbers they count by (table counters)."""
 
 from __future__ import annotations
 
@@ -8,85 +8,80 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, update
 
-from ..database import rows
+from ..database.dialects import EPOCH, insert_ignore, upsert
 from ..database.engine import Database
-from ..database.ids import retry_duplicates
-from ..database.schema import consolidation_runs
+from ..database.ids import first_of
+from ..database.schema import consolidation_runs, conversations, counters
 
 KEPT_DAYS = 180
-_R = consolidation_runs.c
+TICK = "consolidation_tick"
+"""Name of a counter: when the interval began, in seconds since 1970."""
+STREAMS = "stream_end"
+"""Name of a counter: how many streams have ended."""
+_R, _C = consolidation_runs.c, counters.c
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """What a run came to."""
+class Outcome:
+    """What a step of consolidation did; several are added up."""
 
-    window: int = 0
-    """Messages looked at, or items."""
-    added: int = 0
+    ids: tuple[int, ...] = ()
+    merged: int = 0
+    messages: int = 0
+    conversations: int = 0
     pruned: int = 0
-    error: str = ""
-    """Why nothing came of it, or of a part; a word or class, never a text."""
+    reasons: tuple[str, ...] = ()
+    """Why nothing came of it, or of a part of it; each once, a word or class, never a text."""
 
-    def columns(self, now: datetime) -> dict[str, Any]:
-        """Return the columns of a run that is over."""
-        return {
-            "window_size": self.window,
-            "items_added": self.added,
-            "items_pruned": self.pruned,
-            "error": self.error[:500] or None,
-            "finished_at": now,
-        }
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(
+            self.ids + other.ids,
+            self.merged + other.merged,
+            self.messages + other.messages,
+            self.conversations + other.conversations,
+            self.pruned + other.pruned,
+            tuple(dict.fromkeys((*self.reasons, *other.reasons))),
+        )
+
+    @property
+    def reason(self) -> str:
+        """Return all reasons as one text."""
+        return ", ".join(self.reasons)
 
 
-def _new_row(db: Database, persona: str, kind: str, reason: str, conversation: str) -> dict[str, Any]:
-    return {
+# Runs
+
+
+def insert_run(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    kind: str,
+    reason: str,
+    conversation: str | None,
+    outcome: Outcome,
+    *,
+    started_at: datetime | None = None,
+) -> int:
+    """Record a run that is over, in the caller's transaction, and return its id; runs of long ago are deleted."""
+    now = db.clock()
+    row: dict[str, Any] = {
         "id": db.ids.one(),
         "persona_id": persona,
         "kind": kind,
-        "conversation_key": conversation,
+        "conversation_key": conversation or "",
         "reason": reason[:100],
-        "started_at": db.clock(),
+        "window_size": outcome.messages,
+        "items_added": len(outcome.ids),
+        "items_pruned": outcome.pruned,
+        "error": outcome.reason[:500] or None,
+        "started_at": started_at or now,
+        "finished_at": now,
     }
-
-
-@retry_duplicates
-def begin(db: Database, persona: str, kind: str, reason: str, conversation: str = "") -> int:
-    """Note that a run has begun and return its id; runs of long ago go."""
-    row = _new_row(db, persona, kind, reason, conversation)
-    oldest = select(_R.id).where(_R.persona_id == persona).order_by(_R.id).limit(1)
-
-    def work(connection: Connection) -> int:
-        first = connection.execute(oldest).scalar()
-        if first is not None:
-            _forget(connection, persona, row["started_at"] - timedelta(days=KEPT_DAYS), first)
-        connection.execute(insert(consolidation_runs).values(row))
-        return int(row["id"])
-
-    confirm = rows.confirm_row(consolidation_runs, persona, row["id"], int(row["id"]))
-    return db.transaction(work, source="consolidation_runs", confirm=confirm)
-
-
-def _forget(connection: Connection, persona: str, before: datetime, first: int) -> None:
-    is_old = (_R.persona_id == persona, _R.id == first, _R.started_at < before)
-    if connection.execute(select(_R.id).where(*is_old)).first() is not None:
-        connection.execute(delete(consolidation_runs).where(_R.persona_id == persona, _R.started_at < before))
-
-
-def finish(db: Database, persona: str, run_id: int, counts: Counts) -> None:
-    """Note what a run came to."""
-    change = (
-        update(consolidation_runs).where(_R.persona_id == persona, _R.id == run_id).values(counts.columns(db.clock()))
-    )
-    db.idempotent_transaction(lambda connection: connection.execute(change).rowcount, source="consolidation_runs")
-
-
-def insert_finished(
-    connection: Connection, db: Database, persona: str, kind: str, reason: str, conversation: str, counts: Counts
-) -> None:
-    """Note a run that is over, in the caller's transaction."""
-    row = _new_row(db, persona, kind, reason, conversation)
-    connection.execute(insert(consolidation_runs).values({**row, **counts.columns(row["started_at"])}))
+    oldest = first_of(now - timedelta(days=KEPT_DAYS))
+    connection.execute(delete(consolidation_runs).where(_R.persona_id == persona, _R.id < oldest))
+    connection.execute(insert(consolidation_runs).values(row))
+    return int(row["id"])
 
 
 def read_newest(db: Database, persona: str, most: int) -> list[Any]:
@@ -100,3 +95,38 @@ _NEWEST = (
     .order_by(_R.id.desc())
     .limit(bindparam("most", type_=Integer()))
 )
+
+
+# Counters
+
+
+def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
+    """Return whether an interval of a persona is over; then the next one has begun."""
+    now = int((db.clock() - EPOCH) // timedelta(seconds=1))
+    is_due = (_C.persona_id == persona, _C.name == TICK, _C.value <= now - interval_seconds)
+
+    def work(connection: Connection) -> bool:
+        if connection.execute(update(counters).where(*is_due).values(value=now)).rowcount > 0:
+            return True
+        row = {"persona_id": persona, "name": TICK, "value": now}
+        connection.execute(insert_ignore(counters, db.family), row)
+        return False
+
+    # Where the answer to the commit is lost, nobody is told so and the interval begins anew.
+    return db.transaction(work, source="counters", confirm=lambda _: False)
+
+
+def count_stream(connection: Connection, db: Database, persona: str) -> int:
+    """Count one more end of a stream, in the caller's transaction, and return how many there were."""
+    row = {"persona_id": persona, "name": STREAMS, "value": 1}
+    connection.execute(upsert(counters, db.family, add=["value"]), row)
+    chosen = select(_C.value).where(_C.persona_id == persona, _C.name == STREAMS)
+    return int(connection.execute(chosen).scalar_one())
+
+
+def read_personas(db: Database) -> list[str]:
+    """Return the personas something was said to, in the order of their keys."""
+    return sorted(row.persona_id for row in db.read(_PERSONAS, source="conversations"))
+
+
+_PERSONAS = select(conversations.c.persona_id).distinct()

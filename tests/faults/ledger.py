@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from core.database import schema
 from core.database.engine import Database
-from core.lifelong import table_counters
+from core.lifelong import table_runs
 from tests.faults.host import PERSON, Told
 from tests.store.world import index_differences, rows_of, verify_index
 
@@ -99,7 +99,7 @@ def _ids(db: Database, persona: str, told: Iterable[Told]) -> Iterable[str]:
 def _numbers(db: Database, persona: str, told: Sequence[Told]) -> Iterable[str]:
     by = Counter((each.kind, each.state) for each in told)
     c = schema.counters.c
-    asked = select(c.value).where(c.persona_id == persona, c.name == table_counters.STREAMS)
+    asked = select(c.value).where(c.persona_id == persona, c.name == table_runs.STREAMS)
     ended = db.read(asked, source="counters")
     people = [row for row in rows_of(db, schema.user_relationships, persona) if row.user_id == PERSON]
     numbers = {"stream": ended[0].value if ended else 0, "person": people[0].interaction_count if people else 0}

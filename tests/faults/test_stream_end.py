@@ -9,8 +9,9 @@ from core import lifelong
 from core.config import Settings
 from core.database import schema
 from core.database.schema import counters
-from core.errors import StoreError
+from core.errors import StoreError, StoreWriteError
 from core.memories.shapes import CycleResult
+from core.upkeep import leases
 from tests.faults.test_prompt_faults import run
 from tests.spec.stage import HERE, Stage
 
@@ -34,15 +35,21 @@ def _queued(stage: Stage) -> list[str]:
 
 
 @pytest.mark.engines("sqlite")
-def test_l20_an_end_whose_cycle_cannot_begin_is_queued_and_counted_once(stage: Stage) -> None:
+def test_l20_an_end_whose_cycle_cannot_begin_is_queued_and_counted_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert stage.db is not None
-    run(stage.db, "ALTER TABLE consolidation_runs RENAME TO gone")
-    done = _end(stage)
-    assert (done.reason, done.deep, len(done.queued), _counted(stage)) == ("StoreWriteError", False, 1, 1)
-    done = _end(stage)
-    assert (done.reason, done.deep, _counted(stage)) == ("StoreWriteError", True, 2)
+
+    def refused(*_: object) -> bool:
+        raise StoreWriteError("injected", source="counters")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(leases, "take", refused)
+        done = _end(stage)
+        assert (done.reason, done.deep, len(done.queued), _counted(stage)) == ("StoreWriteError", False, 1, 1)
+        done = _end(stage)
+        assert (done.reason, done.deep, _counted(stage)) == ("StoreWriteError", True, 2)
     assert _queued(stage) == ["CONSOLIDATION", "DEEP_CONSOLIDATION"]
-    run(stage.db, "ALTER TABLE gone RENAME TO consolidation_runs")
     assert _end(stage).reason == "" and _counted(stage) == 3
 
 
@@ -55,11 +62,11 @@ def test_l20_an_end_that_can_be_neither_run_nor_queued_says_so(stage: Stage) -> 
 
 
 @pytest.mark.engines("sqlite")
-def test_l12_a_cycle_whose_end_cannot_be_noted_tells_what_it_stored(stage: Stage) -> None:
-    """Its row of consolidation_runs stays open; what it stored is there, and told."""
+def test_l12_a_cycle_that_cannot_be_recorded_tells_what_it_stored(stage: Stage) -> None:
+    """It has no row of consolidation_runs; what it stored is there, and told."""
     assert stage.db is not None
     stage.say("I love tofu, my cat is called Miso.", minutes=5)
-    refuse = "CREATE TRIGGER refused BEFORE UPDATE ON consolidation_runs BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    refuse = "CREATE TRIGGER refused BEFORE INSERT ON consolidation_runs BEGIN SELECT RAISE(ABORT, 'refused'); END"
     run(stage.db, refuse)
     done = _end(stage)
     assert done.reason == "StoreWriteError" and done.stored > 0 and _counted(stage) == 1 and _queued(stage) == []

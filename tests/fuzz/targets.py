@@ -194,7 +194,7 @@ def _secondary(value: str) -> object:
         replies.strip_thoughts(value),
         summaries.read_reply(value, (), patterns=patterns),
         consolidation.read_reply(value, patterns=patterns),
-        consolidation.read_deep_reply(value, patterns=patterns),
+        consolidation.read_reply(value, patterns=patterns, deep=True),
         replies.judge_refusal(value, "x" * 300, patterns=patterns),
     )
 

@@ -12,7 +12,6 @@ from core.conversations.rules_summaries import Line
 from core.lifelong.rules_consolidation import (
     choose_facts,
     emotion_importance,
-    is_deep_end,
     only_participant,
     read_reply,
     window,
@@ -81,12 +80,6 @@ def test_l14_the_window_is_within_20_to_500() -> None:
     assert [window(given, 120) for given in (5, 20, 300, 500, 9000, None, "x", True)] == [
         20, 20, 300, 500, 500, 120, 120, 120,
     ]  # fmt: skip
-
-
-def test_l20_every_fifth_end_is_a_deep_one() -> None:
-    assert [n for n in range(12) if is_deep_end(n, 5)] == [5, 10]
-    assert [n for n in range(12) if is_deep_end(n, 0)] == [n for n in range(12) if is_deep_end(n, None)] == [5, 10]
-    assert [n for n in range(5) if is_deep_end(n, 1)] == [1, 2, 3, 4]
 
 
 def test_l18_sentences_worth_keeping() -> None:
