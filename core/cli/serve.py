@@ -54,6 +54,10 @@ WorkerOption = Annotated[
 McpOption = Annotated[
     bool, typer.Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
 ]
+PublicOption = Annotated[
+    str,
+    typer.Option("--public-url", metavar="URL", help="Let remote programs connect to --mcp by OAuth (docs/mcp.md)."),
+]
 ProcessesOption = Annotated[
     int, typer.Option("--processes", metavar="N", min=1, max=64, help="Answer by N processes, without the page.")
 ]
@@ -86,6 +90,7 @@ def serve(
     proxy: ProxyOption = False,
     worker: WorkerOption = True,
     processes: ProcessesOption = 1,
+    public_url: PublicOption = "",
 ) -> None:
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
@@ -104,10 +109,11 @@ def serve(
         _refuse(PAGE.format(count=processes))
     if processes > 1 and run.db.target.in_memory:
         _refuse(IN_MEMORY.format(count=processes))
-    app = _make_application(run, asked, allow_hosts or (), admin=with_admin, mcp=mcp, proxy=proxy)
+    served = {"admin": with_admin, "mcp": mcp, "proxy": proxy}
+    app = _make_application(run, asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen
     with _open_socket(*address(settings)) as listening:
-        _print_place(settings, admin=with_admin, mcp=mcp, proxy=proxy)
+        _print_place(settings, **served)
         with run_queue(run.db, asked) if worker else nullcontext():
             if processes > 1:
                 make_app = partial(create_application, run.url, asked, tuple(allow_hosts or ()), mcp=mcp, proxy=proxy)
@@ -139,7 +145,7 @@ def address(settings: Settings) -> tuple[str, int]:
 
 
 def _make_application(
-    run: Run, asked: dict[str, Any] | None, allowed: Collection[str], *, admin: bool, mcp: bool, proxy: bool
+    run: Run, asked: dict[str, Any] | None, allowed: Collection[str], *, public_url: str = "", **served: bool
 ) -> Starlette:
     """Return what is served.
 
@@ -151,12 +157,12 @@ def _make_application(
 
         from ..web.app import create_app
 
-        return create_app(db=run.db, settings=asked, allowed_hosts=allowed, admin=admin, proxy=proxy, mcp=mcp)
+        return create_app(db=run.db, settings=asked, allowed_hosts=allowed, public_url=public_url, **served)
     except ModuleNotFoundError as error:
-        extras = "admin,mcp" if mcp else "admin"
+        extras = "admin,mcp" if served["mcp"] else "admin"
         _refuse(EXTRA.format(what=f"the extra `{extras}`", extras=extras, name=error.name))
     except ConfigError as error:
-        if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL"):
+        if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL", "public_url"):
             raise
         _refuse(f"{error} Without the page: --no-admin." if error.flag == "ADMIN_TOKEN" else str(error))
 

@@ -582,6 +582,8 @@ access_tokens: Table = table(
     Column("personas", name_type(1000), nullable=False, server_default=text("''")),
     Column("label", name_type(100), nullable=False, server_default=text("''")),
     Column("created_at", Time(), nullable=True),
+    # of a program that an operator connected by OAuth, which renews its token until then; the others do not expire
+    Column("expires_at", Time(), nullable=True),
     Column("revoked_at", Time(), nullable=True),
 )
 

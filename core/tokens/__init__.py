@@ -112,10 +112,14 @@ def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
     True
     """
     token_id = shapes.read_token_id(text)
-    row = table.read_token(defaults.handle(db), token_id) if token_id is not None else None
+    if token_id is None:
+        return None
+    handle = defaults.handle(db)
+    row = table.read_token(handle, token_id)
     if row is None or not shapes.is_same_hash(row[1], shapes.hash_token(text)):
         return None
-    return row[0]
+    token = row[0]
+    return None if token.expires_at is not None and token.expires_at <= handle.clock() else token
 
 
 def narrow_scope(

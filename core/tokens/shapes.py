@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, TypedDict
 
 from ..errors import ScopeError
@@ -32,6 +33,8 @@ class AccessToken:
     label: str = ""
     personas: str = ""
     """Other personas a host token may speak as, with commas between; `*` for all."""
+    expires_at: datetime | None = None
+    """When it holds no more unless it is renewed; None for a token that holds until it is revoked."""
 
     def may_speak_as(self, persona: str) -> bool:
         """Return whether a request with this token may choose a persona."""
@@ -63,6 +66,8 @@ class ListedToken(TypedDict):
     label: str
     created_at: str
     """ISO 8601, UTC."""
+    expires_at: str
+    """Blank for a token that holds until it is revoked."""
     revoked_at: str
     """Blank while the token holds."""
 

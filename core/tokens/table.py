@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -18,7 +19,7 @@ _T = access_tokens.c
 _SOURCE = "access_tokens"
 _SHOWN = (
     _T.id, _T.kind, _T.persona_id, _T.participant_key, _T.conversation_key, _T.server_id, _T.personas, _T.label,
-    _T.created_at, _T.revoked_at,
+    _T.created_at, _T.expires_at, _T.revoked_at,
 )  # fmt: skip
 _BY_ID = select(*_SHOWN, _T.token_hash).where(_T.id == bindparam("id"))
 _LISTED = select(*_SHOWN).where(_T.persona_id == bindparam("persona")).order_by(_T.id)
@@ -26,6 +27,12 @@ _REVOKED = (
     update(access_tokens)
     .where(_T.persona_id == bindparam("persona"), _T.id == bindparam("token"), _T.revoked_at.is_(None))
     .values(revoked_at=bindparam("at"))
+)
+
+_RENEWED = (
+    update(access_tokens)
+    .where(_T.id == bindparam("token"), _T.token_hash == bindparam("known"), _T.revoked_at.is_(None))
+    .values(token_hash=bindparam("new"), expires_at=bindparam("at"))
 )
 
 
@@ -43,6 +50,7 @@ def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedT
         "personas": token.personas,
         "label": token.label,
         "created_at": now,
+        "expires_at": token.expires_at,
     }
 
     def work(connection: Connection) -> None:
@@ -52,16 +60,16 @@ def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedT
         return True if connection.execute(_BY_ID, {"id": token.id}).first() is not None else None
 
     db.transaction(work, source=_SOURCE, confirm=confirm)
-    return _build_listed({**row, "created_at": now, "revoked_at": None})
+    return _build_listed({**row, "revoked_at": None})
 
 
 def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
-    """Return a token that holds and the hash that is stored of it, None where there is none, or it was revoked."""
+    """Return a token and the hash that is stored of it, None where there is none, or it was revoked."""
     for row in db.read(_BY_ID, {"id": token_id}, source=_SOURCE):
         if row.revoked_at is None:
             token = AccessToken(
                 row.id, row.kind, row.persona_id, row.participant_key, row.conversation_key, row.server_id, row.label,
-                row.personas,
+                row.personas, read_time(row.expires_at),
             )  # fmt: skip
             return token, bytes(row.token_hash)
     return None
@@ -70,6 +78,16 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
 def read_tokens(db: Database, persona: str) -> list[ListedToken]:
     """Return every token of a persona, the oldest first."""
     return [_build_listed(row._mapping) for row in db.read(_LISTED, {"persona": persona}, source=_SOURCE)]
+
+
+def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes, expires_at: datetime) -> bool:
+    """Give a token another text and time; return False where another renewal came first, or it was revoked."""
+    values = {"token": token_id, "known": known_hash, "new": new_hash, "at": expires_at}
+
+    def work(connection: Connection) -> bool:
+        return bool(connection.execute(_RENEWED, values).rowcount)
+
+    return db.transaction(work, source=_SOURCE, confirm=lambda _: None)
 
 
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:
@@ -83,7 +101,6 @@ def update_revoked(db: Database, persona: str, token_id: int) -> bool:
 
 
 def _build_listed(row: Any) -> ListedToken:
-    created, revoked = read_time(row["created_at"]), read_time(row["revoked_at"])
     return {
         "id": row["id"],
         "kind": row["kind"],
@@ -93,6 +110,12 @@ def _build_listed(row: Any) -> ListedToken:
         "server": row["server_id"],
         "personas": row["personas"],
         "label": row["label"],
-        "created_at": created.isoformat() if created else "",
-        "revoked_at": revoked.isoformat() if revoked else "",
+        "created_at": _show_time(row["created_at"]),
+        "expires_at": _show_time(row["expires_at"]),
+        "revoked_at": _show_time(row["revoked_at"]),
     }
+
+
+def _show_time(value: Any) -> str:
+    time = read_time(value)
+    return time.isoformat() if time else ""

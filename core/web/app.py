@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from html import escape
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -49,6 +51,7 @@ def create_app(
     admin: bool = True,
     proxy: bool = False,
     mcp: bool = False,
+    public_url: str = "",
 ) -> FastAPI:
     """Return the application: the API for hosts, and what is chosen beside it.
 
@@ -63,13 +66,16 @@ def create_app(
         admin: with the operator's API and page, which need ADMIN_TOKEN.
         proxy: with the OpenAI dialect, passed on to LLM_BASE_URL.
         mcp: with the Model Context Protocol under `/mcp`.
+        public_url: where programs and browsers reach the application, as `https://memory.example.org`; remote programs
+            then connect to `/mcp` by OAuth, and the operator consents on the page. It needs `admin` and `mcp`, and
+            something in front that speaks TLS.
 
     Returns:
         An ASGI application, for a server such as uvicorn with its lifespan on.
 
     Raises:
         ConfigError: ADMIN_TOKEN is unset or shorter than 16 characters; for a proxy, LLM_BASE_URL is unset or no
-            address, or the extra `llm` is not installed.
+            address, or the extra `llm` is not installed; `public_url` is no address, or without `admin` and `mcp`.
         TypeError: the model cannot be asked.
 
     >>> from prompt_engine import open_database
@@ -84,12 +90,14 @@ def create_app(
         db=db,
         settings=settings,
         model=model,
-        allowed_hosts=frozenset(each.lower() for each in allowed_hosts),
+        allowed_hosts=frozenset(each.lower() for each in (*allowed_hosts, urlsplit(public_url).hostname or "")),
         admin_token=token,
         has_proxy=proxy,
         has_mcp=mcp,
         sessions=access.Sessions(token),
     )
+    if public_url:
+        context = replace(context, oauth=_make_oauth(context, public_url))
     lifespans: list[Any] = []
     app = _make_bare(context, lifespans)
     app.router.routes.extend(Health(context).routes())
@@ -101,6 +109,7 @@ def create_app(
         from .mcp.http import McpEndpoint  # noqa: PLC0415 - an extra of its own
 
         endpoint = McpEndpoint(context)
+        app.router.routes.extend(context.oauth.routes() if context.oauth else ())
         app.router.routes.extend(Route(path, endpoint) for path in (guard.MCP, f"{guard.MCP}/"))
         lifespans.append(endpoint.lifespan)
     model_server = None
@@ -111,6 +120,15 @@ def create_app(
         lifespans.append(model_server.lifespan)
     app.router.default = _Remaining(model_server, context)
     return app
+
+
+def _make_oauth(context: WebContext, public_url: str) -> Any:
+    if not (context.admin_token and context.has_mcp):
+        what = "public_url needs MCP, and the admin page, on which the operator consents. Serve both."
+        raise ConfigError(what, flag="public_url")
+    from .mcp.oauth import Provider  # noqa: PLC0415 - an extra of its own
+
+    return Provider(context, public_url)
 
 
 _CHECKED = (Depends(bodies.check_known),)

@@ -33,6 +33,8 @@ class WebContext:
     has_proxy: bool = False
     has_mcp: bool = False
     sessions: Sessions = field(default_factory=lambda: Sessions(""))
+    oauth: Any = None
+    """The `mcp.oauth.Provider` by which the operator connects remote programs; None without a public address."""
     wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
 
     def database(self) -> Database:

@@ -14,8 +14,9 @@ import asyncio
 import ipaddress
 import logging
 from collections.abc import Collection, Mapping
+from html import escape
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -115,13 +116,17 @@ class Guard:
         if area == "proxy" or (self._context.has_proxy and find_base_url_mistake(path)):
             return refused.respond(_write_dialect(refused.answer))
         if _is_below(path, MCP):
+            if status == 401 and self._context.oauth is not None:
+                where = f'Bearer resource_metadata="{self._context.oauth.metadata}"'
+                refused.headers = {**(refused.headers or {}), "WWW-Authenticate": where}
             return refused.respond(_write_json_rpc(status, refused.answer))
         if area == "admin" and scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", ""):
             from .admin import pages  # noqa: PLC0415 - loaded where it is served
 
+            is_page = path.startswith(f"{ADMIN}{pages.BASE}/")
             if status == 401:
-                return lead_to_login(scope)
-            if status in (404, 405) and path.startswith(f"{ADMIN}{pages.BASE}") and scope.get(_OPERATOR):
+                return lead_to_login(scope, _name_page(scope) if is_page else "")
+            if status in (404, 405) and is_page and scope.get(_OPERATOR):
                 return await run_in_threadpool(pages.render_missing, self._context, Request(scope), status)
         return refused.respond()
 
@@ -219,14 +224,28 @@ def is_public(path: str, method: str) -> bool:
     )
 
 
-def lead_to_login(scope: Scope, *, failed: bool = False) -> HTMLResponse:
-    """Return a 401 that leads a browser to the log-in form."""
-    place = f"{admin_root(scope)}/login{'?failed=1' if failed else ''}"
+def lead_to_login(scope: Scope, wanted: str = "", *, failed: bool = False) -> HTMLResponse:
+    """Return a 401 that leads a browser to the log-in form, and after it to the page that was wanted."""
+    query = urlencode({name: value for name, value in (("failed", failed and "1"), ("next", wanted)) if value})
+    return lead_to(f"{admin_root(scope)}/login{'?' if query else ''}{query}", "Log in", 401)
+
+
+def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
+    """Return a page that leads a browser on, also where its policy forbids to redirect a form."""
+    place = escape(address)
     page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Log in</title>'
-        f'<meta http-equiv="refresh" content="0; url={place}"></head><body><a href="{place}">Log in</a></body></html>\n'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{words}</title>'
+        f'<meta http-equiv="refresh" content="0; url={place}"></head>'
+        f'<body><a href="{place}">{words}</a></body></html>\n'
     )
-    return HTMLResponse(page, 401)
+    return HTMLResponse(page, status)
+
+
+def _name_page(scope: Scope) -> str:
+    """Return a page of the operator with its query, below ADMIN."""
+    path = path_below(scope).removeprefix(ADMIN)
+    query = scope["query_string"].decode("latin-1")[:6000]
+    return f"{path}?{query}" if query else path
 
 
 def _write_dialect(answer: errors.ErrorAnswer) -> Mapping[str, Any]:

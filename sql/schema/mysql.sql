@@ -544,6 +544,7 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     personas VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
     label VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
     created_at DATETIME(6),
+    expires_at DATETIME(6),
     revoked_at DATETIME(6),
     -- the row (8 bytes)
     PRIMARY KEY (id)

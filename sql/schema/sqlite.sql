@@ -561,6 +561,7 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     personas VARCHAR(1000) DEFAULT '' NOT NULL,
     label VARCHAR(100) DEFAULT '' NOT NULL,
     created_at TEXT,
+    expires_at TEXT,
     revoked_at TEXT,
     -- the row (8 bytes)
     PRIMARY KEY (id)

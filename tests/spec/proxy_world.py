@@ -31,9 +31,9 @@ PATIENCE_SECONDS = 120
 
 
 @contextmanager
-def serving(app: Any) -> Iterator[str]:
+def serving(app: Any, port: int = 0) -> Iterator[str]:
     """Yield the address of an application on a socket of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.create_server(("127.0.0.1", port)) as listening:
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="on", ws="none", timeout_keep_alive=PATIENCE_SECONDS
         )

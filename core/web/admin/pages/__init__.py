@@ -4,7 +4,7 @@
 |---|---|
 | page | one request and its answer; names; how form values are read; the environment of the templates |
 | formats, plots | pure: how values are shown, what is drawn |
-| memory, people, why, upkeep | the screens, and what their forms change |
+| memory, people, why, upkeep, programs | the screens, and what their forms change |
 | templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
 
 Everything works without the script: forms, and an answer that leads on to a screen. The script adds what is
@@ -24,7 +24,7 @@ from ....access import table_overview
 from ... import access, guard
 from ...bodies import OPERATOR, refusals
 from ...context import WebContext
-from . import memory, people, upkeep, why
+from . import memory, people, programs, upkeep, why
 from .page import BASE, STATIC, Page, Pages, of_memory, render_missing
 
 __all__ = ["BASE", "STATIC", "StaticPage", "render_missing", "router"]
@@ -53,6 +53,7 @@ def router(context: WebContext) -> APIRouter:
         ("/people", people.list_people),
         ("/people/one", of_memory(people.show_person)),
         ("/upkeep", upkeep.listing),
+        ("/programs", programs.listing),
         ("/why", why.show),
     ):
         pages.add(BASE + path, screen)
@@ -68,6 +69,8 @@ def router(context: WebContext) -> APIRouter:
         ("/upkeep/run", of_memory(upkeep.run)),
         ("/upkeep/release", upkeep.release),
         ("/why", why.ask),
+        ("/programs/answer", programs.answer),
+        ("/programs/revoke", programs.revoke),
     ):
         pages.add(BASE + path, screen, method="POST")
     # The path itself, without a slash: Starlette's own routes take no blank path.
@@ -84,15 +87,19 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
     """Add the routes by which the page logs in and out."""
 
     @router.post("/login", status_code=303, response_class=RedirectResponse, responses=refusals(), tags=["Log-in"])
-    def login(request: Request, token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")]) -> Response:
+    def login(
+        request: Request,
+        token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")],
+        wanted: Annotated[str, Form(alias="next", description="The page to lead to, below /admin.")] = "",
+    ) -> Response:
         """Set the page's cookie, which holds for 12 hours, and lead to the page."""
         if not access.is_token(token.strip(), context.admin_token):
             refused = guard.refuse_wrong_token(context)
             if refused.status_code != 401 or "text/html" not in request.headers.get("accept", ""):
                 raise refused
-            return guard.lead_to_login(request.scope, failed=True)
+            return guard.lead_to_login(request.scope, wanted, failed=True)
         base = guard.admin_root(request.scope)
-        answer = RedirectResponse(f"{base}/", 303)
+        answer = RedirectResponse(base + _choose_page(wanted), 303)
         answer.set_cookie(
             access.COOKIE,
             context.sessions.begin(context.now()),
@@ -123,11 +130,23 @@ def _front(page: Page) -> Response:
     return page.redirect(page.url("memory", conf_uid=table_overview.choose_persona(page.db, wanted)))
 
 
+def _choose_page(wanted: str) -> str:
+    """Return the page to lead to after the log-in, below ADMIN."""
+    return wanted if wanted.startswith(f"{BASE}/") else "/"
+
+
 def _log_in(page: Page) -> Response:
-    """Return the log-in form; who came from a wrong token is told so."""
+    """Return the log-in form; who came from a wrong token is told so.
+
+    Who is logged in is led on: a browser that comes from another site does not send its cookie to the first page.
+    """
+    wanted = page.query("next")
+    if wanted and page.context.sessions.holds(page.request.cookies.get(access.COOKIE, ""), page.context.now()):
+        return page.redirect(page.root + _choose_page(wanted))
     return page.render(
         "sign_in.html.j2",
         is_signed_in=False,
         title="Sign in",
         is_wrong=bool(page.query("failed")),
+        wanted=wanted,
     )

@@ -39,7 +39,7 @@ GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
         (("memory", "Memory", "m"), ("conversations", "Conversations", "c"), ("people", "People", "e")),
     ),
     ("What a model gets", (("why", "Why", "w"),)),
-    ("Care", (("upkeep", "Upkeep", "u"),)),
+    ("Care", (("upkeep", "Upkeep", "u"), ("programs", "Programs", "p"))),
 )
 """Screens by group: path, title, and the letter that after `g` leads there."""
 

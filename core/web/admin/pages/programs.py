@@ -1,0 +1,66 @@
+"""Programs: which ones hold a token of the persona, and those that ask the operator for one (OAuth)."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from .... import tokens
+from ....access import table_overview
+from ....scope import Scope
+from ... import guard
+from ...errors import Refused
+from .page import Page, parse_ids, read_names
+
+MOST_PEOPLE = 200
+"""Keys of people that the form offers."""
+TOO_OLD = "This request is older than ten minutes, or was not made here. Connect the program again."
+
+
+def listing(page: Page) -> Response:
+    """Return the programs with their tokens, and the question of one that asks for one."""
+    text = page.query("ask")
+    listed = tokens.list_tokens(**page.asking())
+    people = (
+        [each.key for each in table_overview.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
+    )
+    return page.render(
+        "programs.html.j2",
+        title="Programs",
+        screen="programs",
+        ask=text,
+        asked=_find_request(page, text) if text else None,
+        people=people,
+        tokens=[each for each in listed if not each["revoked_at"]],
+        names=read_names(page.db, page.persona, [*people, *(each["participant"] for each in listed)]),
+        flash=_SAID.get(page.query("note")),
+    )
+
+
+_SAID = {"revoked": "Revoked: the program is refused from now on.", "ended": "Nothing changed: it was revoked before."}
+
+
+def answer(page: Page) -> Response:
+    """Send the browser back to a program, with a code or a refusal."""
+    asked, provider = _find_request(page, page.field("ask")), page.context.oauth
+    if not page.field("allow"):
+        return guard.lead_to(provider.deny(asked), "Back to the program")
+    participant = page.field("participant").strip()
+    if "/" not in participant:
+        what = f"Whose memory is {participant[:60]!r}. It must be the key of a person: interface/id, as web/ann."
+        raise Refused(422, what)
+    scope = Scope(page.field("persona").strip() or page.persona, participant=participant)
+    return guard.lead_to(provider.allow(asked, scope.persona, participant), "Back to the program")
+
+
+def revoke(page: Page) -> Response:
+    """Let a token hold no more."""
+    chosen = parse_ids([page.field("revoke")])
+    done = bool(chosen) and tokens.revoke_token(chosen[0], **page.asking())
+    return page.redirect(page.url("programs", note="revoked" if done else "ended"))
+
+
+def _find_request(page: Page, text: str) -> object:
+    asked = page.context.oauth.find_request(text) if page.context.oauth is not None else None
+    if asked is None:
+        raise Refused(410, TOO_OLD)
+    return asked

@@ -1,0 +1,301 @@
+"""OAuth for remote clients of MCP: a program registers, the operator consents, and it gets a token of one person.
+
+The SDK speaks the protocol (metadata, PKCE, checks of requests); here is what it asks for.
+
+| What | Where it is kept |
+|---|---|
+| a registration, a request for consent | nowhere: signed with ADMIN_TOKEN, so that nobody can fill a database |
+| a code, between consent and token | in this process, for a minute, used once |
+| the access token | a row of the tokens, as `token add` makes it, which lasts an hour |
+| the refresh token | nowhere: signed over the row, so that a renewal ends the one before |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from mcp.server.auth.provider import (
+    AccessToken,
+    AuthorizationCode,
+    AuthorizationParams,
+    AuthorizeError,
+    OAuthAuthorizationServerProvider,
+    RefreshToken,
+    RegistrationError,
+    TokenError,
+    construct_redirect_uri,
+)
+from mcp.server.auth.routes import create_auth_routes, create_protected_resource_routes
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route
+
+from ...errors import ConfigError
+from ...tokens import shapes, table
+from ..context import ADMIN, WebContext
+from ..guard import MCP, is_loopback
+
+ACCESS = timedelta(hours=1)
+REFRESH = timedelta(days=90)
+"""How long after its last renewal a program can renew its token."""
+CONSENT = timedelta(minutes=10)
+CODE_SECONDS = 60
+MOST_ADDRESSES, MOST_CHARS = 5, 2000
+"""Of a registration, which every later request of the program carries."""
+SCRIPTS = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
+"""Schemes of addresses to which no browser may be sent."""
+KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types"}
+
+_REFRESH_FORM = re.compile(r"pr_([0-9]{1,19})_([0-9a-f]{64})")
+
+
+class Asked(NamedTuple):
+    """A program that asks for consent."""
+
+    client: OAuthClientInformationFull
+    params: AuthorizationParams
+
+    @property
+    def name(self) -> str:
+        """Return what the program calls itself."""
+        return self.client.client_name or "A program without a name"
+
+    @property
+    def goes_to(self) -> str:
+        """Return where the browser is sent after the answer, as an operator can judge it."""
+        parts = urlsplit(str(self.params.redirect_uri))
+        return f"{parts.scheme}://{parts.netloc}"
+
+
+class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
+    """What the SDK asks of an authorization server."""
+
+    def __init__(self, context: WebContext, public_url: str) -> None:
+        self._context = context
+        self._codes: dict[str, tuple[AuthorizationCode, shapes.AccessToken]] = {}
+        self.url = check_public_url(public_url)
+        self.resource = f"{self.url}{MCP}"
+        self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
+
+    def routes(self) -> list[Route]:
+        """Return the routes for metadata, registration, consent, tokens and their revocation."""
+        both = AuthSettings.model_validate(
+            {"issuer_url": self.url, "resource_server_url": self.resource, "validate_token_resource": True}
+        )
+        assert both.resource_server_url is not None
+        registration, revocation = ClientRegistrationOptions(enabled=True), RevocationOptions(enabled=True)
+        own = create_auth_routes(
+            self, both.issuer_url, client_registration_options=registration, revocation_options=revocation
+        )
+        return [*own, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
+
+    # Registration
+
+    async def register_client(self, client_info: OAuthClientInformationFull) -> None:
+        """Give a program an id that holds what it registered."""
+        addresses = [str(each) for each in client_info.redirect_uris or ()]
+        if refused := next(filter(None, map(_describe_bad_address, addresses)), ""):
+            raise RegistrationError("invalid_redirect_uri", refused)
+        client_info.client_name = (client_info.client_name or "")[:100] or None
+        kept = client_info.model_dump(mode="json", include=KEPT, exclude_none=True)
+        if len(addresses) > MOST_ADDRESSES or len(json.dumps(kept)) > MOST_CHARS:
+            what = f"At most {MOST_ADDRESSES} redirect_uris and {MOST_CHARS} characters can be registered."
+            raise RegistrationError("invalid_client_metadata", what)
+        client_info.client_id = self._write("client", kept)
+        client_info.client_secret = self._find_secret(client_info)
+
+    async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+        """Return a program that registered here."""
+        return self._find_client(client_id)
+
+    def _find_client(self, client_id: str) -> OAuthClientInformationFull | None:
+        kept = self._read("client", client_id)
+        if kept is None:
+            return None
+        client = OAuthClientInformationFull.model_validate({**kept, "client_id": client_id})
+        client.client_secret = self._find_secret(client)
+        return client
+
+    def _find_secret(self, client: OAuthClientInformationFull) -> str | None:
+        is_public = client.token_endpoint_auth_method == "none"  # noqa: S105 - the name of a method
+        return None if is_public else self._sign(f"secret {client.client_id}")
+
+    # Consent
+
+    async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
+        """Return the address of the screen on which the operator consents."""
+        if params.resource is not None and params.resource.rstrip("/") not in (self.resource, self.url):
+            raise AuthorizeError("invalid_target", f"This server gives tokens for {self.resource} alone.")
+        until = (self._context.now() + CONSENT).timestamp()
+        ask = {"client": client.client_id, "params": params.model_dump(mode="json", exclude_none=True), "until": until}
+        return construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=self._write("ask", ask))
+
+    def find_request(self, text: str) -> Asked | None:
+        """Return what a program asks for, None where it did not ask here, or too long ago."""
+        ask = self._read("ask", text)
+        if ask is None or ask["until"] < self._context.now().timestamp():
+            return None
+        client = self._find_client(ask["client"])
+        params = AuthorizationParams.model_validate({"state": None, "scopes": None, **ask["params"]})
+        return Asked(client, params) if client else None
+
+    def allow(self, asked: Asked, persona: str, participant: str) -> str:
+        """Return where the browser is sent with a code, for which the program gets a token of a person."""
+        client, params, now = asked.client, asked.params, time.time()  # the clock by which the SDK judges a code
+        self._codes = {key: each for key, each in self._codes.items() if each[0].expires_at > now}
+        code = AuthorizationCode(
+            code=secrets.token_urlsafe(32),
+            scopes=params.scopes or [],
+            expires_at=now + CODE_SECONDS,
+            client_id=client.client_id,
+            code_challenge=params.code_challenge,
+            redirect_uri=params.redirect_uri,
+            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
+            resource=params.resource,
+        )
+        token = shapes.AccessToken(0, "scope", persona, participant, label=asked.name)
+        self._codes[code.code] = (code, token)
+        return self._answer(asked, code=code.code)
+
+    def deny(self, asked: Asked) -> str:
+        """Return where the browser is sent when the operator says no."""
+        return self._answer(asked, error="access_denied")
+
+    def _answer(self, asked: Asked, **values: str) -> str:
+        return construct_redirect_uri(str(asked.params.redirect_uri), **values, state=asked.params.state, iss=self.url)
+
+    # Tokens
+
+    async def load_authorization_code(
+        self,
+        client: OAuthClientInformationFull,  # noqa: ARG002 - the SDK compares it
+        authorization_code: str,
+    ) -> AuthorizationCode | None:
+        """Return a code that was not used; the SDK compares its program, address and challenge."""
+        return self._codes.get(authorization_code, (None, None))[0]
+
+    async def exchange_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+    ) -> OAuthToken:
+        """Return the first token of a program."""
+        _, token = self._codes.pop(authorization_code.code, (None, None))
+        if token is None:
+            raise TokenError("invalid_grant", "The code was used before.")
+        return await run_in_threadpool(self._add_token, client, token)
+
+    def _add_token(self, client: OAuthClientInformationFull, token: shapes.AccessToken) -> OAuthToken:
+        db = self._context.database()
+        token_id = db.ids.one()
+        text = shapes.write_token(token_id, secrets.token_urlsafe(32))
+        own = shapes.AccessToken(
+            token_id, token.kind, token.persona, token.participant, label=token.label, expires_at=db.clock() + ACCESS
+        )
+        table.insert_token(db, own, shapes.hash_token(text))
+        return self._build_answer(client, token_id, text)
+
+    async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
+        """Return a refresh token that holds."""
+        found = await run_in_threadpool(self._find_row, client, refresh_token)
+        return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=[]) if found else None
+
+    def _find_row(self, client: OAuthClientInformationFull, text: str) -> tuple[shapes.AccessToken, bytes] | None:
+        """Return the row that a refresh token renews, and its hash."""
+        parts = _REFRESH_FORM.fullmatch(text)
+        db = self._context.database()
+        row = table.read_token(db, int(parts[1])) if parts and int(parts[1]) <= shapes.MOST_ID else None
+        if row is None or row[0].expires_at is None or row[0].expires_at - ACCESS + REFRESH <= db.clock():
+            return None
+        known = self._write_refresh(client, row[0].id, row[1])
+        return row if shapes.is_same_hash(shapes.hash_token(known), shapes.hash_token(text)) else None
+
+    async def exchange_refresh_token(
+        self,
+        client: OAuthClientInformationFull,
+        refresh_token: RefreshToken,
+        scopes: list[str],  # noqa: ARG002 - there are none
+    ) -> OAuthToken:
+        """Return the next token of a program; the ones before hold no more."""
+        return await run_in_threadpool(self._renew, client, refresh_token.token)
+
+    def _renew(self, client: OAuthClientInformationFull, refresh_text: str) -> OAuthToken:
+        db = self._context.database()
+        row = self._find_row(client, refresh_text)
+        if row is not None:
+            text = shapes.write_token(row[0].id, secrets.token_urlsafe(32))
+            if table.renew_token(db, row[0].id, row[1], shapes.hash_token(text), db.clock() + ACCESS):
+                return self._build_answer(client, row[0].id, text)
+        raise TokenError("invalid_grant", "The refresh token was used before, or the token was revoked.")
+
+    def _build_answer(self, client: OAuthClientInformationFull, token_id: int, text: str) -> OAuthToken:
+        refresh = self._write_refresh(client, token_id, shapes.hash_token(text))
+        return OAuthToken(access_token=text, expires_in=int(ACCESS.total_seconds()), refresh_token=refresh)
+
+    def _write_refresh(self, client: OAuthClientInformationFull, token_id: int, token_hash: bytes) -> str:
+        return f"pr_{token_id}_{self._sign(f'refresh {token_id} {token_hash.hex()} {client.client_id}')}"
+
+    async def load_access_token(self, token: str) -> AccessToken | None:  # noqa: ARG002
+        """Return None: the guard checks requests, and a program revokes by its refresh token."""
+        return None
+
+    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
+        """Let a token and its refresh token hold no more."""
+        await run_in_threadpool(self._revoke, token)
+
+    def _revoke(self, token: AccessToken | RefreshToken) -> None:
+        parts = _REFRESH_FORM.fullmatch(token.token)
+        row = table.read_token(self._context.database(), int(parts[1])) if parts else None
+        if row is not None:
+            table.update_revoked(self._context.database(), row[0].persona, row[0].id)
+
+    # Signed texts
+
+    def _sign(self, text: str) -> str:
+        return self._context.sessions.sign(f"oauth {text}")
+
+    def _write(self, purpose: str, values: Mapping[str, Any]) -> str:
+        body = urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode().rstrip("=")
+        return f"{body}.{self._sign(f'{purpose} {body}')}"
+
+    def _read(self, purpose: str, text: str) -> dict[str, Any] | None:
+        """Return what was written for a purpose, None where this server did not write it."""
+        body, _, signature = text.partition(".")
+        if not shapes.is_same_hash(self._sign(f"{purpose} {body}").encode(), signature.encode("utf-8", "replace")):
+            return None
+        values: dict[str, Any] = json.loads(urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        return values
+
+
+def _describe_bad_address(address: str) -> str:
+    """Return why a browser may not be sent to an address, blank where it may."""
+    parts = urlsplit(address)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        return f"{address[:200]} is not encrypted. Use https, or http on this machine."
+    if parts.scheme in SCRIPTS or parts.fragment:
+        return f"{address[:200]} is no address that a browser can be sent to."
+    return ""
+
+
+def check_public_url(url: str) -> str:
+    """Return the address under which browsers and programs reach the server.
+
+    Raises:
+        ConfigError: it is not `https://name`, or `http` on this machine.
+    """
+    parts = urlsplit(url)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+    if not is_safe or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ConfigError(
+            f"The public address is {url[:200]!r}. It must be https://NAME, without a path: clients send passwords and "
+            "tokens there. A server that speaks TLS stands in front of this one.",
+            flag="public_url",
+        )
+    return url.rstrip("/")

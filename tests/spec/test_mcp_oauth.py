@@ -1,0 +1,245 @@
+"""Remote programs connect by OAuth: the SDK's own client over a loopback socket, and a browser's part by hand (D9)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import html
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the extra `mcp`")
+pytest.importorskip("uvicorn", reason="needs the extra `admin`")
+
+import httpx2
+from mcp import Client
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+
+from core import tokens
+from core.config import Settings
+from core.conversations import list_saved_memories
+from core.database.engine import Database
+from core.errors import ConfigError
+from core.scope import Scope
+from core.tokens import shapes, table
+from core.web import create_app
+from tests.servers.base import free_port
+from tests.spec.mcp_world import told
+from tests.spec.proxy_world import serving
+from tests.store.world import Clock, own_scope
+
+pytestmark = pytest.mark.engines("sqlite")
+
+SECRET = "0123456789abcdef-oauth"
+BACK = "http://127.0.0.1:9/callback"
+PERSON = "web/ann"
+
+
+@dataclass
+class Storage:
+    """What a program keeps between its starts."""
+
+    tokens: Any = None
+    client: Any = None
+
+    async def get_tokens(self) -> Any:
+        return self.tokens
+
+    async def set_tokens(self, tokens: Any) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> Any:
+        return self.client
+
+    async def set_client_info(self, client_info: Any) -> None:
+        self.client = client_info
+
+
+@dataclass
+class Site:
+    """A server, its operator's browser, and a program that connects to it."""
+
+    url: str
+    db: Database
+    persona: str
+    storage: Storage = field(default_factory=Storage)
+    button: str = "allow"
+    landed: str = ""
+    """Where the browser was sent last."""
+
+    async def browse(self, address: str) -> None:
+        """Do what the operator does: sign in, read who asks, press a button."""
+        async with httpx2.AsyncClient(follow_redirects=True, headers={"accept": "text/html"}) as browser:
+            login = await browser.get(_refresh(await browser.get(address), self.url))
+            wanted = html.unescape(re.search(r'name="next" value="([^"]*)"', login.text)[1])  # type: ignore[index]
+            own = {"origin": self.url}
+            page = await browser.post(f"{self.url}/admin/login", data={"token": SECRET, "next": wanted}, headers=own)
+            assert page.status_code == 200 and "Claude &lt;b&gt; asks for access" in page.text, page.text
+            assert "http://127.0.0.1:9" in page.text
+            fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text))
+            values = {**fields, "persona": self.persona, "participant": PERSON, self.button: "1"}
+            answer = await browser.post(f"{self.url}/admin/page/programs/answer", data=values, headers=own)
+            self.landed = _refresh(answer, self.url)
+
+    async def answer(self) -> AuthorizationCodeResult:
+        """Return what the browser brought back to the program."""
+        query = {name: values[0] for name, values in parse_qs(urlsplit(self.landed).query).items()}
+        return AuthorizationCodeResult(code=query.get("code", ""), state=query.get("state"), iss=query.get("iss"))
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool as the program, which connects where it is not connected."""
+
+        async def connected() -> Any:
+            metadata = OAuthClientMetadata.model_validate({"redirect_uris": [BACK], "client_name": "Claude <b>"})
+            auth = OAuthClientProvider(f"{self.url}/mcp", metadata, self.storage, self.browse, self.answer)
+            async with (
+                httpx2.AsyncClient(auth=auth, timeout=60) as http,
+                Client(streamable_http_client(f"{self.url}/mcp", http_client=http)) as client,
+            ):
+                return await client.call_tool(tool, arguments)
+
+        return asyncio.run(connected())
+
+    def post(self, path: str, **data: str) -> Any:
+        """Post a form as a program does."""
+        return httpx2.post(f"{self.url}{path}", data=data)
+
+
+def _refresh(answer: Any, root: str) -> str:
+    """Return where a page leads a browser."""
+    place = html.unescape(re.search(r'content="0; url=([^"]*)"', answer.text)[1])  # type: ignore[index]
+    return place if "://" in place else f"{root}{place}"
+
+
+@pytest.fixture
+def site(db: Database) -> Iterator[Site]:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    app = create_app(db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url=url)
+    with serving(app, port):
+        yield Site(url, db, own_scope().persona)
+
+
+def test_d9_a_remote_program_gets_one_person_after_the_operator_consents(site: Site) -> None:
+    """Metadata, registration, PKCE, consent behind the log-in, token, call: all by the official client."""
+    told(site.call("memory_save", text="Ann likes plums"))
+    listed = list_saved_memories(db=site.db, scope=Scope(site.persona, PERSON, PERSON, privacy="direct"))
+    assert [each["text"] for each in listed] == ["Ann likes plums"]
+    (token,) = tokens.list_tokens(db=site.db, scope=Scope(site.persona))
+    assert (token["kind"], token["participant"], token["label"]) == ("scope", PERSON, "Claude <b>")
+    assert token["expires_at"] and site.storage.tokens.refresh_token
+
+
+def test_d9_a_program_renews_its_token_once_with_each_refresh_token(site: Site) -> None:
+    """After an hour it goes on without a person; what it showed before holds no more."""
+    site.call("memory_list")
+    first, clock = site.storage.tokens, site.db.clock
+    assert isinstance(clock, Clock)
+    clock.forward(hours=2)
+    assert tokens.find_token(first.access_token, db=site.db) is None
+    client = site.storage.client
+    own = {"client_id": client.client_id, "client_secret": client.client_secret, "grant_type": "refresh_token"}
+    renewed = site.post("/token", refresh_token=first.refresh_token, **own)
+    assert renewed.status_code == 200, renewed.text
+    found = tokens.find_token(renewed.json()["access_token"], db=site.db)
+    assert found is not None and found.participant == PERSON
+    again = site.post("/token", refresh_token=first.refresh_token, **own)
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    clock.forward(days=91)
+    late = site.post("/token", refresh_token=renewed.json()["refresh_token"], **own)
+    assert (late.status_code, late.json()["error"]) == (400, "invalid_grant")
+
+
+@pytest.mark.parametrize("by", ["operator", "program"])
+def test_d9_a_revoked_program_is_refused_and_cannot_renew(site: Site, by: str) -> None:
+    site.call("memory_list")
+    held, client = site.storage.tokens, site.storage.client
+    own = {"client_id": client.client_id, "client_secret": client.client_secret}
+    if by == "operator":
+        (token,) = tokens.list_tokens(db=site.db, scope=Scope(site.persona))
+        assert tokens.revoke_token(token["id"], db=site.db, scope=Scope(site.persona))
+    else:
+        assert site.post("/revoke", token=held.refresh_token, **own).status_code == 200
+    asked = httpx2.post(f"{site.url}/mcp", headers={"Authorization": f"Bearer {held.access_token}"}, json={})
+    assert asked.status_code == 401
+    assert f"{site.url}/.well-known/oauth-protected-resource/mcp" in asked.headers["www-authenticate"]
+    assert site.post("/token", grant_type="refresh_token", refresh_token=held.refresh_token, **own).status_code == 400
+
+
+def test_d9_without_consent_there_is_no_token(site: Site) -> None:
+    site.button = "deny"
+    with pytest.raises(BaseExceptionGroup):
+        site.call("memory_list")
+    assert "error=access_denied" in site.landed and "code=" not in site.landed
+    assert tokens.list_tokens(db=site.db, scope=Scope(site.persona)) == []
+
+
+def test_d9_a_code_is_used_once_and_by_its_own_program(site: Site) -> None:
+    """Another program that saw it gets nothing, nor does who shows it a second time."""
+    own = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK], "client_name": "Claude <b>"}).json()
+    other = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK], "client_name": "Other"}).json()
+    verifier = "a" * 43
+    challenge = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    query = {"client_id": own["client_id"], "redirect_uri": BACK, "response_type": "code", "state": "s"}
+    asked = httpx2.get(f"{site.url}/authorize", params={**query, "code_challenge": challenge})
+    asyncio.run(site.browse(asked.headers["location"]))
+    form = {"code": asyncio.run(site.answer()).code, "redirect_uri": BACK, "grant_type": "authorization_code"}
+
+    def exchange(client: dict[str, Any], verifier: str) -> int:
+        named = {"client_id": client["client_id"], "client_secret": client["client_secret"]}
+        return int(site.post("/token", code_verifier=verifier, **form, **named).status_code)
+
+    assert [exchange(other, verifier), exchange(own, "b" * 43)] == [400, 400]
+    assert [exchange(own, verifier), exchange(own, verifier)] == [200, 400]
+
+
+def test_d9_of_two_renewals_at_once_one_wins(site: Site) -> None:
+    """Both read the same row; the second finds another hash than it read."""
+    site.call("memory_list")
+    token = tokens.find_token(site.storage.tokens.access_token, db=site.db)
+    assert token is not None and token.expires_at is not None
+    known = shapes.hash_token(site.storage.tokens.access_token)
+    renewed = [table.renew_token(site.db, token.id, known, new * 32, token.expires_at) for new in (b"1", b"2")]
+    assert renewed == [True, False]
+
+
+BAD = ["javascript:alert(1)", "data:text/html,x", "http://example.org/back", "https://example.org/#x"]
+
+
+@pytest.mark.parametrize("address", BAD)
+def test_d9_no_browser_is_sent_to_a_script_or_in_the_clear(site: Site, address: str) -> None:
+    answer = httpx2.post(f"{site.url}/register", json={"redirect_uris": [address]})
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
+
+
+def test_d9_what_was_not_signed_here_is_refused(site: Site) -> None:
+    """A changed registration, a request for consent of another hand, another server's resource."""
+    client = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK]}).json()
+    query = {
+        "client_id": client["client_id"], "redirect_uri": BACK, "response_type": "code", "code_challenge": "a" * 43,
+        "state": "s",
+    }  # fmt: skip
+    changed = httpx2.get(f"{site.url}/authorize", params={**query, "client_id": "x" + client["client_id"]})
+    assert changed.status_code == 400
+    foreign = httpx2.get(f"{site.url}/authorize", params={**query, "resource": "https://example.org/mcp"})
+    assert "error=invalid_target" in foreign.headers["location"]
+    operator = {"Authorization": f"Bearer {SECRET}"}
+    page = httpx2.get(f"{site.url}/admin/page/programs", params={"ask": "e30.00"}, headers=operator)
+    assert page.status_code == 410
+    assert httpx2.get(f"{site.url}/admin/page/programs", headers={"accept": "text/html"}).status_code == 401
+
+
+def test_d9_a_public_address_is_encrypted_and_needs_the_operator(db: Database) -> None:
+    for url in ("http://example.org", "https://example.org/below", "example.org"):
+        with pytest.raises(ConfigError, match="https://NAME"):
+            create_app(db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url=url)
+    with pytest.raises(ConfigError, match="admin page"):
+        create_app(db=db, settings=Settings(), admin=False, mcp=True, public_url="https://example.org")
