@@ -42,17 +42,12 @@ def list_alternatives(
     Returns:
         Number, text, and whether it is the current one, each.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_alternative, list_alternatives
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> list_alternatives(message, db=db), add_alternative(message, "Ann stayed.", db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.list_alternatives(message, db=db), stories.add_alternative(message, "Ann stayed.", db=db)
     ([], 1)
-    >>> [(each["number"], each["text"]) for each in list_alternatives(message, db=db)]
+    >>> [(each["number"], each["text"]) for each in stories.list_alternatives(message, db=db)]
     [(0, 'Ann left the house.'), (1, 'Ann stayed.')]
     """
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
@@ -86,16 +81,13 @@ def add_alternative(
     Raises:
         MessageError: there is no such message; nothing of who said it, or whom it answers, may be kept any more; a text
             that is blank, of another type or over 16 MB.
-        StoreWriteError: nothing was stored.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_alternative, list_alternatives
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_alternative(message, "Ann stayed.", db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_alternative(message, "Ann stayed.", db=db)
     1
-    >>> [each["text"] for each in list_alternatives(message, db=db)]
+    >>> [each["text"] for each in stories.list_alternatives(message, db=db)]
     ['Ann left the house.', 'Ann stayed.']
     """
     content = rows.text(text, "text")
@@ -147,16 +139,13 @@ def choose_alternative(
 
     Raises:
         ValueError: the message has no such alternative; names those it has.
-        StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_alternative, choose_alternative, list_alternatives
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_alternative(message, "Ann stayed.", db=db), choose_alternative(message, 1, db=db).stored
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_alternative(message, "Ann stayed.", db=db), stories.choose_alternative(message, 1, db=db).stored
     (1, True)
-    >>> [each["text"] for each in list_alternatives(message, db=db) if each["is_current"]]
+    >>> [each["text"] for each in stories.list_alternatives(message, db=db) if each["is_current"]]
     ['Ann stayed.']
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)

@@ -337,7 +337,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     persona, conversation = task.persona, task.conversation
     story = layout.read_layout(task.read, persona, conversation)
     versions = table_running.read_versions(task.read, persona, conversation)
-    number = table_running.read_state(task.read, persona, conversation).current
+    number = table_running.find_current_number(task.read, persona, conversation)
     current = next((version for version in versions if version.number == number), None)
     scenes = [
         CoveredScene(each.scene.id, each.index, each.scene.recap_index)
@@ -361,8 +361,8 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     )  # fmt: skip
 
     def effect(connection: Connection) -> None:
-        state = table_running.hold_conversation(connection, persona, conversation)
-        if state is not None and state.current == number and _are_sources_kept(connection, task, plan, added):
+        current_now = table_running.hold_current_number(connection, persona, conversation)
+        if current_now == number and _are_sources_kept(connection, task, plan, added):
             table_running.insert_version(connection, task.db, operation_scope(operation), new)
         else:
             queue_running(connection, task.db, persona, conversation)

@@ -150,15 +150,12 @@ def check_message_exclusion(
 
     Raises:
         MessageError: there is no such message, or none that the scope sees.
-        StoreReadError: nothing could be read.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import check_message_exclusion
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> check_message_exclusion(message, db=db), check_message_exclusion(message, disabled=["ann"], db=db)
-    ('', 'disabled')
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> [stories.check_message_exclusion(message, disabled=names, db=db) for names in ([], ["ann"])]
+    ['', 'disabled']
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row = None if call.row_id is None else table_lines.find_facts(call.reader(), call.persona, call.row_id)
@@ -220,17 +217,12 @@ def update_message_inclusion_flags(
     Returns:
         Row ids of the messages whose recaps are included now; () without any.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import edit_memory, update_message_inclusion_flags
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> edit_memory(message, "Ann left.", db=db).stored
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.edit_memory(message, "Ann left.", db=db).stored
     True
-    >>> update_message_inclusion_flags("web/42", db=db) == (message,)
+    >>> stories.update_message_inclusion_flags("web/42", db=db) == (message,)
     True
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
@@ -254,23 +246,15 @@ def get_recap_text(
 ) -> str:
     """Return the included recaps of a conversation, oldest first, one a line; blank without any.
 
-    Args:
-        conversation: its key; None is the scope's.
-
     Returns:
         Lines of text, as of the last refresh.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import edit_memory, get_recap_text, refresh_memory
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> edit_memory(message, "Ann left.", db=db).stored, refresh_memory("web/42", db=db)["changed"]
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.edit_memory(message, "Ann left.", db=db).stored, stories.refresh_memory("web/42", db=db)["changed"]
     (True, 1)
-    >>> get_recap_text("web/42", db=db)
+    >>> stories.get_recap_text("web/42", db=db)
     'Ann left.'
     """
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
@@ -300,15 +284,10 @@ def concatenate_recap(
     Returns:
         One recap a line, oldest first.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import concatenate_recap, edit_memory
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> edit_memory(message, "Ann left.", db=db).stored, concatenate_recap("Ben came.", message, db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.edit_memory(message, "Ann left.", db=db).stored, stories.concatenate_recap("Ben came.", message, db=db)
     (True, 'Ann left.\\nBen came.')
     """
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
@@ -344,16 +323,12 @@ def auto_hide_plan(
     Returns:
         `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, auto_hide_plan
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, db=db).stored, auto_hide_plan(2, "web/42", db=db)  # shows what one scene hid
-    (True, {'hide': [], 'show': [(0, 0)]})
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> _ = stories.add_scene_break(message, db=db)
+    >>> stories.auto_hide_plan(2, "web/42", db=db)  # shows what one scene hid
+    {'hide': [], 'show': [(0, 0)]}
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:

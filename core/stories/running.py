@@ -89,16 +89,13 @@ def add_running_recap_version(
     Raises:
         MessageError: a value of a wrong type; the scope does not see the conversation.
         ValueError: another provenance.
-        StoreWriteError: nothing was stored.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_running_recap_version("The story so far.", conversation="web/42", db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_running_recap_version("The story so far.", conversation="web/42", db=db)
     0
-    >>> get_running_recap(conversation="web/42", db=db)["content"]
+    >>> stories.get_running_recap(conversation="web/42", db=db)["content"]
     'The story so far.'
     """
     # 1. what is to be stored
@@ -121,7 +118,7 @@ def add_running_recap_version(
 
     # 3. unless it is refused
     def work(connection: Connection) -> int | None:
-        table_running.hold_conversation(connection, call.persona, call.conversation)
+        table_running.hold_current_number(connection, call.persona, call.conversation)
         current = table_running.find_current(reader_in(connection), call.persona, call.conversation)
         by_hand = provenance == "manual"
         reason = judge_refusal(
@@ -155,15 +152,11 @@ def get_running_recap_storage(
     Returns:
         `{chat_id, current_version, versions}`, which a host may keep and pass in again.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap_storage
+    >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
-    >>> add_running_recap_version("Ann left.", conversation="web/42", db=db)
+    >>> stories.add_running_recap_version("Ann left.", conversation="web/42", db=db)
     0
-    >>> storage = get_running_recap_storage("web/42", db=db)
+    >>> storage = stories.get_running_recap_storage("web/42", db=db)
     >>> storage["chat_id"], storage["current_version"], len(storage["versions"])
     ('web/42', 0, 1)
     """
@@ -173,7 +166,7 @@ def get_running_recap_storage(
         return empty
     read = call.reader("running_recaps")
     versions = table_running.read_versions(read, call.persona, call.conversation)
-    current = table_running.read_state(read, call.persona, call.conversation).current
+    current = table_running.find_current_number(read, call.persona, call.conversation)
     return {
         "chat_id": call.conversation,
         "current_version": current or 0,
@@ -196,12 +189,11 @@ def get_running_recap_versions(
     Returns:
         As `versions` of `get_running_recap_storage`; [] without any.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap_versions
+    >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
-    >>> add_running_recap_version("Ann left.", conversation="web/42", db=db)
+    >>> stories.add_running_recap_version("Ann left.", conversation="web/42", db=db)
     0
-    >>> [each["content"] for each in get_running_recap_versions("web/42", db=db)]
+    >>> [each["content"] for each in stories.get_running_recap_versions("web/42", db=db)]
     ['Ann left.']
     """
     return get_running_recap_storage(conversation, storage, db=db, settings=settings, scope=scope)["versions"]
@@ -227,14 +219,12 @@ def get_running_recap(
 
     Raises:
         MessageError: the number is none.
-        StoreReadError: nothing could be read.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap
+    >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
-    >>> add_running_recap_version("Ann left.", conversation="web/42", db=db)
+    >>> stories.add_running_recap_version("Ann left.", conversation="web/42", db=db)
     0
-    >>> get_running_recap(0, conversation="web/42", db=db)["content"]
+    >>> stories.get_running_recap(0, conversation="web/42", db=db)["content"]
     'Ann left.'
     """
     number = rows.number(version, "version")
@@ -268,16 +258,14 @@ def set_current_running_recap(
 
     Raises:
         MessageError: the number is none.
-        StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap, set_current_running_recap
+    >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
-    >>> [add_running_recap_version(text, conversation="web/42", db=db) for text in ("Ann left.", "Ann left for Rome.")]
+    >>> [stories.add_running_recap_version(text, conversation="web/42", db=db) for text in ("Ann left.", "Ann flew.")]
     [0, 1]
-    >>> set_current_running_recap(0, conversation="web/42", db=db).stored
+    >>> stories.set_current_running_recap(0, conversation="web/42", db=db).stored
     True
-    >>> get_running_recap(conversation="web/42", db=db)["content"]
+    >>> stories.get_running_recap(conversation="web/42", db=db)["content"]
     'Ann left.'
     """
     number = _read_number(version)
@@ -316,16 +304,14 @@ def delete_running_recap_version(
 
     Raises:
         MessageError: the number is none.
-        StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.stories import add_running_recap_version, delete_running_recap_version, get_running_recap
+    >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
-    >>> [add_running_recap_version(text, conversation="web/42", db=db) for text in ("Ann left.", "Ann left for Rome.")]
+    >>> [stories.add_running_recap_version(text, conversation="web/42", db=db) for text in ("Ann left.", "Ann flew.")]
     [0, 1]
-    >>> delete_running_recap_version(1, conversation="web/42", db=db).stored
+    >>> stories.delete_running_recap_version(1, conversation="web/42", db=db).stored
     True
-    >>> get_running_recap(conversation="web/42", db=db)["content"]
+    >>> stories.get_running_recap(conversation="web/42", db=db)["content"]
     'Ann left.'
     """
     number = _read_number(version)
@@ -416,16 +402,13 @@ def get_running_recap_injection(
 
     Raises:
         ValueError: position, depth or role cannot be used; names what can.
-        StoreReadError: nothing could be read.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap_injection
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_running_recap_version("Ann left the house.", conversation="web/42", db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_running_recap_version("Ann left the house.", conversation="web/42", db=db)
     0
-    >>> "Ann left" in get_running_recap_injection("web/42", db=db)["value"]
+    >>> "Ann left" in stories.get_running_recap_injection("web/42", db=db)["value"]
     True
     """
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
@@ -477,22 +460,16 @@ def switch_stories(
 
     What is stored stays.
 
-    Args:
-        conversation: its key; None is the scope's.
-
     Returns:
         `(True, None, "")`, or `unchanged`: it is so already, or there is no such conversation.
 
     Raises:
         MessageError: `on` is neither True nor False.
-        StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import switch_stories
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> switch_stories(False, "web/42", db=db).stored, switch_stories(False, "web/42", db=db).reason
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.switch_stories(False, "web/42", db=db).stored, stories.switch_stories(False, "web/42", db=db).reason
     (True, 'unchanged')
     """
     switched = rows.yes_no(on, "on") == 1
@@ -548,16 +525,12 @@ def refresh_memory(
     Returns:
         What was hidden and shown, what is included, how much of it changed, and what is injected.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import edit_memory, refresh_memory
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> edit_memory(message, "Ann left.", db=db).stored, refresh_memory("web/42", db=db)["included"] == [message]
-    (True, True)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> _ = stories.edit_memory(message, "Ann left.", db=db)
+    >>> stories.refresh_memory("web/42", db=db)["included"] == [message]
+    True
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     refreshed = refresh(call, disabled, counter)

@@ -68,16 +68,13 @@ def add_scene_break(
 
     Raises:
         MessageError: a value of a wrong type.
-        StoreWriteError: nothing was stored.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, list_scenes
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, "The harbour", db=db).stored
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_scene_break(message, "The harbour", db=db).stored
     True
-    >>> [scene["name"] for scene in list_scenes("web/42", db=db)]
+    >>> [scene["name"] for scene in stories.list_scenes("web/42", db=db)]
     ['The harbour']
     """
     notes: list[str] = []
@@ -158,16 +155,12 @@ def edit_scene_break(
 
     Raises:
         MessageError: a value of a wrong type.
-        StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, edit_scene_break, list_scenes
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, db=db).stored, edit_scene_break(message, name="The harbour", db=db).stored
-    (True, True)
-    >>> [scene["name"] for scene in list_scenes("web/42", db=db)]
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> _ = stories.add_scene_break(message, db=db), stories.edit_scene_break(message, name="The harbour", db=db)
+    >>> [scene["name"] for scene in stories.list_scenes("web/42", db=db)]
     ['The harbour']
     """
     notes: list[str] = []
@@ -204,17 +197,12 @@ def remove_scene_break(
         `(True, scene id, "")`, or `unchanged` if there is none. A running recap keeps its text about the scene until
         it is made anew.
 
-    Raises:
-        StoreWriteError: nothing was removed.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, list_scenes, remove_scene_break
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, db=db).stored, remove_scene_break(message, db=db).stored
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_scene_break(message, db=db).stored, stories.remove_scene_break(message, db=db).stored
     (True, True)
-    >>> list_scenes("web/42", db=db)
+    >>> stories.list_scenes("web/42", db=db)
     []
     """
 
@@ -234,23 +222,15 @@ def list_scenes(
 ) -> list[SceneInfo]:
     """Return the scenes of a conversation, oldest first; [] without any.
 
-    Args:
-        conversation: its key; None is the scope's.
-
     Returns:
         One entry a scene that has ended: its name, first and last message, and current recap.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, list_scenes
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, "The harbour", db=db).stored
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_scene_break(message, "The harbour", db=db).stored
     True
-    >>> [(scene["name"], scene["first_index"], scene["last_index"]) for scene in list_scenes("web/42", db=db)]
+    >>> [(scene["name"], scene["first_index"], scene["last_index"]) for scene in stories.list_scenes("web/42", db=db)]
     [('The harbour', 0, 0)]
     """
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
@@ -293,14 +273,11 @@ def get_scene_range(
 
     Raises:
         MessageError: there is no such message, or it has no break.
-        StoreReadError: nothing could be read.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, get_scene_range
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, db=db).stored, get_scene_range(message, db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_scene_break(message, db=db).stored, stories.get_scene_range(message, db=db)
     (True, (0, 0))
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
@@ -343,17 +320,12 @@ def get_scene_recaps(
     Returns:
         One entry per version; [] if there is no break or no recap.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, get_scene_recaps, set_scene_recap
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, db=db).stored, set_scene_recap(message, "Ann left.", db=db).stored
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_scene_break(message, db=db).stored, stories.set_scene_recap(message, "Ann left.", db=db).stored
     (True, True)
-    >>> [(each["content"], each["provenance"], each["current"]) for each in get_scene_recaps(message, db=db)]
+    >>> [(each["content"], each["provenance"], each["current"]) for each in stories.get_scene_recaps(message, db=db)]
     [('Ann left.', 'manual', True)]
     """
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
@@ -393,16 +365,13 @@ def set_scene_recap(
 
     Raises:
         MessageError: a text of a wrong type or over 16 MB.
-        StoreWriteError: nothing was stored.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, get_scene_recaps, set_scene_recap
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, db=db).stored, set_scene_recap(message, "Ann left.", db=db).stored
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_scene_break(message, db=db).stored, stories.set_scene_recap(message, "Ann left.", db=db).stored
     (True, True)
-    >>> [recap["content"] for recap in get_scene_recaps(message, db=db)]
+    >>> [recap["content"] for recap in stories.get_scene_recaps(message, db=db)]
     ['Ann left.']
     """
     opened = open_call(db, settings, scope)
@@ -441,20 +410,15 @@ def choose_scene_recap(
         `(True, number of the version, "")`; `refused` if there is no such version, `unchanged` if there is no
         break or the version is current.
 
-    Raises:
-        StoreWriteError: nothing was changed.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import add_scene_break, choose_scene_recap, get_scene_recaps, set_scene_recap
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> add_scene_break(message, db=db).stored
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.add_scene_break(message, db=db).stored
     True
-    >>> numbers = [set_scene_recap(message, text, db=db).id for text in ("Ann left.", "Ann went out.")]
-    >>> choose_scene_recap(message, numbers[0], db=db).stored
+    >>> numbers = [stories.set_scene_recap(message, text, db=db).id for text in ("Ann left.", "Ann went out.")]
+    >>> stories.choose_scene_recap(message, numbers[0], db=db).stored
     True
-    >>> [each["current"] for each in get_scene_recaps(message, db=db)]
+    >>> [each["current"] for each in stories.get_scene_recaps(message, db=db)]
     [True, False]
     """
     number = rows.number(version, "version")

@@ -10,9 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from ..database import rows
-from ..database.bulk import chunks
 from ..database.engine import Database
-from ..database.readers import Reader
+from ..database.readers import IDS, Reader, read_parts
 from ..database.schema import (
     chat_history_cache,
     conversations,
@@ -22,7 +21,6 @@ from ..database.schema import (
     scene_recaps,
     scenes,
 )
-from ..messages.table_lines import AT_ONCE
 from ..messages.table_recaps import OWN
 from ..text.sizes import estimate_tokens
 from . import table_running
@@ -105,7 +103,17 @@ def insert_beside(connection: Connection, db: Database, persona: str, made: Sequ
                 recaps.append({**number, **own, **_recap_row(each.recap), "include": None})
         if what.scene is not None:
             scene_id = next(ids)
-            ends.append(_scene_row(persona, conversation, row_id, scene_id, what.scene))
+            ends.append(
+                {
+                    "id": scene_id,
+                    "persona_id": persona,
+                    "conversation_key": conversation,
+                    "break_row": row_id,
+                    "name": what.scene.name,
+                    "visible": int(what.scene.visible),
+                    "current_recap_index": what.scene.current,
+                }
+            )
             versions += _scene_recap_rows(persona, scene_id, what.scene, now)
     for table, ready in ((message_alternatives, texts), (message_recaps, recaps), (scenes, ends),
                          (scene_recaps, versions)):  # fmt: skip
@@ -124,18 +132,6 @@ def _recap_row(recap: Recap) -> dict[str, Any]:
     }
 
 
-def _scene_row(persona: str, conversation: str, row_id: int, scene_id: int, scene: Scene) -> dict[str, Any]:
-    return {
-        "id": scene_id,
-        "persona_id": persona,
-        "conversation_key": conversation,
-        "break_row": row_id,
-        "name": scene.name,
-        "visible": int(scene.visible),
-        "current_recap_index": scene.current,
-    }
-
-
 def _scene_recap_rows(persona: str, scene_id: int, scene: Scene, now: datetime) -> list[dict[str, Any]]:
     return [
         {
@@ -151,13 +147,6 @@ def _scene_recap_rows(persona: str, scene_id: int, scene: Scene, now: datetime) 
     ]
 
 
-_NUMBERS = (
-    select(_K.next_recap_version)
-    .where(_K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation"))
-    .with_for_update()
-)
-
-
 def keep_conversation(
     connection: Connection,
     persona: str,
@@ -167,7 +156,8 @@ def keep_conversation(
     current: int | None = None,
 ) -> int:
     """Keep what a file says of a whole conversation, and return how many versions of its running recap are new."""
-    next_number = connection.execute(_NUMBERS, {"persona": persona, "conversation": conversation}).scalar()
+    here = (_K.persona_id == persona, _K.conversation_key == conversation)
+    next_number = connection.execute(select(_K.next_recap_version).where(*here).with_for_update()).scalar()
     if next_number is None:
         return 0
     new = [v for v in versions if v.number >= next_number]
@@ -176,7 +166,6 @@ def keep_conversation(
         values["next_recap_version"] = max(v.number for v in new) + 1
         values["current_recap_version"] = max(v.number for v in new) if current is None else current
     if values:
-        here = (_K.persona_id == persona, _K.conversation_key == conversation)
         connection.execute(update(conversations).where(*here).values(**values))
     rows.insert_rows(
         connection,
@@ -189,74 +178,52 @@ def keep_conversation(
 # Reading
 
 
-_HERE: Any = bindparam("rows", expanding=True)
+_PERSONA: Any = bindparam("persona")
 _TEXTS = (
     select(_A.message_row, _A.alternative, _A.text, _A.is_current, _A.metadata)
-    .where(_A.persona_id == bindparam("persona"), _A.message_row.in_(_HERE))
+    .where(_A.persona_id == _PERSONA, _A.message_row.in_(IDS))
     .order_by(_A.message_row, _A.alternative)
 )
-_RECAPS = (
-    select(_R.message_row, _R.alternative, _R.memory, _R.include, _R.edited, _R.stale, _R.data)
-    .where(_R.persona_id == bindparam("persona"), _R.message_row.in_(_HERE))
-    .order_by(_R.message_row, _R.alternative)
+_RECAPS = select(_R.message_row, _R.alternative, _R.memory, _R.include, _R.edited, _R.stale, _R.data).where(
+    _R.persona_id == _PERSONA, _R.message_row.in_(IDS)
 )
-_SCENES = (
-    select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index)
-    .where(_S.persona_id == bindparam("persona"), _S.break_row.in_(_HERE))
-    .order_by(_S.break_row)
+_SCENES = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index).where(
+    _S.persona_id == _PERSONA, _S.break_row.in_(IDS)
 )
 _VERSIONS = (
     select(_V.scene_id, _V.version_index, _V.content, _V.metadata)
-    .where(_V.persona_id == bindparam("persona"), _V.scene_id.in_(bindparam("scenes", expanding=True)))
+    .where(_V.persona_id == _PERSONA, _V.scene_id.in_(IDS))
     .order_by(_V.scene_id, _V.version_index)
 )
 _TIMES = select(_C.message_id, _C.timestamp).where(
-    _C.persona_id == bindparam("persona"),
-    _C.interface_path == bindparam("conversation"),
-    _C.message_id.in_(bindparam("ids", expanding=True)),
+    _C.persona_id == _PERSONA, _C.interface_path == bindparam("conversation"), _C.message_id.in_(IDS)
 )
-_METADATA = select(_K.metadata).where(
-    _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
-)
+_METADATA = select(_K.metadata).where(_K.persona_id == _PERSONA, _K.conversation_key == bindparam("conversation"))
 
 
 def read_beside(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[int, Beside]:
     """Return what is stored beside messages, by row id, without messages that have nothing."""
-    recaps: dict[tuple[int, int], Recap] = {}
+    ids, here = list(row_ids), {"persona": persona}
+    recaps = {
+        (r.message_row, r.alternative): Recap(
+            r.memory, r.include, bool(r.edited), bool(r.stale), rows.read_object(r.data) or {}
+        )
+        for r in read_parts(reader, _RECAPS, here, ids)
+    }
     texts: dict[int, list[Alternative]] = {}
-    ends: dict[int, Scene] = {}
-    for part in chunks(sorted(row_ids), AT_ONCE):
-        here = {"persona": persona, "rows": part}
-        recaps |= {(r.message_row, r.alternative): _recap(r) for r in reader(_RECAPS, here)}
-        for r in reader(_TEXTS, here):
-            recap = recaps.get((r.message_row, r.alternative))
-            metadata = rows.read_object(r.metadata)
-            alternative = Alternative(r.alternative, r.text, bool(r.is_current), metadata, recap)
-            texts.setdefault(r.message_row, []).append(alternative)
-        ends |= _scenes(reader, persona, here)
+    for r in read_parts(reader, _TEXTS, here, ids):
+        recap, metadata = recaps.get((r.message_row, r.alternative)), rows.read_object(r.metadata)
+        alternative = Alternative(r.alternative, r.text, bool(r.is_current), metadata, recap)
+        texts.setdefault(r.message_row, []).append(alternative)
+    ends = _read_scenes(reader, here, ids)
     row_ids_beside = {row for row, number in recaps if number == OWN} | texts.keys() | ends.keys()
     return {row: Beside(recaps.get((row, OWN)), tuple(texts.get(row, ())), ends.get(row)) for row in row_ids_beside}
 
 
-def read_times(reader: Reader, persona: str, conversation: str, message_ids: Iterable[str]) -> dict[str, datetime]:
-    """Return when those of the messages were said that are stored already, by message id."""
-    times: dict[str, datetime] = {}
-    for part in chunks(sorted(set(message_ids)), AT_ONCE):
-        values = {"persona": persona, "conversation": conversation, "ids": part}
-        times |= {r.message_id: r.timestamp for r in reader(_TIMES, values) if r.timestamp is not None}
-    return times
-
-
-def _recap(r: Any) -> Recap:
-    return Recap(r.memory, r.include, bool(r.edited), bool(r.stale), rows.read_object(r.data) or {})
-
-
-def _scenes(reader: Reader, persona: str, here: Mapping[str, Any]) -> dict[int, Scene]:
-    scene_rows = reader(_SCENES, here)
-    if not scene_rows:
-        return {}
+def _read_scenes(reader: Reader, here: Mapping[str, Any], ids: Sequence[int]) -> dict[int, Scene]:
+    scene_rows = read_parts(reader, _SCENES, here, ids)
     versions: dict[int, list[Any]] = {}
-    for r in reader(_VERSIONS, {"persona": persona, "scenes": sorted(r.id for r in scene_rows)}):
+    for r in read_parts(reader, _VERSIONS, here, [r.id for r in scene_rows]):
         versions.setdefault(r.scene_id, []).append(r)
     by_row = {}
     for r in scene_rows:
@@ -265,6 +232,13 @@ def _scenes(reader: Reader, persona: str, here: Mapping[str, Any]) -> dict[int, 
         metadata = None if place is None else rows.read_object(mine[place].metadata)
         by_row[r.break_row] = Scene(r.name or "", bool(r.visible), tuple(v.content for v in mine), place, metadata)
     return by_row
+
+
+def read_times(reader: Reader, persona: str, conversation: str, message_ids: Iterable[str]) -> dict[str, datetime]:
+    """Return when those of the messages were said that are stored already, by message id."""
+    here = {"persona": persona, "conversation": conversation}
+    stored = read_parts(reader, _TIMES, here, message_ids)
+    return {r.message_id: r.timestamp for r in stored if r.timestamp is not None}
 
 
 def read_metadata(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, 
 from ..access import table_conversations
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.readers import Reader
+from ..database.readers import Reader, reader_in
 from ..database.row_shapes import FIRST, KEY, TEXT, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import conversations, running_recaps
@@ -24,25 +24,23 @@ _K = conversations.c
 _V = running_recaps.c
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """What the conversation's row says."""
-
-    current: int | None = None
-    """Number of the current version, None without one."""
-    stories_off: bool = False
-
-
 # Reading
 
 
-_STATE = select(_K.current_recap_version, _K.next_recap_version, _K.stories_off).where(
+_NUMBERS = select(_K.current_recap_version, _K.next_recap_version).where(
     _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
 )
-_COLUMNS = (
-    _V.version, _V.content, _V.scene_count, _V.excluded_count, _V.prev_scene_index, _V.new_scene_index, _V.provenance,
-    _V.created_at, _V.data,
-)  # fmt: skip
+_FIELDS = (
+    "content",
+    "scene_count",
+    "excluded_count",
+    "prev_scene_index",
+    "new_scene_index",
+    "provenance",
+    "created_at",
+)
+"""Columns that a `Version` holds under the same names."""
+_COLUMNS = (_V.version, _V.data, *(_V[name] for name in _FIELDS))
 _HERE = (
     _V.persona_id == bindparam("persona"),
     _V.conversation_key == bindparam("conversation"),
@@ -57,18 +55,15 @@ _CURRENT = (
 )
 
 
-def read_state(read: Reader, persona: str, conversation: str) -> State:
-    """Return what is known of a conversation's running recap; that of an unused one for a conversation unknown."""
-    for r in read(_STATE, {"persona": persona, "conversation": conversation}):
-        return State(r.current_recap_version, bool(r.stories_off))
-    return State()
+def find_current_number(read: Reader, persona: str, conversation: str) -> int | None:
+    """Return the number of the current version, None without one."""
+    rows = read(_NUMBERS, {"persona": persona, "conversation": conversation})
+    return rows[0].current_recap_version if rows else None
 
 
 def _version(r: Any) -> Version:
-    return Version(
-        r.content, r.scene_count, r.excluded_count, r.prev_scene_index, r.new_scene_index, r.provenance or "",
-        read_scenes(read_object(r.data)), r.version, r.created_at,
-    )  # fmt: skip
+    fields = {name: getattr(r, name) for name in _FIELDS} | {"provenance": r.provenance or ""}
+    return Version(**fields, number=r.version, scenes=read_scenes(read_object(r.data)))
 
 
 def read_versions(read: Reader, persona: str, conversation: str) -> list[Version]:
@@ -151,7 +146,7 @@ def insert_version(connection: Connection, db: Database, scope: Scope, new: Vers
     if not connection.execute(claim).rowcount:
         table_conversations.ensure(connection, db, scope)
         connection.execute(claim)
-    row = connection.execute(_STATE, {"persona": persona, "conversation": conversation}).one()
+    row = connection.execute(_NUMBERS, {"persona": persona, "conversation": conversation}).one()
     stored = replace(new, number=int(row.next_recap_version) - 1, created_at=db.clock())
     connection.execute(running_recaps.insert().values(build_row(persona, conversation, stored)))
     return stored.number
@@ -159,33 +154,21 @@ def insert_version(connection: Connection, db: Database, scope: Scope, new: Vers
 
 def build_row(persona: str, conversation: str, version: Version) -> dict[str, Any]:
     """Return the row of a version."""
-    return {
-        "persona_id": persona,
-        "conversation_key": conversation,
-        "version": version.number,
-        "content": version.content,
-        "scene_count": version.scene_count,
-        "excluded_count": version.excluded_count,
-        "prev_scene_index": version.prev_scene_index,
-        "new_scene_index": version.new_scene_index,
-        "provenance": version.provenance,
-        "data": None if version.scenes is None else {"scenes": [list(each) for each in version.scenes]},
-        "created_at": version.created_at,
-    }
+    key = {"persona_id": persona, "conversation_key": conversation, "version": version.number}
+    scenes = None if version.scenes is None else {"scenes": [list(each) for each in version.scenes]}
+    return {**key, **{name: getattr(version, name) for name in _FIELDS}, "data": scenes}
 
 
-def hold_conversation(connection: Connection, persona: str, conversation: str) -> State | None:
-    """Hold a conversation until the transaction ends, and return what is known of its running recap; None for one
-    that is not known."""
-    row = connection.execute(_STATE.with_for_update(), {"persona": persona, "conversation": conversation}).first()
-    return None if row is None else State(row.current_recap_version)
+def hold_current_number(connection: Connection, persona: str, conversation: str) -> int | None:
+    """Hold a conversation until the transaction ends, and return the number of its current version."""
+    values = {"persona": persona, "conversation": conversation}
+    return connection.execute(_NUMBERS.with_for_update(), values).scalar()
 
 
 def set_current(connection: Connection, persona: str, conversation: str, number: int) -> bool:
     """Make a version current, and return whether there is one of this number."""
-    if hold_conversation(connection, persona, conversation) is None:
-        return False
-    if find_version(lambda s, v: connection.execute(s, v).all(), persona, conversation, number) is None:
+    hold_current_number(connection, persona, conversation)
+    if find_version(reader_in(connection), persona, conversation, number) is None:
         return False
     _point(connection, persona, conversation, number)
     return True
@@ -198,16 +181,15 @@ def _point(connection: Connection, persona: str, conversation: str, number: int 
 
 def delete_version(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
     """Delete a version and return whether there was one; of the current one the highest left takes the place."""
-    state = hold_conversation(connection, persona, conversation)
-    if state is None:
-        return False
+    current = hold_current_number(connection, persona, conversation)
     here = (_V.persona_id == persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
     statement = update(running_recaps).where(*here, _V.version == number).values(deleted_at=now, content="", data=None)
     if not connection.execute(statement).rowcount:
         return False
-    if state.current == number:
-        highest = connection.execute(select(func.max(_V.version)).where(*here)).scalar()
-        _point(connection, persona, conversation, None if highest is None else int(highest))
+    if current == number:
+        _point(
+            connection, persona, conversation, connection.execute(select(func.max(_V.version)).where(*here)).scalar()
+        )
     return True
 
 

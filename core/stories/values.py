@@ -12,7 +12,6 @@ from ..database.engine import Connection, Database
 from ..database.readers import Reader, reader_in
 from ..messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
 from ..messages.table_recaps import Recap
-from ..messages.table_scenes import Scene
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.sizes import Counter
@@ -25,7 +24,6 @@ _INCLUDE_CHARS = 40
 _SWITCHES = frozenset(key for key, kind in rules_recaps.KINDS.items() if kind == "switch")
 CLEARED = dict.fromkeys(("error", "reasoning", "prefill"))
 """What goes when a recap gets a new text."""
-_NO_SCENE = "the message ends no scene, or the scene has no such version"
 
 
 def set_data(
@@ -44,7 +42,7 @@ def set_data(
 
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
-        key: one of `KINDS` of `stories.recaps.rules_keys`, such as `memory`, `exclude` or `scene_break_name`.
+        key: such as `memory`, `exclude` or `scene_break_name`; an unknown one is refused with a list of all.
         value: a text, switch, list, number or object by the key; None removes it.
         provenance: where a memory is from.
         counter: `text -> int` for the tokens of a memory; by default that of LLM_MODEL.
@@ -56,14 +54,11 @@ def set_data(
     Raises:
         ValueError: an unknown key, naming the nearest; a provenance that does not exist.
         MessageError: a value of another kind, a text over 16 MB.
-        StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import get_data, set_data
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> set_data(message, "memory", "Ann left.", db=db).stored, get_data(message, "memory", db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.set_data(message, "memory", "Ann left.", db=db).stored, stories.get_data(message, "memory", db=db)
     (True, 'Ann left.')
     """
     rules_recaps.check_key(key)
@@ -71,15 +66,29 @@ def set_data(
     notes: list[str] = []
     new = _read_stored(key, rules_recaps.read_value(key, value), notes)
     call = open_message(open_call(db, settings, scope), message, interface_path)
-    if call.row_id is None:
-        return NO_MESSAGE
-    columns = {}
+    columns: dict[str, Any] = {"edited": bool(new)} if key == "edited" else {}
     if key == "memory":
         columns = build_columns(new, provenance, choose_counter(counter, call.settings))
-    result = _write(call, key, new, columns, notes)
+    data = {key: new} if key in rules_recaps.IN_DATA else None
+
+    def work(connection: Connection, row_id: int) -> bool:
+        if key in rules_recaps.SCENE:
+            return _write_scene(connection, call, row_id, key, new)
+        if key == "exclude":
+            return table_hidden.set_excluded(connection, call.persona, row_id, excluded=bool(new))
+        if key == "include":
+            table_recaps.set_include(connection, call.persona, [row_id], new)
+            return True
+        return _update_recap(connection, call, row_id, columns, data)
+
+    result = _change_message(call, work, keeps_text=new is not None and key not in _SWITCHES)
     if result.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
         refresh(call, counter=counter)
-    return result
+    if result.id is None:
+        return result
+    if result.reason == "unchanged" and key in rules_recaps.SCENE and key != "scene_break":
+        notes.append("the message ends no scene, or the scene has no such version")
+    return WriteResult(*result, notes=tuple(notes))
 
 
 def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:
@@ -107,47 +116,26 @@ def _read_stored(key: str, value: Any, notes: list[str]) -> Any:
     return rows.json_value(value, key, notes) if isinstance(value, dict) else value
 
 
-def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes: list[str]) -> WriteResult:
-    """Write one value at once."""
-    row_id, persona, conversation = call.row_id, call.persona, call.conversation
-    assert row_id is not None
-
-    def work(connection: Connection) -> bool:
-        if key in rules_recaps.SCENE:
-            return _write_scene(connection, call.db, persona, conversation, row_id, key, value)
-        if key == "exclude":
-            return table_hidden.set_excluded(connection, persona, row_id, excluded=bool(value))
-        if key == "include":
-            table_recaps.set_include(connection, persona, [row_id], value)
-            return True
-        new = columns or ({"edited": bool(value)} if key == "edited" else {})
-        data = {key: value} if key in rules_recaps.IN_DATA else None
-        return table_recaps.update_recap(
-            connection, call.db.family, persona, conversation, row_id, new, data, now=call.db.clock()
-        )
-
-    result = _change_message(call, row_id, work, keeps_text=value is not None and key not in _SWITCHES)
-    if result.id is None:
-        return result
-    is_scene = result.reason == "unchanged" and key in rules_recaps.SCENE and key != "scene_break"
-    return WriteResult(*result, notes=(*notes, *((_NO_SCENE,) if is_scene else ())))
-
-
-def _change_message(
-    call: StoryCall, row_id: int, work: Callable[[Connection], bool], *, keeps_text: bool
-) -> WriteResult:
+def _change_message(call: StoryCall, work: Callable[[Connection, int], bool], *, keeps_text: bool) -> WriteResult:
     """Run a change in a transaction that holds the message; refuse text about people whose level is full."""
 
     def change(connection: Connection) -> WriteResult:
-        row = table_changes.hold_message(connection, call.persona, row_id)
+        row = None if call.row_id is None else table_changes.hold_message(connection, call.persona, call.row_id)
         if row is None:
             return NO_MESSAGE
         if keeps_text and table_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
-            return WriteResult(False, row_id, "privacy")
-        changed = work(connection)
-        return WriteResult(changed, row_id, "" if changed else "unchanged")
+            return WriteResult(False, call.row_id, "privacy")
+        changed = work(connection, row.id)
+        return WriteResult(changed, row.id, "" if changed else "unchanged")
 
     return call.db.idempotent_transaction(change, source="message_recaps")
+
+
+def _update_recap(
+    connection: Connection, call: StoryCall, row_id: int, columns: dict[str, Any], data: dict[str, Any] | None
+) -> bool:
+    persona, conversation, now = call.persona, call.conversation, call.db.clock()
+    return table_recaps.update_recap(connection, call.db.family, persona, conversation, row_id, columns, data, now=now)
 
 
 def edit_memory(
@@ -173,32 +161,24 @@ def edit_memory(
 
     Raises:
         MessageError: a text of another type or over 16 MB.
-        StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import edit_memory, get_data
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> edit_memory(message, "Ann left.", db=db).stored, get_data(message, db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.edit_memory(message, "Ann left.", db=db).stored, stories.get_data(message, db=db)
     (True, {'memory': 'Ann left.', 'edited': True, 'provenance': 'manual'})
     """
     text = _read_stored("memory", rules_recaps.read_value("memory", memory), [])
     call = open_message(open_call(db, settings, scope), message, interface_path)
-    row_id = call.row_id
-    if row_id is None:
-        return NO_MESSAGE
     columns = build_columns(text, "manual", choose_counter(counter, call.settings)) | {"edited": text is not None}
 
-    def work(connection: Connection) -> bool:
+    def work(connection: Connection, row_id: int) -> bool:
         recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
         if recap is not None and recap.memory == text and not recap.stale:
             return False
-        return table_recaps.update_recap(
-            connection, call.db.family, call.persona, call.conversation, row_id, columns, CLEARED, now=call.db.clock()
-        )
+        return _update_recap(connection, call, row_id, columns, CLEARED)
 
-    return _change_message(call, row_id, work, keeps_text=text is not None)
+    return _change_message(call, work, keeps_text=text is not None)
 
 
 def get_data(
@@ -221,14 +201,11 @@ def get_data(
 
     Raises:
         ValueError: an unknown key, naming the nearest.
-        StoreReadError: nothing could be read.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import get_data, set_data
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> set_data(message, "memory", "Ann left.", db=db).stored, get_data(message, db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.set_data(message, "memory", "Ann left.", db=db).stored, stories.get_data(message, db=db)
     (True, {'memory': 'Ann left.', 'provenance': 'manual'})
     """
     if key is not None:
@@ -270,15 +247,10 @@ def get_memory(
     Returns:
         The text as it was stored.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import get_memory, set_data
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> set_data(message, "memory", "Ann left.", db=db).stored, get_memory(message, db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.set_data(message, "memory", "Ann left.", db=db).stored, stories.get_memory(message, db=db)
     (True, 'Ann left.')
     """
     memory: str | None = get_data(
@@ -298,21 +270,13 @@ def clear_all(
 
     Scenes and the running recap stay.
 
-    Args:
-        conversation: its key; None is the scope's.
-
     Returns:
         Key to count, without keys that nothing had.
 
-    Raises:
-        StoreWriteError: nothing was changed.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import clear_all, set_data
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> set_data(message, "memory", "Ann left.", db=db).stored, clear_all("web/42", db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.set_data(message, "memory", "Ann left.", db=db).stored, stories.clear_all("web/42", db=db)
     (True, {'memory': 1})
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
@@ -351,39 +315,32 @@ def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _write_scene(
-    connection: Connection, db: Database, persona: str, conversation: str, row_id: int, key: str, value: Any
-) -> bool:
+def _write_scene(connection: Connection, call: StoryCall, row_id: int, key: str, value: Any) -> bool:
     """Set one value within a transaction; False if nothing changed, or there is no such scene or version."""
+    db, persona = call.db, call.persona
     if key == "scene_break":
         if value:
-            return table_scenes.insert_scene(connection, db, persona, conversation, row_id)[1]
+            return table_scenes.insert_scene(connection, db, persona, call.conversation, row_id)[1]
         return table_scenes.delete_scene(connection, persona, row_id)
     scene = table_scenes.find_scene(reader_in(connection), persona, row_id)
     if scene is None:
         return False
-    if key == "scene_break_visible":
-        return table_scenes.update_scene(connection, persona, row_id, {"visible": int(bool(value))})
-    if key == "scene_break_name":
-        return table_scenes.update_scene(connection, persona, row_id, {"name": value or ""})
-    return _write_scene_recap(connection, db, persona, scene, key, value)
-
-
-def _write_scene_recap(connection: Connection, db: Database, persona: str, scene: Scene, key: str, value: Any) -> bool:
-    if key == "scene_recap_versions" or (key == "scene_recap_memory" and value is None):
-        deleted = table_scenes.delete_versions(connection, persona, scene.id)
-        for content in value or ():
-            table_scenes.insert_version(connection, db, persona, scene.id, content, provenance="manual")
-        return bool(deleted or value)
-    if key == "scene_recap_memory":
+    if key in ("scene_break_visible", "scene_break_name"):
+        column = {"visible": int(bool(value))} if key == "scene_break_visible" else {"name": value or ""}
+        return table_scenes.update_scene(connection, persona, row_id, column)
+    if key == "scene_recap_current_index":
+        return value is not None and table_scenes.set_current(connection, persona, scene.id, value)
+    if key == "scene_recap_metadata":
+        index = scene.recap_index
+        return index is not None and table_scenes.set_metadata(connection, persona, scene.id, index, value)
+    if key == "scene_recap_memory" and value is not None:
         if value == scene.recap and scene.recap_index is not None:
             return False
         return table_scenes.insert_version(connection, db, persona, scene.id, value, provenance="manual") is not None
-    if key == "scene_recap_current_index":
-        return value is not None and table_scenes.set_current(connection, persona, scene.id, value)
-    return scene.recap_index is not None and table_scenes.set_metadata(
-        connection, persona, scene.id, scene.recap_index, value
-    )
+    deleted = table_scenes.delete_versions(connection, persona, scene.id)
+    for content in value or ():
+        table_scenes.insert_version(connection, db, persona, scene.id, content, provenance="manual")
+    return bool(deleted or value)
 
 
 # Queueing what is missing
@@ -405,21 +362,13 @@ def queue_recaps(
     Messages whose recap is queued already, that nobody said, or that are marked `exclude` are skipped. An import
     queues nothing by itself.
 
-    Args:
-        conversation: its key; None is the scope's.
-
     Returns:
         How many were queued by this call; 0 too while stories are off for the conversation.
 
-    Raises:
-        StoreWriteError: not all were queued.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.chat_history_cache import save_chat_message
-    >>> from prompt_engine.stories import queue_recaps
+    >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
-    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> queue_recaps("web/42", db=db), queue_recaps("web/42", db=db)
+    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> stories.queue_recaps("web/42", db=db), stories.queue_recaps("web/42", db=db)
     (1, 0)
     """
     call = open_conversation(open_call(db, settings, scope), conversation)

@@ -195,7 +195,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str], int]:
     if line is None:
         line = _new_header(call)
     versions = table_running.read_versions(read, persona, conversation)
-    current = table_running.read_state(read, persona, conversation).current
+    current = table_running.find_current_number(read, persona, conversation)
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
     made = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
