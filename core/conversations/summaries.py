@@ -16,7 +16,7 @@ from ..calls.call import Call
 from ..config import Settings
 from ..database.engine import Connection, Database
 from ..errors import ModelError, StoreWriteError
-from ..jobs.tools import Effect, Tools, operation_call
+from ..jobs.handlers import Effect, Tools, operation_call
 from ..shapes import Operation, WriteResult
 from ..templates.render import Renderer
 from ..templates.words import refused_patterns

@@ -17,11 +17,10 @@ from ..errors import MessageError
 from ..scope import Scope, key_text
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.strict_json import make_strict
-from . import rules, table, table_listing
-from .tools import Effect, Handler, Tools, operation_scope
+from . import handlers, rules, table
+from .handlers import Effect, Handler, Tools, operation_scope, register_handler
 
 if TYPE_CHECKING:
-    from .handlers import register_handler
     from .worker import Worker
 
 __all__ = ["Effect", "Handler", "ListedOperation", "Operation", "OperationRun", "Tools", "Worker", "cancel",
@@ -30,12 +29,12 @@ __all__ = ["Effect", "Handler", "ListedOperation", "Operation", "OperationRun", 
 
 
 def __getattr__(name: str) -> Any:
-    """Return what loads models and handlers, which a process that only queues does without."""
-    if name not in ("Worker", "register_handler"):
+    """Return the worker, which loads models: a process that only queues does without."""
+    if name != "Worker":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import handlers, worker  # noqa: PLC0415
+    from .worker import Worker  # noqa: PLC0415
 
-    return worker.Worker if name == "Worker" else handlers.register_handler
+    return Worker
 
 
 def enqueue_operation(
@@ -78,29 +77,27 @@ def enqueue_operation(
     >>> count_operations(db=db)
     {'CONSOLIDATION': {'pending': 1}, 'DEEP_CONSOLIDATION': {'pending': 1}}
     """
-    # 1. what is asked for
-    _check_type(type)
+    types = sorted(handlers.list_all_types())
+    if type not in types:
+        raise ValueError(
+            f"type is {str(type)[:40]!r}. It must be one of {', '.join(types)}, or be registered."
+            + hint_name(type, types)
+        )
     rules.number_of(priority)
-    payload = _read_payload(metadata)
-    others = _read_ids(depends_on)
-    # 2. whose it is
+    payload, changed = make_strict(dict(metadata or {}))
+    if changed:
+        raise MessageError(
+            f"metadata is no plain JSON ({changed[0]}). Use texts, numbers, lists and mappings.", fields=("metadata",)
+        )
+    others = _read_ids(depends_on, "depends_on")
     call = open_call(db, settings, scope)
     own = Scope(
         call.persona,
         call.scope.conversation if conversation is None else conversation,
         call.scope.participant if participant is None else participant,
     )
-    # 3. put it in
-    return table.insert(
-        call.db,
-        own.persona,
-        type,
-        priority=priority,
-        payload=payload,
-        conversation=own.conversation,
-        participant=own.participant,
-        depends_on=others,
-    )
+    keys = {"conversation": own.conversation, "participant": own.participant}
+    return table.insert(call.db, own.persona, type, priority=priority, payload=payload, depends_on=others, **keys)
 
 
 def run_pending(
@@ -137,14 +134,13 @@ def run_pending(
     """
     if limit is not None and limit < 0:
         raise ValueError(f"limit is {limit}. It must be a whole number of operations, 0 or more, or None.")
-    from . import embedding, worker  # noqa: PLC0415 - see __getattr__
+    from . import worker  # noqa: PLC0415 - see __getattr__
 
     call = open_call(db, settings, scope)
-    claimer = worker.Claimer(call.db)
     reports: list[OperationRun] = []
-    embedding.queue_due(call.db, call.settings, [call.persona], now=True)
+    worker.queue_embedding(call.db, call.settings, [call.persona], now=True)
     while limit is None or len(reports) < limit:
-        report = worker.run_next(call.db, claimer, call.persona, settings, model)
+        report = worker.run_next(call.db, call.persona, settings, model)
         if report is None:
             break
         reports.append(report)
@@ -260,9 +256,7 @@ def list_operations(
     named = [key_text(each, "types", rules.TYPE_BYTES, required=True) for each in wanted]
     call = open_call(db, settings, scope)
     key = Scope(call.persona, conversation).conversation
-    return table_listing.read_operations(
-        call.db, call.persona, states=chosen, types=named, conversation=key, most=limit
-    )
+    return table.list_operations(call.db, call.persona, chosen, named, key, limit)
 
 
 def count_operations(
@@ -287,36 +281,12 @@ def count_operations(
     {'CONSOLIDATION': {'pending': 1}}
     """
     call = open_call(db, settings, scope)
-    return table_listing.count_by_type(call.db, call.persona)
+    return table.count_by_type(call.db, call.persona)
 
 
-def _check_type(kind: object) -> None:
-    from . import handlers  # noqa: PLC0415 - see __getattr__
-
-    types = sorted(handlers.list_all_types())
-    if isinstance(kind, str) and kind in types:
-        return
-    raise ValueError(
-        f"type is {str(kind)[:40]!r}. It must be one of {', '.join(types)}, or be registered." + hint_name(kind, types)
-    )
-
-
-def _read_payload(metadata: object) -> dict[str, Any]:
-    if metadata is None:
-        return {}
-    if not isinstance(metadata, Mapping):
-        raise MessageError.of_type("metadata", metadata, "a mapping")
-    payload, changed = make_strict(dict(metadata))
-    if changed:
-        raise MessageError(
-            f"metadata is no plain JSON ({changed[0]}). Use texts, numbers, lists and mappings.", fields=("metadata",)
-        )
-    return dict(payload)
-
-
-def _read_ids(values: Iterable[int], field: str = "depends_on") -> list[int]:
+def _read_ids(values: Iterable[int], field: str) -> list[int]:
     ids = list(values)
-    wrong = [each for each in ids if not isinstance(each, int) or not 0 <= each < 2**63]
+    wrong = [each for each in ids if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each < 2**63]
     if wrong:
         raise MessageError(f"{field} holds {str(wrong[0])[:40]!r}. It must be the id of an operation.", fields=(field,))
     return ids

@@ -1,19 +1,47 @@
-"""Which function does an operation: by type, as `module:function`, imported when the first one of the type is run."""
+"""What a handler of an operation gets and gives, and which function does which type.
+
+A handler is `handle(operation, tools) -> Effect | None`, known as `module:function` and imported when the first
+operation of its type runs.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 from importlib import import_module
-from typing import cast
+from typing import Any, TypeAlias, cast
 
+from ..calls.call import Call
 from ..config import Settings
-from ..llm import embedder as semantic_embedder
-from ..scope import key_text
+from ..database.engine import Connection, Database
+from ..scope import Scope, key_text
 from ..shapes import Operation
 from .rules import TYPE_BYTES
-from .tools import Handler, Tools
 
+Effect: TypeAlias = Callable[[Connection], None]
+"""What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation
+completed, and may be run again when that transaction is. Raising undoes all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a handler works with."""
+
+    db: Database
+    settings: Settings
+    model: Any
+    """The model to ask by `llm.ask`; None where there is none."""
+    now: datetime
+    """When the try began, by the clock of the database."""
+
+
+Handler: TypeAlias = Callable[[Operation, Tools], Effect | None]
+"""Reads, asks the model, and returns what is to be written; None when there is nothing to write. It writes nothing
+itself: what it does before its effect runs may be done again by another worker."""
+
+EMBED = "EMBED"
 _PACKAGE = __package__.partition(".")[0]
 
 _handlers: dict[str, str | Handler] = {
@@ -24,11 +52,33 @@ _handlers: dict[str, str | Handler] = {
     "CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.summaries:summary",
     "CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:consolidate",
     "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:deepen",
-    "EMBED": f"{_PACKAGE}.semantic.handlers:embed",
+    EMBED: f"{_PACKAGE}.semantic.handlers:embed",
 }
 _after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.summaries:follow_summary"}
 """Type to what is done once the effect of such an operation is stored; what it writes is outside the database."""
 _changing = threading.Lock()
+
+
+def operation_scope(operation: Operation) -> Scope:
+    """Return the scope an operation acts in: that of the conversation it was queued for, whatever is open now.
+
+    It raises nothing.
+
+    Args:
+        operation: as a handler gets it.
+
+    Returns:
+        A scope with persona, conversation and participant; no server, no destination.
+
+    >>> operation_scope(Operation(1, "RECAP", "default", "tg/42")).conversation
+    'tg/42'
+    """
+    return Scope(operation.persona, operation.conversation, operation.participant)
+
+
+def operation_call(operation: Operation, tools: Tools) -> Call:
+    """Return the call that the handler of an operation works with: in the operation's own scope."""
+    return Call(tools.db, tools.settings, operation_scope(operation))
 
 
 def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa: A002 - the column's name
@@ -63,8 +113,10 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
 
 def list_types(settings: Settings | None = None) -> tuple[str, ...]:
     """Return the types that can be done in this process: EMBED only where there is an embedder."""
-    embeds = semantic_embedder.resolve(None, settings) is not None
-    return tuple(each for each in list_all_types() if each != "EMBED" or embeds)
+    from ..llm import embedder  # noqa: PLC0415 - a process that only queues does without
+
+    embeds = embedder.resolve(None, settings) is not None
+    return tuple(each for each in list_all_types() if each != EMBED or embeds)
 
 
 def list_all_types() -> tuple[str, ...]:

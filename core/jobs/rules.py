@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from ..shapes import OperationPriority, OperationState
 
@@ -33,10 +33,9 @@ Verdict = Literal["retry", "fail"]
 
 def number_of(priority: str) -> int:
     """Return the number that is stored for a priority: lower comes first."""
-    for number, name in enumerate(PRIORITIES):
-        if name == priority:
-            return number
-    raise ValueError(f"priority is {str(priority)[:40]!r}. It must be 'HIGH', 'NORMAL' or 'LOW'.")
+    if priority not in PRIORITIES:
+        raise ValueError(f"priority is {str(priority)[:40]!r}. It must be 'HIGH', 'NORMAL' or 'LOW'.")
+    return PRIORITIES.index(priority)
 
 
 def name_of(number: int) -> OperationPriority:
@@ -45,9 +44,7 @@ def name_of(number: int) -> OperationPriority:
 
 
 def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
-    """Return how long to wait after the failed try number `tries`: 10 s, then twice as long each time, at
-    most 300 s.
-    """
+    """Return how long to wait after the failed try number `tries`: 10 s, then twice as long each time, up to 300 s."""
     doublings = min(max(tries, 1) - 1, 10)  # a large number would be a power of thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))
@@ -69,12 +66,6 @@ def error_text(kind: str, reason: str = "", number: int | None = None, cause: st
     facts = [cause] if cause else []
     facts += [str(number)] if number is not None else []
     return (f"{text} ({', '.join(facts)})" if facts else text)[:ERROR_CHARS]
-
-
-def shown_state(status: str, lease_until: datetime | None, now: datetime) -> OperationState:
-    """Return the state of an operation as it is now: pending again once the lease of its worker has ended."""
-    is_over = status == "in_progress" and (lease_until is None or lease_until <= now)
-    return "pending" if is_over else cast("OperationState", status)
 
 
 class Waiting(NamedTuple):

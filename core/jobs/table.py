@@ -1,4 +1,4 @@
-"""Operations that wait to be done (table memory_jobs): putting them in, ending them by hand, listing, pruning."""
+"""The queue (table memory_jobs): putting operations in, ending them by hand, listing and pruning them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, select, type_coerce, update
 
 from ..database.bulk import chunks
+from ..database.dialects import Time
 from ..database.engine import Database
-from ..database.rows import read_object
+from ..database.rows import read_list, read_object
 from ..database.schema import conversations, memory_jobs
-from ..shapes import OPEN_STATES, OperationState
+from ..shapes import OPEN_STATES, ListedOperation, OperationState
+from ..upkeep.leases import is_free
 from . import rules
 
 KEPT_DAYS = 7
@@ -186,3 +188,81 @@ def prune(db: Database, persona: str) -> int:
 
 def _remove(db: Database, statement: Any) -> int:
     return db.idempotent_transaction(lambda c: c.execute(statement).rowcount, source="memory_jobs")
+
+
+# Listing
+
+_NOW: Any = bindparam("now", type_=Time())
+_shown_state: Any = type_coerce(
+    case((and_(_J.status == "in_progress", is_free(_J, _NOW)), "pending"), else_=_J.status), _J.status.type
+)
+"""An operation that a dead worker left is stored as in progress and is pending."""
+
+
+def list_operations(
+    db: Database, persona: str, states: Sequence[str], types: Sequence[str], conversation: str | None, most: int
+) -> list[ListedOperation]:
+    """Return operations by state: those not ended in the order of their turns, ended ones the last made first."""
+    is_open = _shown_state.in_(OPEN_STATES)
+    stored = {*states, "in_progress"} if "pending" in states else set(states)
+    chosen = (
+        select(*(column for column in _J if column.name != "payload"), _shown_state.label("state"))
+        .where(_J.persona_id == persona, _J.status.in_(sorted(stored)), _shown_state.in_(states))
+        .order_by(
+            case(*((_shown_state == name, number) for number, name in enumerate(rules.STATES))),
+            *(case((is_open, column)) for column in (_J.priority, _J.created_at, _J.id)),
+            _J.created_at.desc(),
+            _J.id.desc(),
+        )
+        .limit(most)
+    )
+    if types:
+        chosen = chosen.where(_J.type.in_(types))
+    if conversation is not None:
+        chosen = chosen.where(_J.conversation_key == conversation)
+    return [_listed(row._mapping) for row in db.read(chosen, {"now": db.clock()}, source="memory_jobs")]
+
+
+def _listed(row: Any) -> ListedOperation:
+    times = {name: "" if row[name] is None else row[name].isoformat() for name in _TIMES}
+    return ListedOperation(
+        id=row["id"],
+        type=row["type"],
+        state=row["state"],
+        priority=rules.name_of(row["priority"]),
+        conversation=row["conversation_key"],
+        participant=row["participant_key"],
+        tries=row["tries"],
+        error=row["error"] or "",
+        depends_on=[each for each in read_list(row["depends_on"]) if isinstance(each, int)],
+        created_at=times["created_at"],
+        updated_at=times["updated_at"],
+        available_at=times["available_at"] if row["state"] == "retrying" else "",
+        lease_until=times["lease_until"] if row["state"] == "in_progress" else "",
+    )
+
+
+_TIMES = ("created_at", "updated_at", "available_at", "lease_until")
+
+
+def is_known(db: Database, persona: str, job_id: int) -> bool:
+    """Return whether the persona has, or had, an operation of this id."""
+    return bool(db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs"))
+
+
+def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
+    """Return type to state to the number of operations; both in order, states without one left out."""
+    counts: dict[str, dict[str, int]] = {}
+    for row in db.read(_COUNTED, {"persona": persona, "now": db.clock()}, source="memory_jobs"):
+        counts.setdefault(row.type, {})[row.state] = row.n
+    return {
+        kind: {state: states[state] for state in rules.STATES if state in states}
+        for kind, states in sorted(counts.items())
+    }
+
+
+_COUNTED = (
+    select(_J.type, _shown_state.label("state"), func.count().label("n"))
+    .where(_J.persona_id == bindparam("persona"))
+    .group_by(_J.type, "state")
+)

@@ -1,6 +1,4 @@
-"""Who does an operation, and what becomes of it (table memory_jobs): looking, claiming, keeping, completing,
-giving up.
-"""
+"""Who does an operation, and what becomes of it (table memory_jobs)."""
 
 from __future__ import annotations
 
@@ -40,10 +38,7 @@ class Batch(NamedTuple):
     states: dict[int, str]
     """State of those they depend on, by id."""
     is_all: bool
-    """Whether no more are there than were looked at."""
-
-
-# Looking
+    """Whether no more are there than were read."""
 
 
 def read_personas(db: Database, *, working: bool = True) -> list[str]:
@@ -58,11 +53,7 @@ _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct(
 
 def read_next(db: Database, persona: str, types: Collection[str], most: int) -> Batch:
     """Return the `most` operations that are next in each state and might be claimed."""
-    rows = db.read(
-        _next(),
-        {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most},
-        source=_SOURCE,
-    )
+    values = {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most}
     waiting = tuple(
         Waiting(
             row.id,
@@ -73,18 +64,12 @@ def read_next(db: Database, persona: str, types: Collection[str], most: int) -> 
             row.status,
             row.tries,
         )
-        for row in rows
+        for row in db.read(_next(), values, source=_SOURCE)
     )
-    others = {other for each in waiting for other in each.depends_on}
-    states = {row.id: row.status for row in _states(db, persona, others)}
+    others = sorted({other for each in waiting for other in each.depends_on})
+    rows = db.read(_STATES, {"persona": persona, "ids": others}, source=_SOURCE) if others else ()
     per_state = [sum(each.status == status for each in waiting) for status in OPEN_STATES]
-    return Batch(waiting, states, max(per_state) < most)
-
-
-def _states(db: Database, persona: str, ids: Collection[int]) -> list[Any]:
-    if not ids:
-        return []
-    return list(db.read(_STATES, {"persona": persona, "ids": sorted(ids)}, source=_SOURCE))
+    return Batch(waiting, {row.id: row.status for row in rows}, max(per_state) < most)
 
 
 _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindparam("ids", expanding=True)))
@@ -112,9 +97,6 @@ def _next() -> Any:
     return union_all(*branches)
 
 
-# Claiming
-
-
 def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds: float) -> Claim | None:
     """Claim an operation and return it, None when another worker was faster or it has ended."""
     now = db.clock()
@@ -136,24 +118,9 @@ def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds:
         return connection.execute(_MINE, mine).first() if connection.execute(change).rowcount == 1 else None
 
     row = db.transaction(work, source=_SOURCE, confirm=lambda connection: connection.execute(_MINE, mine).first())
-    return None if row is None else Claim(_operation(persona, row), token)
-
-
-_MINE = select(
-    _J.id,
-    _J.type,
-    _J.conversation_key,
-    _J.participant_key,
-    _J.priority,
-    _J.status,
-    _J.payload,
-    _J.tries,
-    _J.created_at,
-).where(_J.persona_id == _P, _J.id == bindparam("id"), _J.claimed_by == bindparam("token"))
-
-
-def _operation(persona: str, row: Any) -> Operation:
-    return Operation(
+    if row is None:
+        return None
+    operation = Operation(
         row.id,
         row.type,
         persona,
@@ -164,31 +131,61 @@ def _operation(persona: str, row: Any) -> Operation:
         row.tries,
         row.created_at,
     )
+    return Claim(operation, token)
+
+
+_MINE = select(*(column for column in _J if column.name != "depends_on")).where(
+    _J.persona_id == _P, _J.id == bindparam("id"), _J.claimed_by == bindparam("token")
+)
+
+
+# What becomes of it: each is False where the operation is not this worker's any more
 
 
 def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
     """Let the lease begin anew, and return whether the operation is still this worker's."""
-    until = db.clock() + timedelta(seconds=lease_seconds)
-    change = (
-        update(memory_jobs)
-        .where(_J.persona_id == claimed.operation.persona, *_owned(claimed))
-        .values(lease_until=until)
-    )
     # `updated_at` goes on saying since when it is in progress. Beginning the lease twice does no harm.
+    change = _change(claimed).values(lease_until=db.clock() + timedelta(seconds=lease_seconds))
     return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
-
-
-# What becomes of it
 
 
 def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] | None) -> bool:
     """Store the effect and mark the operation completed, both or neither, and return whether it was done."""
+    return _settle(db, claimed, "completed", effect, payload=EMPTIED, error=None)
+
+
+def put_off(db: Database, claimed: Claim, error: str, until: datetime, *, is_try: bool = True) -> bool:
+    """Let the operation be tried again from `until` on."""
+    tries = _J.tries if is_try else _J.tries - 1
+    return _settle(db, claimed, "retrying", error=error, available_at=until, tries=tries)
+
+
+def give_up(db: Database, claimed: Claim, error: str) -> bool:
+    """Mark the operation failed for good."""
+    return _settle(db, claimed, "failed", error=error, payload=EMPTIED)
+
+
+def give_back(db: Database, claimed: Claim) -> bool:
+    """Let the operation be as if it had not been claimed; for a worker that is told to stop in the middle."""
+    return _settle(db, claimed, "pending", tries=_J.tries - 1)
+
+
+def _change(claimed: Claim) -> Any:
+    """Return an UPDATE of the operation, as long as it is this worker's."""
     operation = claimed.operation
-    change = (
-        update(memory_jobs)
-        .where(_J.persona_id == operation.persona, *_owned(claimed))
-        .values(status="completed", payload=EMPTIED, error=None, lease_until=None, updated_at=db.clock())
-    )
+    mine = (_J.id == operation.id, _J.status == "in_progress", _J.claimed_by == claimed.token)
+    return update(memory_jobs).where(_J.persona_id == operation.persona, *mine)
+
+
+def _settle(
+    db: Database,
+    claimed: Claim,
+    status: OperationState,
+    effect: Callable[[Connection], None] | None = None,
+    **values: Any,
+) -> bool:
+    operation = claimed.operation
+    change = _change(claimed).values(status=status, lease_until=None, updated_at=db.clock(), **values)
 
     def work(connection: Connection) -> bool:
         # First, since from here on nobody else can end or take it.
@@ -198,49 +195,9 @@ def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] 
             effect(connection)
         return True
 
-    return db.transaction(work, source=operation.type, confirm=lambda c: _is_now(c, claimed, "completed"))
+    def confirm(connection: Connection) -> bool | None:
+        mine = {"persona": operation.persona, "id": operation.id, "token": claimed.token}
+        row = connection.execute(_MINE, mine).first()
+        return True if row is not None and row.status == status else None
 
-
-def put_off(db: Database, claimed: Claim, error: str, until: datetime, *, is_try: bool = True) -> bool:
-    """Let the operation be tried again from `until` on; False where it is not this worker's any more."""
-    tries = _J.tries if is_try else _J.tries - 1
-    return _settle(db, claimed, "retrying", error=error, available_at=until, lease_until=None, tries=tries)
-
-
-def give_up(db: Database, claimed: Claim, error: str) -> bool:
-    """Mark the operation failed for good; False where it is not this worker's any more."""
-    return _settle(db, claimed, "failed", error=error, lease_until=None, payload=EMPTIED)
-
-
-def give_back(db: Database, claimed: Claim) -> bool:
-    """Let the operation be as if it had not been claimed; for a worker that is told to stop in the middle."""
-    return _settle(db, claimed, "pending", lease_until=None, tries=_J.tries - 1)
-
-
-def _owned(claimed: Claim) -> tuple[Any, ...]:
-    """Return the conditions that hold while the operation is this worker's; its persona is another."""
-    return (
-        _J.id == claimed.operation.id,
-        _J.status == "in_progress",
-        _J.claimed_by == claimed.token,
-    )
-
-
-def _settle(db: Database, claimed: Claim, status: OperationState, **values: Any) -> bool:
-    change = (
-        update(memory_jobs)
-        .where(_J.persona_id == claimed.operation.persona, *_owned(claimed))
-        .values(status=status, updated_at=db.clock(), **values)
-    )
-    return db.transaction(
-        lambda connection: connection.execute(change).rowcount == 1,
-        source=_SOURCE,
-        confirm=lambda connection: _is_now(connection, claimed, status),
-    )
-
-
-def _is_now(connection: Connection, claimed: Claim, status: str) -> bool | None:
-    """Return True where this worker brought the operation into a state, None where it did not."""
-    values = {"persona": claimed.operation.persona, "id": claimed.operation.id, "token": claimed.token}
-    row = connection.execute(_MINE, values).first()
-    return True if row is not None and row.status == status else None
+    return db.transaction(work, source=_SOURCE if effect is None else operation.type, confirm=confirm)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import secrets
 import signal
 import socket
@@ -30,13 +29,14 @@ from ..calls.call import GivenSettings
 from ..calls.defaults import settings_for
 from ..config import Settings
 from ..database.engine import Database
-from ..errors import ModelError, StoreError
+from ..errors import ConfigError, ModelError, StoreError
+from ..index import embeddings_writing
+from ..llm import embedder as embedders
 from ..scope import use_scope
 from ..shapes import OperationRun, RunState
-from . import embedding, handlers, rules, table, table_claiming
-from .rules import Turns, Waiting
+from . import handlers, rules, table, table_claiming
+from .handlers import Effect, Tools, operation_scope
 from .table_claiming import Claim
-from .tools import Effect, Tools, operation_scope
 
 POLL_SECONDS = 1.0
 """Pause of a worker that found nothing to do."""
@@ -49,10 +49,11 @@ BUDGET_SECONDS = 3600.0
 PRUNE_SECONDS = 600.0
 """Old operations are removed this often."""
 _FIRST_LOOK = 16
-"""Operations looked at; eight times as many where none of them may begin."""
-_LOOKS = 4
-"""Looks at a queue whose operations all go to other workers, before this one turns to something else."""
-_WIDEST = 32
+"""Operations read; eight times as many where none of them may begin."""
+_TRIES = 4
+"""Reads of a queue whose operations all go to other workers, before this one turns to something else."""
+EMBED_EVERY = timedelta(seconds=5)
+"""How often one handle looks whether rows of a persona lack vectors."""
 
 
 class Worker:
@@ -80,7 +81,6 @@ class Worker:
         self._settings = settings
         self._model = model
         self._on_done = on_done
-        self._claimer = Claimer(db)
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -101,7 +101,7 @@ class Worker:
         begun = 0
         while not self._stopped.is_set():
             try:
-                embedding.queue_due(self._db, settings_for(self._settings), self._only)
+                queue_embedding(self._db, settings_for(self._settings), self._only)
                 done = self._round()
                 begun += done
                 prune_now_and_then(self._db, self._only)
@@ -127,7 +127,7 @@ class Worker:
             for persona in tuple(waiting):
                 if self._stopped.is_set():
                     return begun
-                if run_next(self._db, self._claimer, persona, self._settings, self._model, self._on_done) is None:
+                if run_next(self._db, persona, self._settings, self._model, self._on_done) is None:
                     waiting.remove(persona)
                 else:
                     begun += 1
@@ -165,60 +165,58 @@ def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
             pass
 
 
+def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = (), *, now: bool = False) -> None:
+    """Queue an operation EMBED for each persona that has rows without vectors."""
+    embedder = embedders.resolve(None, settings)
+    if embedder is None:
+        return
+    try:
+        model = embedders.check(embedder)
+    except ConfigError as error:
+        logs.warning("embedder_unusable", flag=error.flag)
+        return
+    before: dict[str, datetime] = db.caches.setdefault(f"{__name__}.embedding", {})
+    moment = db.clock()
+    local = embedders.is_local(embedder) or settings.prompt_destination == "local"
+    for persona in personas or embeddings_writing.personas(db):
+        if not now and persona in before and moment < before[persona] + EMBED_EVERY:
+            continue
+        before[persona] = moment
+        if embeddings_writing.next_batch(db, persona, model, 1, local=local).rows:
+            db.transaction(
+                lambda c, whose=persona: table.enqueue(c, db, whose, handlers.EMBED, priority="LOW", once=True),  # type: ignore[misc]
+                source="memory_jobs",
+            )
+
+
 # One operation, from its claim to its end
 
 
-class Claimer:
-    """Claims operations for one worker."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-        self._name = f"{socket.gethostname()[:30]}:{os.getpid()}"
-        self._width = 1
-
-    def next(self, persona: str, types: Collection[str], *, lease_seconds: float) -> Claim | None:
-        """Return the next operation of a persona, claimed; None when none may begin now."""
-        most, looks = _FIRST_LOOK, 0
-        while looks < _LOOKS:
-            batch = table_claiming.read_next(self._db, persona, types, most)
-            turns = rules.choose_turns(batch.waiting, batch.states)
-            ended = self._end(persona, turns)
-            if turns.ready:
-                claimed = self._claim(persona, turns.ready, lease_seconds)
-                if claimed is not None:
-                    return claimed
-                looks += 1
-            elif not ended and batch.is_all:
-                return None
-            elif not ended:
-                most *= 8
-        return None
-
-    def _end(self, persona: str, turns: Turns) -> int:
-        """End what cannot begin any more, and return how many this worker ended."""
-        ended = 0
-        for each, dependency in turns.failed:
-            ended += table.fail(self._db, persona, each, rules.error_text("DependencyFailed", str(dependency)))
-        for each in turns.lost:
-            ended += table.fail(self._db, persona, each, rules.error_text("WorkerLost"))
-        return ended
-
-    def _claim(self, persona: str, ready: Sequence[Waiting], lease_seconds: float) -> Claim | None:
-        job_ids = [each.id for each in ready if each.priority == ready[0].priority]
-        while job_ids:
-            job_id = job_ids.pop(random.randrange(min(self._width, len(job_ids))))
-            token = f"{self._name[:47]}:{secrets.token_hex(8)}"
-            claimed = table_claiming.claim(self._db, persona, job_id, token, lease_seconds=lease_seconds)
+def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seconds: float) -> Claim | None:
+    """Return the next operation of a persona, claimed; None when none may begin now."""
+    most, tries = _FIRST_LOOK, 0
+    while tries < _TRIES:
+        batch = table_claiming.read_next(db, persona, types, most)
+        turns = rules.choose_turns(batch.waiting, batch.states)
+        ended = sum(
+            table.fail(db, persona, each, rules.error_text("DependencyFailed", str(dependency)))
+            for each, dependency in turns.failed
+        )
+        ended += sum(table.fail(db, persona, each, rules.error_text("WorkerLost")) for each in turns.lost)
+        for each in turns.ready:
+            token = f"{socket.gethostname()[:25]}:{os.getpid()}:{secrets.token_hex(8)}"
+            claimed = table_claiming.claim(db, persona, each.id, token, lease_seconds=lease_seconds)
             if claimed is not None:
-                self._width = max(1, self._width - 1)
                 return claimed
-            self._width = min(self._width * 2, _WIDEST)
-        return None
+        if not ended and not turns.ready and batch.is_all:
+            return None
+        tries += bool(turns.ready)
+        most *= 1 if ended or turns.ready else 8
+    return None
 
 
 def run_next(
     db: Database,
-    claimer: Claimer,
     persona: str,
     settings: GivenSettings,
     model: Any,
@@ -227,7 +225,7 @@ def run_next(
     """Do the next operation of a persona and return what became of it; None when none may begin now."""
     current = settings_for(settings)
     current_model = llm.resolve(model, current, db)
-    claimed = claimer.next(persona, handlers.list_types(current), lease_seconds=LEASE_SECONDS)
+    claimed = claim_next(db, persona, handlers.list_types(current), lease_seconds=LEASE_SECONDS)
     if claimed is None:
         return None
     report = run_operation(db, claimed, settings=current, model=current_model)

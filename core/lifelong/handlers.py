@@ -18,7 +18,7 @@ from dataclasses import replace
 from ..calls.call import Call
 from ..database.engine import Connection
 from ..jobs import table as jobs_table
-from ..jobs.tools import Effect, Tools, operation_call
+from ..jobs.handlers import Effect, Tools, operation_call
 from ..scope import Scope
 from ..shapes import Operation
 from . import consolidation, table_pruning, table_runs, table_windows

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..database.engine import Connection
 from ..index import embeddings_writing
 from ..jobs import table as jobs_table
-from ..jobs.embedding import OPERATION, PRIORITY
-from ..jobs.tools import Effect, Tools, operation_call
+from ..jobs.handlers import EMBED, Effect, Tools, operation_call
 from ..llm.embedder import resolve
 from ..shapes import Operation
 from . import batches
@@ -24,6 +23,6 @@ def embed(operation: Operation, tools: Tools) -> Effect | None:
     def effect(connection: Connection) -> None:
         embeddings_writing.write(connection, call.db, call.persona, embedder.name, batch, vectors)
         if not batch.done:
-            jobs_table.enqueue(connection, call.db, call.persona, OPERATION, priority=PRIORITY)
+            jobs_table.enqueue(connection, call.db, call.persona, EMBED, priority="LOW")
 
     return effect

@@ -24,7 +24,7 @@ from ..database.engine import Connection
 from ..database.readers import reader_in
 from ..errors import ModelError
 from ..jobs import table as jobs_table
-from ..jobs.tools import Effect, Tools, operation_scope
+from ..jobs.handlers import Effect, Tools, operation_scope
 from ..messages import table_changes, table_lines, table_reading, table_recaps, table_scenes, table_story_rows
 from ..messages.table_lines import Line
 from ..messages.table_recaps import Recap

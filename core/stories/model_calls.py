@@ -13,7 +13,7 @@ from ..config import Settings
 from ..database.engine import Database
 from ..database.readers import Reader, reader_for
 from ..errors import ModelError
-from ..jobs.tools import Tools
+from ..jobs.handlers import Tools
 from ..messages import table_lines
 from ..messages.table_lines import Line
 from ..shapes import Operation

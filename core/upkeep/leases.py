@@ -7,7 +7,7 @@ all nodes see. A lease is kept by taking it again with the same token, and ends 
 |---|---|
 | `upkeep.migration` | `lease`: one migrates the whole database, the others wait |
 | `lifelong.cycles` | `take`, `release`: one runs a cycle of a persona, the others do something else |
-| `jobs.table_claiming` | `is_free`: which operation a worker may take, in rows of its own |
+| `jobs` | `is_free`: which operation a worker may take, in rows of its own |
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from core.database.engine import Database
 from core.database.schema import counters, memory_jobs
 from core.jobs import Effect, Handler, Tools, Worker, register_handler
 from core.jobs import table as jobs
-from core.jobs.worker import Claimer
+from core.jobs.worker import claim_next
 from core.shapes import Operation, OperationRun
 from tests.store.world import own_scope, rows_of
 
@@ -145,7 +145,7 @@ class Queue:
     def claimed(self, **more: Any) -> Any:
         """Claim the next operation as a worker of its own would."""
         given = {"lease_seconds": 600, **more}
-        return Claimer(self.db).next(self.persona, [KIND], **given)
+        return claim_next(self.db, self.persona, [KIND], **given)
 
     @property
     def effects(self) -> dict[str, int]:

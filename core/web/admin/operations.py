@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 
 from ... import forgetting, jobs, privacy, relationships
 from ...database.engine import Database
-from ...jobs import table_listing
+from ...jobs import table as jobs_table
 from ...jobs.rules import STATES
 from ...prompt_engine import explain_json_prompt
 from ...relationships.rules import MOST_LISTED as MOST_RELATIONSHIPS
@@ -124,7 +124,7 @@ def retry(admin: Admin, body: OperationBody) -> OperationChanged:
 
 
 def _check_operation(admin: AdminCall, operation: int) -> None:
-    if not table_listing.is_known(admin.call.db, admin.call.persona, operation):
+    if not jobs_table.is_known(admin.call.db, admin.call.persona, operation):
         raise Refused(404, f"There is no operation {operation} here. GET /jobs lists those there are.")
 
 

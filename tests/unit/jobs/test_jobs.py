@@ -17,7 +17,7 @@ from core import jobs as door
 from core.config import Settings
 from core.database.engine import Database
 from core.errors import MessageError, StoreReadError
-from core.jobs import Operation, OperationRun, Tools, Worker, handlers, worker
+from core.jobs import Operation, OperationRun, Tools, Worker, handlers, rules, worker
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
 from core.scope import Scope
@@ -47,14 +47,6 @@ def test_s47_personas_take_turns(db: Database) -> None:
     assert Worker(db, settings=Settings(), on_done=told.append).run(once=True) == 7
     assert [each.persona for each in told] == ["ada", "ben", "cem", "ada", "cem", "ada", "ada"]
     assert {each.state for each in told} == {"completed"}
-
-
-def test_s47_a_worker_ends_after_the_operation_at_hand(db: Database) -> None:
-    fill(db, "ada", 3)
-    told: list[OperationRun] = []
-    made = Worker(db, settings=Settings(), on_done=lambda done: (told.append(done), made.stop()))  # type: ignore[func-returns-value]
-    assert made.run() == 1 and len(told) == 1
-    assert jobs_claiming.read_personas(db) == ["ada"]
 
 
 def test_s47_a_worker_waits_for_more_and_for_a_database_that_is_away(
@@ -217,3 +209,19 @@ def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
     clock.forward(seconds=600)
     assert [each.state for each in door.run_pending(**given)] == ["completed"]
     assert jobs.prune(db, "ada") == 0
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reason", "expected"),
+    [
+        (["ModelError", "CoreError"], "auth", "fail"),
+        (["ModelError", "CoreError"], "timeout", "retry"),
+        (["StoreWriteError", "StoreError", "CoreError"], "auth", "retry"),
+        (["MessageError", "CoreError"], "", "fail"),
+        (["KeyError", "LookupError"], "", "retry"),
+    ],
+)
+def test_s46_what_a_failure_means(kinds: list[str], reason: str, expected: str) -> None:
+    """Authorisation errors fail at once, as does what a person has to mend first."""
+    assert rules.verdict(kinds, reason) == expected
+    assert len(rules.error_text(kinds[0] * 400, reason, 1205)) <= rules.ERROR_CHARS
