@@ -84,7 +84,7 @@ def test_r12_without_a_token_the_proxy_answers_nobody(proxy: ProxyWorld) -> None
 
 
 def test_r15_every_other_byte_arrives_as_it_was_sent(proxy: ProxyWorld) -> None:
-    """Numbers as written, unknown fields, names twice, blanks, tools, images: nothing is read and written anew."""
+    """Numbers as written, unknown fields, blanks, tools, images: where nothing is added, nothing is written anew."""
     tools = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
     content = (
         b'{ "temperature":1.00, "model" : "tiny","x_unknown":{"b":1e2,"a":[ ]},\n"messages":[{"role":"system",'

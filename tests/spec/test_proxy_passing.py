@@ -298,17 +298,6 @@ def test_r37_the_next_message_knows_the_last_turn_however_fast_it_comes(proxy: P
 # Whose chat it is
 
 
-def test_f82_naming_a_user_later_gives_a_notice(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:
-    """What was said before is not lost, but out of sight: the operator hears of it when it happens."""
-    proxy.ask(proxy.client(), "My cat is called Tofu.")
-    proxy.wait_for_lines(2, f"proxy/%token-{proxy.host.split('_')[1]}")
-    first = proxy.client(X_User_Id="ann").chat.completions.with_raw_response.create(model="t", messages=chat("hello"))
-    assert "X-User-Id" in first.headers["x-memory-notice"] and "proxy_said_before_elsewhere" in caplog.text
-    proxy.wait_for_lines(2, "proxy/ann")
-    second = proxy.client(X_User_Id="ann").chat.completions.with_raw_response.create(model="t", messages=chat("more"))
-    assert "x-memory-notice" not in second.headers
-
-
 def test_f82_a_new_story_knows_nothing_of_the_last(proxy: ProxyWorld) -> None:
     """Who plays a smuggler in one chat is no smuggler in the next, whatever is asked there."""
     ask = "Where is the sword of the smuggler Marlo, and who is the innkeeper?"

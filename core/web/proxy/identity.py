@@ -14,7 +14,6 @@ In an id `%` and `/` are escaped, so no id can begin with `%room-`. A user calle
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import unquote
 
@@ -37,19 +36,16 @@ NOBODY = "User"
 """Name of a speaker whom nobody names: the key of a token says nothing to a model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Whose chat a request is."""
 
+    persona: str
     conversation: str | None
     participant: str | None
-    persona: str = ""
     server: str | None = None
     privacy: Privacy | None = None
     name: str | None = None
     """Name of the speaker, to be shown."""
-    is_named: bool = False
-    """Whether the request names a user or a conversation."""
 
 
 class _Ids(NamedTuple):
@@ -58,8 +54,13 @@ class _Ids(NamedTuple):
     interface: str
     user: str
     chat: str
-    name: str
+    name: str | None
     user_field: str
+
+    @property
+    def participant(self) -> str:
+        """Key of the user."""
+        return f"{self.interface}/{_escape(self.user)}"
 
 
 def read_identity(
@@ -70,8 +71,29 @@ def read_identity(
     A conversation of a user that is named is a separate one, unless `shared_memory` or the request says `direct`.
     """
     named = {name.lower(): read_header(headers, name) for name in NAMES}
-    persona = _choose_persona(named.get("x-persona-id", ""), body, token)
-    return replace(_read_place(named, body, token, shared_memory), persona=persona)
+    persona = _choose_persona(named["x-persona-id"], body, token)
+    ids, privacy = _read_ids(named, body), _read_privacy(named["x-conversation-privacy"])
+    chat = _escape(ids.chat)
+    if privacy in ("public", "restricted") and token.kind != "scope":
+        if not chat:
+            raise _refuse_value(
+                "X-Conversation-Id",
+                f"X-Conversation-Privacy is {privacy!r}, and no conversation is named. Name it with X-Conversation-Id.",
+            )
+        person = ids.participant if ids.user else None
+        server = named["x-server-id"] or None
+        return Identity(persona, f"{ids.interface}/%room-{chat}", person, server, privacy, ids.name)
+    alone = privacy if privacy in ("direct", "separate") else "direct" if shared_memory or not chat else "separate"
+    if token.kind == "scope":
+        own = _check_own(ids, token)
+        if not chat or token.conversation is not None:
+            return Identity(persona, token.scope.conversation, own, name=ids.name)
+        return Identity(persona, f"{own}/{chat}", own, privacy=alone, name=ids.name)
+    if ids.user:
+        here = f"{ids.participant}/{chat}" if chat else ids.participant
+        return Identity(persona, here, ids.participant, privacy=alone, name=ids.name)
+    here = f"{INTERFACE}/%chat-{chat}" if chat else f"{INTERFACE}/%token-{token.id}"
+    return Identity(persona, here, here, privacy="direct", name=ids.name or NOBODY)
 
 
 def _choose_persona(header: str, body: Mapping[str, Any], token: AccessToken) -> str:
@@ -92,26 +114,6 @@ def _choose_persona(header: str, body: Mapping[str, Any], token: AccessToken) ->
     return named or token.persona
 
 
-def _read_place(named: Mapping[str, str], body: Mapping[str, Any], token: AccessToken, shared_memory: bool) -> Identity:
-    said = named["x-conversation-privacy"]
-    if said and said not in get_args(Privacy):
-        raise Refused(
-            400,
-            f"X-Conversation-Privacy is {said[:40]!r}. It must be public, direct, separate or restricted.",
-            word="bad_value",
-            fields=("X-Conversation-Privacy",),
-        )
-    privacy = cast("Privacy | None", said or None)
-    ids = _read_ids(named, body)
-    chat = ids.chat
-    if privacy in ("public", "restricted") and token.kind != "scope":
-        return _of_room(ids, chat, privacy, named["x-server-id"] or None)
-    alone = privacy if privacy in ("direct", "separate") else "direct" if shared_memory or not chat else "separate"
-    if token.kind == "scope":
-        return _of_scope_token(ids, chat, token, alone)
-    return _of_direct_chat(ids, chat, token, alone)
-
-
 def split_model(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return the model and the persona in a model name `model@persona`; the name itself where it names no persona.
 
@@ -123,65 +125,49 @@ def split_model(body: Mapping[str, Any]) -> tuple[str, str]:
     return (name, "") if not at or is_providers else (model, persona)
 
 
-def unnamed_conversation(token: AccessToken) -> str:
-    """Return the conversation of requests that name nobody."""
-    return f"{INTERFACE}/%token-{token.id}"
-
-
-def _of_direct_chat(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) -> Identity:
-    if ids.user:
-        participant = f"{ids.interface}/{_escape(ids.user)}"
-        here = f"{participant}/{_escape(chat)}" if chat else participant
-        return Identity(here, participant, privacy=privacy, name=ids.name or None, is_named=True)
-    here = f"{INTERFACE}/%chat-{_escape(chat)}" if chat else unnamed_conversation(token)
-    return Identity(here, here, privacy="direct", name=ids.name or NOBODY, is_named=bool(chat))
-
-
-def _of_room(ids: _Ids, chat: str, privacy: Privacy, server: str | None) -> Identity:
-    if not chat:
-        raise Refused(
-            400,
-            f"X-Conversation-Privacy is {privacy!r}, and no conversation is named. Name it with X-Conversation-Id.",
-            word="bad_value",
-            fields=("X-Conversation-Id",),
+def _read_privacy(text: str) -> Privacy | None:
+    if text and text not in get_args(Privacy):
+        raise _refuse_value(
+            "X-Conversation-Privacy",
+            f"X-Conversation-Privacy is {text[:40]!r}. It must be public, direct, separate or restricted.",
         )
-    participant = f"{ids.interface}/{_escape(ids.user)}" if ids.user else None
-    here = f"{ids.interface}/%room-{_escape(chat)}"
-    return Identity(here, participant, server=server, privacy=privacy, name=ids.name or None, is_named=True)
+    return cast("Privacy | None", text or None)
 
 
-def _of_scope_token(ids: _Ids, chat: str, token: AccessToken, privacy: Privacy) -> Identity:
-    """Return the token's own participant; it may name a conversation of its own, unless the token is for one."""
+def _refuse_value(field: str, sentence: str) -> Refused:
+    return Refused(400, sentence, word="bad_value", fields=(field,))
+
+
+def _check_own(ids: _Ids, token: AccessToken) -> str:
+    """Return the participant of a scope token; refuse a request that names another user."""
     own = token.participant or ""
-    if ids.user and ids.user not in (own, own.partition("/")[2]) and f"{ids.interface}/{_escape(ids.user)}" != own:
+    if ids.user and own not in (ids.user, ids.participant) and own.partition("/")[2] != ids.user:
         raise Refused(
             403,
             f"{ids.user_field} is {ids.user[:40]!r}. The token stands for another user. Leave it out, or use a token "
             "of the whole persona: `prompt-engine token add --host`.",
             fields=(ids.user_field,),
         )
-    if not chat or token.conversation is not None:
-        return Identity(token.scope.conversation, own, name=ids.name or None, is_named=True)
-    return Identity(f"{own}/{_escape(chat)}", own, privacy=privacy, name=ids.name or None, is_named=True)
+    return own
 
 
 def _read_ids(named: Mapping[str, str], body: Mapping[str, Any]) -> _Ids:
     """Return the ids of the first source that names anybody: our headers, those of Open WebUI, the body."""
-    interface = _escape(named.get("x-interface") or INTERFACE)
+    interface = _escape(named["x-interface"] or INTERFACE)
     for prefix, own, chat_header, field in (
         ("x", interface, "x-conversation-id", "X-User-Id"),
         ("x-openwebui", OPEN_WEBUI, "x-openwebui-chat-id", "X-OpenWebUI-User-Id"),
     ):
-        user, chat = named.get(f"{prefix}-user-id", ""), named.get(chat_header, "")
+        user, chat = named[f"{prefix}-user-id"], named[chat_header]
         if user or chat:
-            return _Ids(own, user, chat, unquote(named.get(f"{prefix}-user-name", "")), field)
+            return _Ids(own, user, chat, unquote(named[f"{prefix}-user-name"]) or None, field)
     metadata = body.get("metadata")
     given: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
     user, field = _first_text(given, "user_id"), "metadata.user_id"
     if not user:
         user, field = _first_text(body, "user"), "user"
     chat = _first_text(given, "conversation_id", "chat_id", "session_id")
-    return _Ids(INTERFACE, user, chat, _first_text(given, "user_name"), field)
+    return _Ids(INTERFACE, user, chat, _first_text(given, "user_name") or None, field)
 
 
 def _first_text(values: Mapping[str, Any], *names: str) -> str:

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 
 from ...base import logs
-from ...chat_history_cache import load_chat_history
 from ...config import Settings
 from ...context.lines import find_persona_name
 from ...errors import ConfigError, StoreError
@@ -86,18 +85,6 @@ class TurnMemory:
             return await asyncio.get_running_loop().run_in_executor(
                 self._building, build_block, self._context, settings, turn, question, said
             )
-
-    async def is_hidden(self, unnamed: Scope, scope: Scope, settings: Settings) -> bool:
-        """Return whether something was said before anybody was named, and nothing yet in this conversation."""
-
-        def check() -> bool:
-            asking: dict[str, Any] = {"db": self._context.database(), "settings": settings}
-            return not load_chat_history(scope.conversation, 1, scope=scope, **asking) and bool(
-                load_chat_history(unnamed.conversation, 1, scope=unnamed, **asking)
-            )
-
-        work = asyncio.get_running_loop().run_in_executor(self._building, check)
-        return await asyncio.wait_for(work, settings.proxy_memory_seconds)
 
     def save(self, turn: Turn, answer: str, settings: Settings) -> None:
         """Begin to store a turn with its answer."""

@@ -1,18 +1,13 @@
-"""Read the messages of a request, and add texts to its JSON while every other byte stays. Pure."""
+"""Read the messages of a request, and put texts into them. Pure."""
 
 from __future__ import annotations
 
 import copy
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...text.replies import strip_thoughts
-
-Path = tuple[str | int, ...]
-"""Names of members and indexes of items, from the outside in."""
 
 _BEHIND = ("system", "developer", "tool", "function")
 """Roles of messages that may follow the person's last one within its turn."""
@@ -110,15 +105,6 @@ def find_last_user(messages: Any, persona: str = "") -> int | None:
     return note
 
 
-def find_text(messages: Sequence[Any], index: int) -> Path:
-    """Return the path of the text of a message: its content, or that of its first text part."""
-    content = messages[index].get("content")
-    if isinstance(content, str):
-        return "messages", index, "content"
-    part = next(number for number, each in enumerate(content) if _is_text(each))
-    return "messages", index, "content", part, "text"
-
-
 def read_text(content: Any) -> str:
     """Return the text of a message's content, of parts the texts in lines of their own."""
     if isinstance(content, list):
@@ -176,56 +162,12 @@ def _is_text(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
-# What is put into a JSON text
-
-_BLANKS = re.compile(r"[ \t\n\r]*")
-_DECODER = json.JSONDecoder()
-
-
-class Span(NamedTuple):
-    """Where a value stands in the text of a body."""
-
-    start: int
-    end: int
-    value: Any
-
-
-def iter_children(text: str, start: int) -> Iterator[tuple[str | int, Span]]:
-    """Yield the members of the object, or the items of the list, that begins at `start` of a valid JSON text."""
-    is_object, index = text[start] == "{", 0
-    at = _skip_blanks(text, start + 1)
-    while text[at] not in "}]":
-        key: str | int = index
-        if is_object:
-            key, at = scanstring(text, at + 1)
-            at = _skip_blanks(text, _skip_blanks(text, at) + 1)
-        value, end = _DECODER.raw_decode(text, at)
-        yield key, Span(at, end, value)
-        at = _skip_blanks(text, end)
-        if text[at] == ",":
-            at = _skip_blanks(text, at + 1)
-        index += 1
-
-
-def find_value(text: str, path: Path) -> Span:
-    """Return where a value of a valid JSON text stands; of a name that comes twice the last, as readers do."""
-    span = Span(_skip_blanks(text, 0), len(text), None)
-    for step in path:
-        span = [child for key, child in iter_children(text, span.start) if key == step][-1]
-    return span
-
-
-def insert_text(text: str, path: Path, inserted: str) -> str:
-    """Return the body with a text put in front of the text at a path."""
-    start = find_value(text, path).start + 1
-    return f"{text[:start]}{json.dumps(inserted, ensure_ascii=False)[1:-1]}{text[start:]}"
-
-
-def insert_message(text: str, message: Mapping[str, str]) -> str:
-    """Return the body with a message in front of the others, of which there is at least one."""
-    start = find_value(text, ("messages",)).start + 1
-    return f"{text[:start]}{json.dumps(message, ensure_ascii=False)},{text[start:]}"
-
-
-def _skip_blanks(text: str, at: int) -> int:
-    return _BLANKS.match(text, at).end()  # type: ignore[union-attr]
+def put_before(messages: Sequence[Any], index: int, text: str) -> list[Any]:
+    """Return the messages with a text in front of that of one message: of its content, or of its first text part."""
+    content = messages[index]["content"]
+    if isinstance(content, str):
+        content = text + content
+    else:
+        at = next(number for number, each in enumerate(content) if _is_text(each))
+        content = [*content[:at], {**content[at], "text": text + content[at]["text"]}, *content[at + 1 :]]
+    return [*messages[:index], {**messages[index], "content": content}, *messages[index + 1 :]]

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,18 +20,16 @@ from starlette.types import Receive, Scope, Send
 from ...base import logs
 from ...calls.defaults import settings_for
 from ...config import Settings
-from ...tokens.shapes import AccessToken
 from .. import access, errors
 from ..context import WebContext
-from . import identity, messages, tasks
+from . import messages, tasks
 from .answer import MAX_BYTES, AnswerReader
+from .identity import read_identity, split_model
 from .memory import Turn, TurnMemory, build_opening
 from .upstream import DECODABLE, Upstream, choose_answer_headers
 
 MEMORY_HEADER = "x-memory"
 """On every answer to a chat: `used`, `empty` (nothing belongs to the message), `skipped` and why, `failed`."""
-NOTICE_HEADER = "x-memory-notice"
-NOTICE = "what was said without X-User-Id and X-Conversation-Id stays in a conversation of its own"
 MAX_READ_BYTES = 64_000_000
 """A longer request is passed on without memory, while it still arrives."""
 WAIT_SECONDS = 60.0
@@ -39,7 +37,6 @@ WAIT_SECONDS = 60.0
 CHAT = "/chat/completions"
 FORM_REFUSED = (400, 422)
 """Statuses by which a model server refuses the form of a request."""
-MAX_NOTICED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,11 @@ class Outgoing:
     """None for what is passed on and not stored."""
     without_memory: bytes | None = None
     """The request as it came, where something was added."""
-    notice: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of the answer."""
+        return {MEMORY_HEADER: self.memory} if self.memory else {}
 
 
 class Proxy:
@@ -63,7 +64,6 @@ class Proxy:
         self._upstream = Upstream(settings_for(context.settings))
         self._memory = TurnMemory(context)
         self._passed: Counter[str] = Counter()
-        self._noticed: set[tuple[str, str]] = set()
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -78,11 +78,7 @@ class Proxy:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request = Request(scope, receive)
-        response = await self._answer(request)
-        await response(scope, receive, send)
-
-    async def _answer(self, request: Request) -> Response:
-        path = bytes(request.scope.get("raw_path") or request.url.path.encode()).decode("ascii", "replace")
+        path = bytes(scope.get("raw_path") or request.url.path.encode()).decode("ascii", "replace")
         if has_dots(path):
             raise errors.Refused(400, "The path holds `..`. Send the path itself.", word="bad_value")
         path = path.partition("/v1")[2]
@@ -90,33 +86,34 @@ class Proxy:
         content, is_whole = await read_start(request)
         settings = self._context.values()
         # 2. what is sent on
-        outgoing = Outgoing(content if is_whole else _chain(content, request))
-        if path == CHAT and request.method == "POST":
-            try:
-                outgoing = (
-                    await self._prepare(request, content, settings)
-                    if is_whole
-                    else replace(outgoing, memory="skipped; too long")
-                )
-            except errors.Refused:
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever fails here, the request goes on without memory
-                logs.warning("proxy_without_memory", error=type(error).__name__)
-                outgoing = Outgoing(content, "failed")
+        is_chat = path == CHAT and request.method == "POST"
+        if not is_whole:
+            outgoing = Outgoing(_chain(content, request), "skipped; too long" if is_chat else "")
+        else:
+            outgoing = await self._prepare(request, content, settings) if is_chat else Outgoing(content)
         # 3. the answer, and what is stored of it
-        return await self._pass_on(request, path, outgoing, settings)
+        response = await self._pass_on(request, path, outgoing, settings)
+        await response(scope, receive, send)
 
     async def _prepare(self, request: Request, content: bytes, settings: Settings) -> Outgoing:
-        """Return the request with what belongs to it added."""
+        """Return the request with what belongs to it added; whatever fails here, it goes on without memory."""
         try:
-            text = content.decode("utf-8")
-            body = json.loads(text)
+            body = json.loads(content)
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
             return Outgoing(content, "skipped; no JSON")
+        try:
+            return await self._add_memory(request, content, body, settings)
+        except errors.Refused:
+            raise
+        except Exception as error:  # noqa: BLE001 - as said above
+            logs.warning("proxy_without_memory", error=type(error).__name__)
+            return Outgoing(content, "failed")
+
+    async def _add_memory(self, request: Request, content: bytes, body: dict[str, Any], settings: Settings) -> Outgoing:
         token = access.get_token(request)
-        who = identity.read_identity(request.headers, body, token, shared_memory=settings.proxy_shared_memory)
+        who = read_identity(request.headers, body, token, shared_memory=settings.proxy_shared_memory)
         scope = access.read_scope(
             token,
             persona=who.persona,
@@ -125,57 +122,39 @@ class Proxy:
             server=who.server,
             privacy=who.privacy,
         )
-        model, in_model = identity.split_model(body)
+        model, in_model = split_model(body)
         if in_model and not token.may_speak_as(in_model):  # X-Persona-Id was given: the name is the provider's own
             model, in_model = str(body["model"]), ""
+        said = body.get("messages")
         changes: dict[str, Any] = {"model": model or settings.llm_model} if in_model else {}
-        if messages.find_persona(body.get("messages")):
-            changes["messages"] = messages.without_persona_line(body["messages"])
+        if messages.find_persona(said):
+            changes["messages"] = said = messages.without_persona_line(said)
         if changes:
             body |= changes
-            text = json.dumps(body)
-        plain = text.encode("utf-8")
+            content = _write_json(body)
         reason = tasks.name_task(request.headers, body, scope.persona)
         if reason:
             self._passed[reason] += 1
             logs.event(logging.INFO, "proxy_no_turn", reason=reason, count=self._passed[reason])
-            return Outgoing(plain, f"skipped; {reason}")
-        last = messages.find_last_user(body["messages"], scope.persona)
-        assert last is not None
-        lines = messages.read_lines(body["messages"], scope.persona)
-        turn = Turn(lines, scope, who.name, model or settings.llm_model)
-        block = notice = ""
+            return Outgoing(content, f"skipped; {reason}")
+        last = messages.find_last_user(said, scope.persona)
+        assert last is not None and said is not None
+        turn = Turn(messages.read_lines(said, scope.persona), scope, who.name, model or settings.llm_model)
         try:
-            said = [messages.read_text(each.get("content")) for each in body["messages"] if isinstance(each, dict)]
-            question = messages.read_question(body["messages"][last].get("content"))
-            block = await self._memory.build(turn, question, said, settings)
-            notice = await self._find_notice(token, who, scope, settings)
+            texts = [messages.read_text(each.get("content")) for each in said if isinstance(each, dict)]
+            question = messages.read_question(said[last].get("content"))
+            block = await self._memory.build(turn, question, texts, settings)
             outcome = "used" if block else "empty"
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - the turn is stored all the same
             logs.warning("proxy_without_memory", error=type(error).__name__)
             block, outcome = "", "failed"
-        if block:
-            text = messages.insert_text(text, messages.find_text(body["messages"], last), f"{block}\n\n")
-        if not messages.has_system_message(body["messages"]):
+        more = messages.put_before(said, last, f"{block}\n\n") if block else said
+        if not messages.has_system_message(said):
             opening = await run_in_threadpool(build_opening, turn, settings)
-            text = messages.insert_message(text, {"role": "system", "content": opening}) if opening else text
-        content = text.encode("utf-8")
-        return Outgoing(content, outcome, turn, plain if content != plain else None, notice)
-
-    async def _find_notice(self, token: AccessToken, who: identity.Identity, scope: Any, settings: Settings) -> str:
-        """Return a notice where a request is the first to name somebody, and something was said before; once each."""
-        if not who.is_named or token.kind == "scope" or (scope.persona, scope.conversation) in self._noticed:
-            return ""
-        if len(self._noticed) < MAX_NOTICED:
-            self._noticed.add((scope.persona, scope.conversation))
-        unnamed = identity.unnamed_conversation(token)
-        before = access.read_scope(
-            token, persona=scope.persona, conversation=unnamed, participant=unnamed, privacy="direct"
-        )
-        if not await self._memory.is_hidden(before, scope, settings):
-            return ""
-        logs.warning("proxy_said_before_elsewhere", token=token.id)
-        return NOTICE
+            more = [{"role": "system", "content": opening}, *more] if opening else more
+        if more is said:
+            return Outgoing(content, outcome, turn)
+        return Outgoing(_write_json({**body, "messages": more}), outcome, turn, content)
 
     async def _pass_on(self, request: Request, path: str, outgoing: Outgoing, settings: Settings) -> Response:
         """Send a request on and return its answer, which is read as it is passed back."""
@@ -194,33 +173,34 @@ class Proxy:
                 outgoing = replace(outgoing, memory=f"failed; the model server refused it with {refused}")
         except httpx2.HTTPError as error:
             logs.warning("proxy_upstream", error=type(error).__name__)
-            said = "The model server of LLM_BASE_URL cannot be reached, or broke off. Try again."
-            raise errors.Refused(502, said, _own_headers(outgoing), word="upstream") from None
+            sentence = "The model server of LLM_BASE_URL cannot be reached, or broke off. Try again."
+            raise errors.Refused(502, sentence, outgoing.headers, word="upstream") from None
         turn = outgoing.turn if 200 <= answer.status_code < 300 else None
         is_decoded = turn is not None and answer.headers.get("content-encoding", "").strip().lower() in DECODABLE
-        chunks = answer.aiter_bytes() if is_decoded else answer.aiter_raw()
-        body = _iter_plain(answer, chunks) if turn is None else self._iter_turn(answer, chunks, turn, settings)
-        response = StreamingResponse(body, answer.status_code)
+        chunks = _iter_plain(answer, answer.aiter_bytes() if is_decoded else answer.aiter_raw())
+        if turn is not None:
+            chunks = self._iter_turn(chunks, read_length(answer.headers), turn, settings)
+        response = StreamingResponse(chunks, answer.status_code)
         response.raw_headers = choose_answer_headers(answer.headers, is_decoded=is_decoded)
-        for name, value in _own_headers(outgoing).items():
-            response.headers[name] = value
+        response.headers.update(outgoing.headers)
         return response
 
     async def _iter_turn(
-        self, answer: Any, chunks: AsyncIterator[bytes], turn: Turn, settings: Settings
+        self, chunks: AsyncIterator[bytes], length: int | None, turn: Turn, settings: Settings
     ) -> AsyncIterator[bytes]:
         """Yield the answer as it comes, and store the turn as soon as the answer is complete."""
-        reader = AnswerReader(read_length(answer.headers))
+        reader = AnswerReader(length)
         is_stored = False
-        async for chunk in _iter_plain(answer, chunks):
+        async for chunk in chunks:
             reader.feed(chunk)
             if reader.is_complete and not is_stored:
-                is_stored = self._store(turn, reader, settings)
+                is_stored = True
+                self._store(turn, reader, settings)
             yield chunk
         if not is_stored:
             self._store(turn, reader, settings)
 
-    def _store(self, turn: Turn, reader: AnswerReader, settings: Settings) -> bool:
+    def _store(self, turn: Turn, reader: AnswerReader, settings: Settings) -> None:
         text = reader.text()
         if reader.is_too_long:
             logs.warning("proxy_not_stored", error="TooLong", max_bytes=MAX_BYTES)
@@ -228,7 +208,11 @@ class Proxy:
             logs.event(logging.INFO, "proxy_not_stored", error="NoAnswer")
         else:
             self._memory.save(turn, text, settings)
-        return True
+
+
+def _write_json(body: Mapping[str, Any]) -> bytes:
+    """Return a body as it is sent on; ValueError for what JSON cannot hold, such as 1e999."""
+    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 async def _iter_plain(answer: Any, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -290,23 +274,17 @@ def read_length(headers: Mapping[str, str]) -> int | None:
 
 async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
     """Return what is waited for, unless the client goes away before."""
-    work, gone = asyncio.ensure_future(sending), asyncio.ensure_future(_wait_for_disconnect(request.receive))
+
+    async def wait_for_disconnect() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    work, ended = asyncio.ensure_future(sending), asyncio.ensure_future(wait_for_disconnect())
     try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work, ended}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             raise ClientDisconnect
         return work.result()
     finally:
-        gone.cancel()
-        if not work.done():
-            work.cancel()
-
-
-async def _wait_for_disconnect(receive: Callable[[], Awaitable[Any]]) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def _own_headers(outgoing: Outgoing) -> Mapping[str, str]:
-    named = {MEMORY_HEADER: outgoing.memory, NOTICE_HEADER: outgoing.notice}
-    return {name: value for name, value in named.items() if value}
+        ended.cancel()
+        work.cancel()

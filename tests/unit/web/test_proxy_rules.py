@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.tokens.shapes import AccessToken
 from core.web.guard import find_base_url_mistake
@@ -15,35 +13,14 @@ from core.web.proxy import identity, messages, tasks
 from core.web.proxy.answer import AnswerReader
 from core.web.proxy.routes import has_dots
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=10,
-)
 
-
-@given(st.lists(VALUES, max_size=3), st.text(), st.dictionaries(st.text(max_size=5), VALUES), st.data())
-def test_r15_a_text_is_put_in_and_nothing_else_changes(
-    before: list[Any], content: str, more: dict[str, Any], data: Any
-) -> None:
-    """A provider's cache holds for the bytes in front, and fields nobody knows arrive as they were written."""
-    is_parts = data.draw(st.booleans())
-    message = {"role": "user", "content": [{"type": "image"}, {"text": content}] if is_parts else content}
-    body = {**more, "messages": [*before, message]}
-    indent = data.draw(st.sampled_from([None, 1]))
-    text = json.dumps(body, ensure_ascii=data.draw(st.booleans()), indent=indent)
-    path: Any = ("messages", len(before), "content", *((1, "text") if is_parts else ()))
-    made = messages.insert_text(text, path, 'so "x"\n')
-    at = messages.find_value(text, path).start + 1
-    assert made == text[:at] + 'so \\"x\\"\\n' + text[at:]
-    put_in: Any = json.loads(made)["messages"][-1]["content"]
-    assert (put_in[1]["text"] if is_parts else put_in) == 'so "x"\n' + content
-
-
-def test_r15_of_a_name_that_comes_twice_the_last_counts() -> None:
-    """As for every reader of JSON behind the proxy."""
-    text = '{"model": "a", "model":"b" , "x":[ ]}'
-    assert messages.insert_text(text, ("model",), "c") == '{"model": "a", "model":"cb" , "x":[ ]}'
+def test_r15_a_text_is_put_before_that_of_one_message_and_nothing_else_changes() -> None:
+    """A provider's cache holds for the messages in front, and the request as it came is kept for a second try."""
+    said: list[Any] = [user("hi"), {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Tea?"}]}]
+    before = json.dumps(said)
+    assert messages.put_before(said, 0, "so ") == [user("so hi"), said[1]]
+    assert messages.put_before(said, 1, "so ")[1]["content"] == [{"type": "image"}, {"type": "text", "text": "so Tea?"}]
+    assert json.dumps(said) == before
 
 
 def event(delta: dict[str, Any], **more: Any) -> bytes:
