@@ -13,8 +13,6 @@ FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid
 
 
 class ItemAnswer(BaseModel):
-    """One memory item."""
-
     id: RowId
     text: str = Field(examples=["The cat is called Tofu."])
     kind: str = Field(description="One of the kinds, or what a host stored.", examples=["FactsAboutUser"])
@@ -40,29 +38,21 @@ class ItemAnswer(BaseModel):
 
 
 class ItemPageAnswer(BaseModel):
-    """A page of items, newest first."""
-
     items: list[ItemAnswer]
     total: int = Field(description="How many there are in all; where `at_least` is true, at least.", examples=[1])
     at_least: bool = Field(default=False, description="There may be more than `total`.")
 
 
 class DeletedAnswer(BaseModel):
-    """What became of one item."""
-
     deleted: int = Field(description="1, or 0 where it was archived before.", examples=[1])
 
 
 class BulkAnswer(BaseModel):
-    """What became of many items at once."""
-
     count: int = Field(description="Items that were changed.", examples=[2])
     unknown: list[RowId] = Field(description="Ids of which the persona has no item.", examples=[[999]])
 
 
 class VersionAnswer(BaseModel):
-    """One text an item has had."""
-
     text: str
     until: str = Field(description="When it was changed; blank for the one that holds.")
     reason: str
@@ -70,8 +60,6 @@ class VersionAnswer(BaseModel):
 
 
 class VersionsAnswer(BaseModel):
-    """Every text an item has had, the first one first."""
-
     versions: list[VersionAnswer]
 
 
@@ -95,8 +83,6 @@ class RelationshipChanged(RelationshipAnswer):
 
 
 class RelationshipsAnswer(BaseModel):
-    """Relationships, the newest interaction first."""
-
     relationships: list[RelationshipAnswer]
 
 
@@ -130,8 +116,6 @@ class PrunedAnswer(BaseModel):
 
 
 class PrunedItem(BaseModel):
-    """One item that is archived, and why."""
-
     id: RowId
     reasons: list[str] = Field(examples=[["age", "importance"]])
 
@@ -144,8 +128,6 @@ class PrunedItemsAnswer(PrunedAnswer):
 
 
 class CycleAnswer(BaseModel):
-    """What a cycle of consolidation did."""
-
     stored: int = Field(examples=[4])
     pruned: int
     merged: int = Field(description="Items that were there already and took over tags and sources.")
@@ -182,8 +164,6 @@ class OperationsAnswer(BaseModel):
 
 
 class OperationChanged(BaseModel):
-    """Whether an operation was changed, and why not."""
-
     id: RowId
     changed: bool
     reason: str = Field(description="unchanged, or refused; else blank.")
@@ -191,8 +171,6 @@ class OperationChanged(BaseModel):
 
 
 class QuarantinedAnswer(BaseModel):
-    """One row that the screening hook has flagged."""
-
     source: str = Field(examples=["memories"])
     id: RowId
     timestamp: str
@@ -200,14 +178,10 @@ class QuarantinedAnswer(BaseModel):
 
 
 class QuarantineAnswer(BaseModel):
-    """Flagged rows, newest first."""
-
     items: list[QuarantinedAnswer]
 
 
 class ReleasedAnswer(BaseModel):
-    """How many rows were released."""
-
     released: int
 
 
@@ -223,8 +197,6 @@ class ForgottenAnswer(BaseModel):
 
 
 class ExplainedAnswer(BaseModel):
-    """The prompt a message would get, and the report on it."""
-
     prompt: dict[str, Any]
     report: dict[str, Any]
 
@@ -233,8 +205,6 @@ class ExplainedAnswer(BaseModel):
 
 
 class PromptAnswer(BaseModel):
-    """The prompt of a message."""
-
     prompt: dict[str, Any]
     messages: Any = Field(default=None, description="The prompt as messages of the dialect asked for; else null.")
     report: dict[str, Any] | None = None
@@ -255,20 +225,14 @@ class WrittenAnswer(BaseModel):
 
 
 class SavedAnswer(WrittenAnswer):
-    """What became of a message and of the reply to it."""
-
     reply: WrittenAnswer | None = None
 
 
 class SavedMessagesAnswer(BaseModel):
-    """What became of each message, in the order they came."""
-
     messages: list[SavedAnswer]
 
 
 class HitAnswer(BaseModel):
-    """One found row."""
-
     source: Source
     id: RowId
     timestamp: str
@@ -278,12 +242,8 @@ class HitAnswer(BaseModel):
 
 
 class HitsAnswer(BaseModel):
-    """What was found."""
-
     hits: list[HitAnswer]
 
 
 class StoredMemoryAnswer(BaseModel):
-    """A memory that was stored."""
-
     id: RowId

@@ -102,7 +102,9 @@ def create_app(
     app = _make_bare(context, lifespans)
     app.router.routes.extend(Health(context).routes())
     app.add_route("/", _show_front, include_in_schema=False)
-    app.include_router(http_api.router, dependencies=[bodies.BEARER, Depends(_require_token), *_CHECKED])
+    app.include_router(
+        http_api.router, dependencies=[bodies.BEARER, Depends(access.get_token), *_CHECKED], responses=bodies.REFUSALS
+    )
     if admin:
         _add_admin(app, context)
     if mcp:
@@ -173,7 +175,9 @@ def _add_admin(app: FastAPI, context: WebContext) -> None:
     from .admin import memory, metrics, operations, pages  # noqa: PLC0415 - loaded where it is served
 
     for group in (memory, operations, metrics):  # `/memory/{id}` stands behind its neighbours
-        app.include_router(group.router, prefix=ADMIN, dependencies=[*bodies.OPERATOR, *_CHECKED])
+        app.include_router(
+            group.router, prefix=ADMIN, dependencies=[*bodies.OPERATOR, *_CHECKED], responses=bodies.REFUSALS
+        )
     app.include_router(pages.router(context), prefix=ADMIN)
     app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
 
@@ -182,10 +186,6 @@ def list_own_paths() -> set[str]:
     """Return the first two parts of the paths of the API for hosts, as `/v1/memories`."""
     paths = (route.path for route in http_api.router.routes if isinstance(route, APIRoute))
     return {"/".join(path.split("/")[:3]) for path in paths}
-
-
-def _require_token(request: Request) -> None:
-    access.get_token(request)
 
 
 def _read_admin_token(settings: GivenSettings) -> str:

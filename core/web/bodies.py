@@ -10,13 +10,13 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPBearer
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from ..base.wire_ids import LARGEST_ID
 from ..config import Settings
 from ..memories.rules import MOST_IDS
-from ..scope import Destination, Privacy, Scope
+from ..scope import Destination, Privacy
 from ..shapes import Ranking
 from ..text.times import parse_time
 from . import access
@@ -24,6 +24,12 @@ from .context import AdminCall, WebContext, open_admin_call
 from .errors import ErrorAnswer, Refused
 from .guard import READING, require_operator
 from .problems import NO_BODY
+
+
+def _split_commas(values: list[str] | None) -> list[str] | None:
+    parts = [part.strip() for value in values or () for part in value.split(",")]
+    return [part for part in parts if part] or None
+
 
 ConfUid = Annotated[
     str,
@@ -37,7 +43,9 @@ HistoryUid = Annotated[
 Kinds = Annotated[
     list[str] | None,
     Query(description="Only these kinds: the parameter repeated, or separated by commas.", examples=[["KeyFacts"]]),
+    AfterValidator(_split_commas),
 ]
+Words = Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="Most of them in this answer.")]
 Offset = Annotated[int, Query(ge=0, le=1_000_000_000, description="How many are passed over.")]
 
@@ -48,13 +56,34 @@ def _refuse_bool(value: object) -> object:
     return value
 
 
+def _read_key(value: object) -> object:
+    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
+        return value
+    raise PydanticCustomError("id", "Input should be a text or a whole number")
+
+
+def _read_date(value: object) -> object:
+    if value is None or parse_time(value) is not None:
+        return value
+    raise PydanticCustomError("time", "Input should be an ISO 8601 time such as 2026-03-10T12:00:00Z")
+
+
 NOT_BOOL = BeforeValidator(_refuse_bool)
 """Before a number: pydantic reads true as 1."""
 Whole = Annotated[int, NOT_BOOL]
+MostSize = Annotated[int, NOT_BOOL, Field(ge=1, le=100_000_000)]
 ItemId = Annotated[
     int, NOT_BOOL, Field(ge=0, le=LARGEST_ID, description="Id as it was handed out.", examples=[7012345678901])
 ]
-
+Text = Annotated[str, Field(max_length=1_000_000)]
+Key = Annotated[str, Field(max_length=512)]
+ParticipantKey = Annotated[str, Field(max_length=255)]
+ServerId = Annotated[str, Field(max_length=191)]
+Tags = Annotated[list[Annotated[str, Field(max_length=255)]], Field(max_length=100)]
+PlatformId = Annotated[
+    str | int, BeforeValidator(_read_key), Field(description="Id of the message on its platform, at most 191 bytes.")
+]
+Date = Annotated[str | float | None, BeforeValidator(_read_date)]
 
 BEARER = Security(HTTPBearer(auto_error=False, description="From `prompt-engine token add`, or ADMIN_TOKEN."))
 _LOGIN = Security(APIKeyCookie(name=access.COOKIE, auto_error=False, description="Set by POST /admin/login."))
@@ -67,6 +96,21 @@ def _open_call(context: Annotated[WebContext, Depends(require_operator)], conf_u
 
 
 Admin = Annotated[AdminCall, Depends(_open_call)]
+
+
+def check_memory(settings: Settings) -> None:
+    """Refuse what looks at memory or changes it where it is switched off."""
+    if not settings.enable_memories:
+        raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
+
+
+def _open_memory_call(admin: Admin) -> AdminCall:
+    check_memory(admin.call.settings)
+    return admin
+
+
+MemoryAdmin = Annotated[AdminCall, Depends(_open_memory_call)]
+"""The same where memory is switched on."""
 
 _NOTHING = frozenset({b"", b"{}", b"null"})
 """Bodies that ask for nothing; some clients always send one."""
@@ -102,52 +146,24 @@ def _unknown_problem(place: str, name: str, known: Sequence[str]) -> dict[str, A
     return {"type": "extra_forbidden", "loc": (place, name), "input": None, "ctx": {"known": known}}
 
 
-def check_memory(settings: Settings) -> None:
-    """Refuse what looks at memory or changes it where it is switched off."""
-    if not settings.enable_memories:
-        raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
-
-
-def _open_memory_call(admin: Admin) -> AdminCall:
-    check_memory(admin.call.settings)
-    return admin
-
-
-MemoryAdmin = Annotated[AdminCall, Depends(_open_memory_call)]
-"""The same where memory is switched on."""
-
-
-def split_commas(values: list[str] | None) -> list[str] | None:
-    """Return what a repeated or comma-separated parameter names; None where it names nothing."""
-    parts = [part.strip() for value in values or () for part in value.split(",")]
-    return [part for part in parts if part] or None
-
-
-def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the refusals a route may answer, for the OpenAPI document; those of every route are in it."""
-    return {each: {"model": ErrorAnswer, "description": _MEANING[each]} for each in sorted({*_ALWAYS, *statuses})}
-
-
-def refusals_beside_text(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the same for a route that answers no JSON where all is well."""
-    shape = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
-    return {
-        each: {"description": words["description"], "content": shape} for each, words in refusals(*statuses).items()
-    }
-
-
-_ALWAYS = (400, 401, 403, 408, 413, 421, 422, 429, 503)
-_MEANING = {
-    400: "The body cannot be read, or the file is of a wrong shape.",
-    401: "No token, or a wrong one.",
-    403: "The token is not for this, or a page of another site asks.",
-    404: "There is no such thing that the token may see.",
-    408: "The body did not arrive in time.",
-    413: "The body or the file is too large.",
-    421: "The Host header names another machine.",
-    422: "A parameter is missing or out of its range; the message names both.",
-    429: "Too many wrong tokens.",
-    503: "Memory is switched off, or the database, the model or the configuration does not serve.",
+_REFUSAL = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"description": description, "content": _REFUSAL}
+    for status, description in (
+        (400, "The body cannot be read, or the file is of a wrong shape."),
+        (401, "No token, or a wrong one."),
+        (403, "The token is not for this, or a page of another site asks."),
+        (408, "The body did not arrive in time."),
+        (413, "The body or the file is too large."),
+        (421, "The Host header names another machine."),
+        (422, "A parameter is missing or out of its range; the message names both."),
+        (429, "Too many wrong tokens."),
+        (503, "Memory is switched off, or the database, the model or the configuration does not serve."),
+    )
+}
+"""What every route may answer in place of what was asked, for the OpenAPI document."""
+NOT_FOUND: dict[int | str, dict[str, Any]] = {
+    404: {"model": ErrorAnswer, "description": "There is no such thing that the token may see."}
 }
 
 
@@ -157,9 +173,10 @@ class Body(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
-class EditBody(Body):
-    """Another text for an item."""
+# The operator's
 
+
+class EditBody(Body):
     id: ItemId
     new_content: str = Field(min_length=1, examples=["The cat is called Mochi."])
 
@@ -181,8 +198,6 @@ class RetagBody(IdsBody):
 
 
 class PinBody(IdsBody):
-    """Items that nothing prunes, or that are let go."""
-
     pinned: bool = True
 
 
@@ -192,18 +207,14 @@ class RelationshipBody(Body):
     user_id: str = Field(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])
     affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Affinity stays -100 to 100.")
     trust_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Trust stays 0 to 100.")
-    username: str | None = Field(default=None, max_length=255, description="Blank and null keep the old one.")
+    username: ParticipantKey | None = Field(default=None, description="Blank and null keep the old one.")
 
 
 class OperationBody(Body):
-    """One operation of the queue."""
-
     id: ItemId
 
 
 class ReleaseBody(Body):
-    """One flagged row."""
-
     source: Literal["memories", "ai_diary"]
     id: ItemId
 
@@ -211,8 +222,8 @@ class ReleaseBody(Body):
 class ForgetBody(Body):
     """What is forgotten for good: exactly one of the three."""
 
-    participant: str | None = Field(default=None, max_length=255, examples=["telegram_bot/u1"])
-    conversation: str | None = Field(default=None, max_length=512)
+    participant: ParticipantKey | None = Field(default=None, examples=["telegram_bot/u1"])
+    conversation: Key | None = None
     memory: ItemId | None = Field(default=None, description="Id of an item.")
 
 
@@ -220,64 +231,31 @@ class ExplainBody(Body):
     """A message as it would come in, and where."""
 
     text: str = Field(max_length=100_000, examples=["What is my cat called?"])
-    conversation: str | None = Field(default=None, max_length=512, examples=["telegram_bot/42"])
-    user_id: str | None = Field(default=None, max_length=255, description="Its author's id on the interface, or the "
-                                "participant key interface/id.", examples=["u1"])  # fmt: skip
+    conversation: Key | None = Field(default=None, examples=["telegram_bot/42"])
+    user_id: ParticipantKey | None = Field(
+        default=None, description="Its author's id on the interface, or the key interface/id.", examples=["u1"]
+    )
     name: str = Field(default="", max_length=255, examples=["Ann"])
     username: str = Field(default="", max_length=255)
-    server: str = Field(default="", max_length=191)
+    server: ServerId = ""
     privacy: Privacy | None = Field(default=None, description="What the host would say of the conversation.")
     destination: Destination | None = Field(default=None, description="Where the prompt would go.")
-    max_chars: Whole | None = Field(default=None, ge=1, le=100_000_000)
-    limit_tokens: Whole | None = Field(default=None, ge=1, le=100_000_000)
+    max_chars: MostSize | None = None
+    limit_tokens: MostSize | None = None
 
 
-# The API for hosts
+# The hosts'
 
 MAX_MESSAGES = 500
-
-
-def _read_key(value: object) -> object:
-    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
-        return value
-    raise PydanticCustomError("id", "Input should be a text or a whole number")
-
-
-def _read_date(value: object) -> object:
-    if value is None or parse_time(value) is not None:
-        return value
-    raise PydanticCustomError("time", "Input should be an ISO 8601 time such as 2026-03-10T12:00:00Z")
-
-
-Text = Annotated[str, Field(max_length=1_000_000)]
-Key = Annotated[str, Field(max_length=512)]
-PlatformId = Annotated[
-    str | int, BeforeValidator(_read_key), Field(description="Id of the message on its platform, at most 191 bytes.")
-]
-Date = Annotated[str | float | None, BeforeValidator(_read_date)]
 
 
 class Who(Body):
     """Who speaks where. A host token may name anybody of its persona; a scope token need not say any of it."""
 
     conversation: Key | None = Field(default=None, description="interface/chat[/thread].", examples=["web/7"])
-    participant: Annotated[str, Field(max_length=255)] | None = Field(
-        default=None, description="interface/id.", examples=["web/ann"]
-    )
-    server: Annotated[str, Field(max_length=191)] = Field(
-        default="", description="Community a public conversation belongs to."
-    )
+    participant: ParticipantKey | None = Field(default=None, description="interface/id.", examples=["web/ann"])
+    server: ServerId = Field(default="", description="Community a public conversation belongs to.")
     privacy: Privacy | None = Field(default=None, description="What the host says of the conversation.")
-
-    def scope(self, request: Request) -> Scope:
-        """Return the scope of the request: its token's, with what this says."""
-        return access.read_scope(
-            access.get_token(request),
-            conversation=self.conversation,
-            participant=self.participant,
-            server=self.server,
-            privacy=self.privacy,
-        )
 
 
 class Person(BaseModel):
@@ -302,14 +280,10 @@ class HostMessage(BaseModel):
     text: Text = Field(default="", examples=["What was the name of my cat?"])
     interface_path: Key | None = Field(default=None, description="The conversation.", examples=["web/7"])
     from_user: Person | None = None
-    server_id: Annotated[str, Field(max_length=191)] | None = None
+    server_id: ServerId | None = None
     is_private: bool | None = None
     chat: dict[str, Any] | None = Field(default=None, description="Its id, type and title on the platform.")
     payload: dict[str, Any] | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as the doors take it."""
-        return self.model_dump(exclude_unset=True)
 
 
 class Reply(Body):
@@ -328,8 +302,8 @@ class PromptBody(Body):
     context_memory: dict[str, Any] | None = Field(
         default=None, description="Live messages by conversation key, as `build_json_prompt` takes them."
     )
-    max_chars: Whole | None = Field(default=None, ge=1, le=100_000_000)
-    limit_tokens: Whole | None = Field(default=None, ge=1, le=100_000_000)
+    max_chars: MostSize | None = None
+    limit_tokens: MostSize | None = None
     style: Literal["prompt", "openai", "anthropic"] = Field(
         default="prompt", description="prompt: the prompt alone. Else also the messages of that dialect."
     )
@@ -344,21 +318,16 @@ class NewMessage(Body):
 
 
 class MessagesBody(Body):
-    """Messages to be stored, oldest first."""
-
-    messages: list[NewMessage] = Field(min_length=1, max_length=MAX_MESSAGES)
+    messages: list[NewMessage] = Field(min_length=1, max_length=MAX_MESSAGES, description="Oldest first.")
 
 
-class TurnBody(Body):
+class TurnBody(NewMessage):
     """A whole turn: what was said, and what the persona answered."""
 
-    message: HostMessage
     reply: Reply
 
 
 class MessageEditBody(Body):
-    """What a message reads from now on."""
-
     text: Text
 
 
@@ -366,8 +335,8 @@ class SearchBody(Who):
     """What is looked for."""
 
     query: Annotated[str, Field(max_length=20_000)] | None = Field(default=None, description="The message as said.")
-    tags: list[Annotated[str, Field(max_length=255)]] | None = Field(default=None, max_length=100)
-    keywords: list[Annotated[str, Field(max_length=255)]] | None = Field(default=None, max_length=100)
+    tags: Tags | None = None
+    keywords: Tags | None = None
     include_chat: bool = True
     limit: Whole = Field(default=5, ge=1, le=200)
     ranking: Ranking | None = None
@@ -381,9 +350,9 @@ class MemoryBody(Who):
     """A memory to be stored."""
 
     text: Text = Field(examples=["Ann likes green tea."])
-    tags: list[Annotated[str, Field(max_length=255)]] = Field(default=[], max_length=100)
+    tags: Tags = []
     kind: Annotated[str, Field(max_length=32)] | None = None
-    importance: Annotated[float | None, NOT_BOOL] = Field(default=None, ge=0, le=1)
+    importance: Annotated[float, NOT_BOOL, Field(ge=0, le=1)] | None = None
     pinned: bool = False
     author: Annotated[str, Field(max_length=100)] | None = None
     date: Date = None

@@ -29,6 +29,7 @@ from .answers import (
     WrittenAnswer,
 )
 from .bodies import (
+    NOT_FOUND,
     HostMessage,
     ItemId,
     Limit,
@@ -41,9 +42,8 @@ from .bodies import (
     SearchBody,
     TurnBody,
     Who,
-    refusals,
+    Words,
 )
-from .context import WebContext
 from .errors import Refused, refuse_bad_values
 
 router: APIRouter = APIRouter(prefix="/v1", tags=["For hosts"])
@@ -52,31 +52,41 @@ SOURCE = "api"
 """Where a memory came from that a route stored."""
 
 
-def _asking(request: Request) -> dict[str, Any]:
-    context: WebContext = request.app.state.context
-    return {"db": context.database(), "settings": context.values()}
+class HostCall:
+    """What one request of a host works with: its token, and what every public function is passed."""
+
+    def __init__(self, request: Request) -> None:
+        context = request.app.state.context
+        self.token = access.get_token(request)
+        self.asking: dict[str, Any] = {"db": context.database(), "settings": context.values()}
+
+    def by(self, who: Who) -> dict[str, Any]:
+        """Return the arguments of a public function for whom a body names, as far as the token stands for them."""
+        return {**self.asking, "scope": access.read_scope(self.token, **{name: getattr(who, name) for name in _WHO})}
+
+    def read_message(self, message: HostMessage) -> tuple[dict[str, Any], Scope]:
+        """Return a message as the doors take it, and the scope it is said in, as far as the token stands for it."""
+        plain = message.model_dump(exclude_unset=True)
+        with refuse_bad_values():
+            said = scope_of(plain, scope=Scope(self.token.persona), **self.asking)
+        scope = access.read_scope(
+            self.token,
+            conversation=said.conversation,
+            participant=said.participant,
+            server=NO_SERVER if said.no_server else said.server,
+            privacy=said.privacy,
+        )
+        return plain, scope
 
 
-def _read_message(request: Request, message: HostMessage) -> tuple[dict[str, Any], Scope]:
-    """Return a message as the doors take it, and the scope it is said in, as far as the token stands for it."""
-    token, plain = access.get_token(request), message.plain()
-    asking = _asking(request)
-    with refuse_bad_values():
-        said = scope_of(plain, scope=Scope(token.persona), **asking)
-    scope = access.read_scope(
-        token,
-        conversation=said.conversation,
-        participant=said.participant,
-        server=NO_SERVER if said.no_server else said.server,
-        privacy=said.privacy,
-    )
-    return plain, scope
+_WHO = tuple(Who.model_fields)
+Host = Annotated[HostCall, Depends(HostCall)]
 
 
-@router.post("/prompt", responses=refusals())
-def build_prompt(request: Request, body: PromptBody) -> PromptAnswer:
+@router.post("/prompt")
+def build_prompt(host: Host, body: PromptBody) -> PromptAnswer:
     """Return the prompt for one message: what belongs to it of memory and history, within the limit."""
-    message, scope = _read_message(request, body.message)
+    message, scope = host.read_message(body.message)
     with refuse_bad_values():
         prompt, report = prompt_engine.explain_json_prompt(
             message,
@@ -84,12 +94,12 @@ def build_prompt(request: Request, body: PromptBody) -> PromptAnswer:
             max_chars=body.max_chars,
             limit_tokens=body.limit_tokens,
             scope=scope,
-            **_asking(request),
+            **host.asking,
         )
     plain = make_strict(prompt)[0]
     messages = None
     if body.style != "prompt":
-        messages = prompt_engine.to_messages(plain, body.style, settings=_asking(request)["settings"])
+        messages = prompt_engine.to_messages(plain, body.style, settings=host.asking["settings"])
     return PromptAnswer(
         prompt=dict(plain),
         messages=make_strict(messages)[0],
@@ -97,37 +107,32 @@ def build_prompt(request: Request, body: PromptBody) -> PromptAnswer:
     )
 
 
-@router.post("/messages", responses=refusals())
-def save_messages(request: Request, body: MessagesBody) -> SavedMessagesAnswer:
+@router.post("/messages")
+def save_messages(host: Host, body: MessagesBody) -> SavedMessagesAnswer:
     """Store messages, oldest first, each once, and the persona's replies; none is stored where one is wrong."""
-    asking = _asking(request)
-    read = [(each, *_read_message(request, each.message)) for each in body.messages]
+    read = [(each, *host.read_message(each.message)) for each in body.messages]
     for _, message, scope in read:
         _check_place(message, scope)
-    return SavedMessagesAnswer(messages=[_save(each, message, scope, asking) for each, message, scope in read])
+    return SavedMessagesAnswer(messages=[_save(host, *each) for each in read])
 
 
-@router.post("/turns", responses=refusals())
-def save_turn(request: Request, body: TurnBody) -> SavedAnswer:
+@router.post("/turns")
+def save_turn(host: Host, body: TurnBody) -> SavedAnswer:
     """Store a whole turn: the message, the persona's reply, and what of it counts as said a moment ago."""
-    asking = _asking(request)
-    message, scope = _read_message(request, body.message)
-    return _save(NewMessage(message=body.message, reply=body.reply), message, scope, asking, is_turn=True)
+    return _save(host, body, *host.read_message(body.message))
 
 
-def _save(
-    new: NewMessage, message: dict[str, Any], scope: Scope, asking: dict[str, Any], *, is_turn: bool = False
-) -> SavedAnswer:
+def _save(host: HostCall, new: NewMessage, message: dict[str, Any], scope: Scope) -> SavedAnswer:
     path = _check_place(message, scope)
-    said = chat_history_cache.save_message({**message, "interface_path": path}, scope=scope, **asking)
-    answer = SavedAnswer.of_result(said)
+    saved = chat_history_cache.save_message({**message, "interface_path": path}, scope=scope, **host.asking)
+    answer = SavedAnswer.of_result(saved)
     if (reply := new.reply) is not None:
-        more: dict[str, Any] = {"message_id": reply.message_id, "scope": replace(scope, conversation=path), **asking}
-        if is_turn:
-            done = finish_turn(said, new.message.text, reply.text, name=reply.name, at=reply.date, **more)
+        asking = {**host.asking, "message_id": reply.message_id, "scope": replace(scope, conversation=path)}
+        if isinstance(new, TurnBody):
+            done = finish_turn(saved, new.message.text, reply.text, name=reply.name, at=reply.date, **asking)
         else:
-            who = (reply.name or name_persona(scope.persona), PERSONA_SENDER, reply.date)
-            done = chat_history_cache.save_chat_message(path, reply.text, *who, **more)
+            name = reply.name or name_persona(scope.persona)
+            done = chat_history_cache.save_chat_message(path, reply.text, name, PERSONA_SENDER, reply.date, **asking)
         answer.reply = WrittenAnswer.of_result(done)
     return answer
 
@@ -146,35 +151,27 @@ ConversationPath = Annotated[
 MessageId = Annotated[str, Path(min_length=1, max_length=191, description="Id of the message on its platform.")]
 
 
-@router.patch("/messages/{conversation:path}/{id}", responses=refusals(404))
-def edit_message(
-    request: Request,
-    conversation: ConversationPath,
-    id: MessageId,  # noqa: A002 - the documented name
-    body: MessageEditBody,
-) -> WrittenAnswer:
-    """Give a stored message another text."""
-    scope = _own_place(request, conversation)
-    done = chat_history_cache.edit_chat_message(
-        id, body.text, interface_path=conversation, scope=scope, **_asking(request)
-    )
-    return _answer_change(done)
-
-
-@router.delete("/messages/{conversation:path}/{id}", responses=refusals(404))
-def delete_message(request: Request, conversation: ConversationPath, id: MessageId) -> WrittenAnswer:  # noqa: A002 - as above
-    """Delete a stored message for good."""
-    scope = _own_place(request, conversation)
-    done = chat_history_cache.delete_chat_message(id, interface_path=conversation, scope=scope, **_asking(request))
-    return _answer_change(done)
-
-
-def _own_place(request: Request, conversation: str) -> Scope:
-    """Return the scope in which a message is changed: a participant changes none where others speak too."""
-    token = access.get_token(request)
-    if token.kind == "scope" and not is_own_place(conversation, token.participant or ""):
+def _change_place(host: Host, conversation: ConversationPath) -> dict[str, Any]:
+    """Return where a message is changed: a participant changes none where others speak too."""
+    if host.token.kind == "scope" and not is_own_place(conversation, host.token.participant or ""):
         raise Refused(403, access.FORBIDDEN)
-    return access.read_scope(token, conversation=conversation)
+    scope = access.read_scope(host.token, conversation=conversation)
+    return {**host.asking, "interface_path": conversation, "scope": scope}
+
+
+ChangePlace = Annotated[dict[str, Any], Depends(_change_place)]
+
+
+@router.patch("/messages/{conversation:path}/{id}", responses=NOT_FOUND)
+def edit_message(place: ChangePlace, id: MessageId, body: MessageEditBody) -> WrittenAnswer:  # noqa: A002 - the documented name
+    """Give a stored message another text."""
+    return _answer_change(chat_history_cache.edit_chat_message(id, body.text, **place))
+
+
+@router.delete("/messages/{conversation:path}/{id}", responses=NOT_FOUND)
+def delete_message(place: ChangePlace, id: MessageId) -> WrittenAnswer:  # noqa: A002 - as above
+    """Delete a stored message for good."""
+    return _answer_change(chat_history_cache.delete_chat_message(id, **place))
 
 
 def _answer_change(done: WriteResult) -> WrittenAnswer:
@@ -183,73 +180,58 @@ def _answer_change(done: WriteResult) -> WrittenAnswer:
     return WrittenAnswer.of_result(done)
 
 
-@router.post("/search", responses=refusals())
-def search(request: Request, body: SearchBody) -> HitsAnswer:
+@router.post("/search")
+def search(host: Host, body: SearchBody) -> HitsAnswer:
     """Return what is found in memories, diary and chat, as far as the scope sees it, newest first."""
+    asked = body.model_dump(exclude=set(_WHO))
     with refuse_bad_values():
-        hits = synth_core_memory.search_memories(
-            tags=body.tags,
-            keywords=body.keywords,
-            query=body.query,
-            include_chat=body.include_chat,
-            limit=body.limit,
-            ranking=body.ranking,
-            since=body.since,
-            until=body.until,
-            scope=body.scope(request),
-            **_asking(request),
-        )
+        hits = synth_core_memory.search_memories(**asked, **host.by(body))
     return HitsAnswer.model_validate({"hits": hits})
 
 
-@router.post("/memories", responses=refusals())
-def add_memory(request: Request, body: MemoryBody) -> StoredMemoryAnswer:
+@router.post("/memories")
+def add_memory(host: Host, body: MemoryBody) -> StoredMemoryAnswer:
     """Store one memory item; it is seen where its scope is."""
-    more: dict[str, Any] = {"pinned": body.pinned}
-    if body.kind is not None:
-        more["kind"] = body.kind
-    if body.importance is not None:
-        more["importance"] = body.importance
+    more = body.model_dump(include={"kind", "importance"}, exclude_none=True)
+    asking = host.by(body)
     with refuse_bad_values():
         row = insert_memory(
-            body.text, body.author, SOURCE, body.tags, body.scope(request), timestamp=body.date, **more,
-            **_asking(request),
-        )  # fmt: skip
+            body.text, body.author, SOURCE, body.tags, timestamp=body.date, pinned=body.pinned, **more, **asking
+        )
     return StoredMemoryAnswer.model_validate({"id": row})
 
 
-def _read_asking_scope(
-    request: Request,
+def _read_asking(
+    host: Host,
     conversation: Annotated[str | None, Query(max_length=512, description="Who asks: where.")] = None,
     participant: Annotated[str | None, Query(max_length=255, description="Who asks.")] = None,
     server: Annotated[str, Query(max_length=191, description="Who asks: in which community.")] = "",
     privacy: Annotated[Privacy | None, Query(description="What the host says of the conversation.")] = None,
-) -> Scope:
-    return Who(conversation=conversation, participant=participant, server=server, privacy=privacy).scope(request)
+) -> dict[str, Any]:
+    return host.by(Who(conversation=conversation, participant=participant, server=server, privacy=privacy))
 
 
-AskingScope = Annotated[Scope, Depends(_read_asking_scope)]
+Asking = Annotated[dict[str, Any], Depends(_read_asking)]
 
 
-@router.get("/memories", responses=refusals())
+@router.get("/memories")
 def list_memories(
-    request: Request,
-    scope: AskingScope,
-    q: Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")] = "",
+    asking: Asking,
+    q: Words = "",
     kinds: Annotated[list[str] | None, Query(description="Only these kinds; the parameter repeated.")] = None,
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> ItemPageAnswer:
     """Return a page of the memory items that the scope sees, newest first."""
     with refuse_bad_values():
-        page = lifelong.search_items(q, kinds, limit=limit, offset=offset, scope=scope, **_asking(request))
+        page = lifelong.search_items(q, kinds, limit=limit, offset=offset, **asking)
     return ItemPageAnswer.model_validate(page)
 
 
-@router.delete("/memories/{id}", responses=refusals(404))
-def delete_memory(request: Request, scope: AskingScope, id: Annotated[ItemId, Path()]) -> DeletedAnswer:  # noqa: A002 - the documented name
+@router.delete("/memories/{id}", responses=NOT_FOUND)
+def delete_memory(asking: Asking, id: Annotated[ItemId, Path()]) -> DeletedAnswer:  # noqa: A002 - as above
     """Archive a memory item; an operator can bring it back."""
-    done = lifelong.delete_items([id], scope=scope, **_asking(request))
+    done = lifelong.delete_items([id], **asking)
     if done.unknown:
         raise ItemNotFoundError(id)
     return DeletedAnswer(deleted=done.count)

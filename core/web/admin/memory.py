@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError, TransferError
 from ...memories.rules import DEFAULT_KIND, Tier
 from ...scope import Scope
-from ...transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_items
+from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
 from ...transfer.items.documents import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from ..answers import (
     BulkAnswer,
@@ -30,6 +31,7 @@ from ..answers import (
     VersionsAnswer,
 )
 from ..bodies import (
+    NOT_FOUND,
     DryRun,
     EditBody,
     HistoryUid,
@@ -41,9 +43,7 @@ from ..bodies import (
     PinBody,
     Reason,
     RetagBody,
-    refusals,
-    refusals_beside_text,
-    split_commas,
+    Words,
 )
 from ..context import AdminCall
 from ..errors import Refused, refuse_bad_values
@@ -68,7 +68,7 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/memory/export", response_class=StreamingResponse, responses=refusals_beside_text() | _EXPORTED)
+@router.get("/memory/export", response_class=StreamingResponse, responses=_EXPORTED)
 def export(
     admin: MemoryAdmin,
     kind: Kinds = None,
@@ -81,39 +81,26 @@ def export(
 ) -> StreamingResponse:
     """Return the persona's memory items as a file, oldest first, sent while it is read."""
     with refuse_bad_values():
-        exported = export_items(kind=split_commas(kind), fmt=fmt, limit=limit, after=after, **admin.asking)
-    return stream_export(exported, f"memories.{fmt}")
-
-
-def stream_export(exported: ItemExport, name: str) -> StreamingResponse:
-    """Return an export as an answer of which no more than a part is held at a time."""
+        exported = export_items(kind=kind, fmt=fmt, limit=limit, after=after, **admin.asking)
     parts = chunks(exported)
-    first = next(parts, "")
-
-    def whole() -> Iterator[str]:
-        yield first
-        yield from parts
-
-    return StreamingResponse(
-        whole(), media_type=exported.media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
-    )
+    first = next(parts, "")  # what fails at once is an error, no file that breaks off
+    attached = {"Content-Disposition": f'attachment; filename="memories.{fmt}"'}
+    return StreamingResponse(itertools.chain([first], parts), media_type=exported.media_type, headers=attached)
 
 
-def chunks(pieces: Iterable[str], most: int = CHUNK_CHARS) -> Iterator[str]:
-    """Yield the same text in parts of about `most` characters."""
-    waiting: list[str] = []
-    size = 0
+def chunks(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the same text in parts of about CHUNK_CHARS."""
+    part = ""
     for piece in pieces:
-        waiting.append(piece)
-        size += len(piece)
-        if size >= most:
-            yield "".join(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield "".join(waiting)
+        part += piece
+        if len(part) >= CHUNK_CHARS:
+            yield part
+            part = ""
+    if part:
+        yield part
 
 
-@router.post("/memory/import", name="import", responses=refusals())
+@router.post("/memory/import", name="import")
 def import_file(
     admin: MemoryAdmin,
     file: Annotated[UploadFile, File(description="JSON, YAML or JSON lines, also packed; at most 20 MB.")],
@@ -143,7 +130,7 @@ MOST_SHOWN = 1000
 """Items that a pruning names; further ones are counted."""
 
 
-@router.post("/memory/prune_session_ttl", responses=refusals())
+@router.post("/memory/prune_session_ttl")
 def prune_session_ttl(
     admin: MemoryAdmin,
     ttl_sec: Annotated[int, Query(ge=0, le=315_360_000, description="0 is SESSION_TTL_SEC; 1 to 59 become 60.")] = 0,
@@ -156,7 +143,7 @@ def prune_session_ttl(
     return PrunedAnswer(pruned=int(done), notes=list(done.notes))
 
 
-@router.post("/memory/prune_ltm", responses=refusals())
+@router.post("/memory/prune_ltm")
 def prune_ltm(
     admin: MemoryAdmin,
     max_age_days: Annotated[int | None, Query(ge=1, le=36_500, description="PRUNE_MAX_AGE_DAYS by default.")] = None,
@@ -170,7 +157,7 @@ def prune_ltm(
     return PrunedItemsAnswer(pruned=int(done), notes=list(done.notes), items=listed, dry_run=dry_run)
 
 
-@router.post("/memory/consolidate", responses=refusals())
+@router.post("/memory/consolidate")
 def consolidate(
     admin: MemoryAdmin,
     reason: Reason = "admin",
@@ -184,7 +171,7 @@ def consolidate(
     return CycleAnswer.model_validate(asdict(done))
 
 
-@router.post("/memory/deep_consolidation", responses=refusals())
+@router.post("/memory/deep_consolidation")
 def deep_consolidation(admin: MemoryAdmin, reason: Reason = "admin", history_uid: HistoryUid = None) -> CycleAnswer:
     """Prune long-term memory, then store the facts of the newest messages anew."""
     done = lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
@@ -199,10 +186,10 @@ EDITOR = "admin"
 OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 
 
-@router.get("/memory/search", responses=refusals())
+@router.get("/memory/search")
 def search(
     admin: MemoryAdmin,
-    q: Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")] = "",
+    q: Words = "",
     kinds: Kinds = None,
     tier: Annotated[Tier | None, Query(description="session or long_term.")] = None,
     conversation: Annotated[str | None, Query(max_length=512, description="Conversation key.")] = None,
@@ -219,7 +206,7 @@ def search(
     """Return a page of the items that hold all words and filters, newest first, of all audiences of the persona."""
     page = lifelong.search_items(
         q,
-        split_commas(kinds),
+        kinds,
         tier,
         conversation=conversation,
         min_importance=min_importance,
@@ -235,14 +222,14 @@ def search(
     return ItemPageAnswer.model_validate(page)
 
 
-@router.post("/memory/edit", responses=refusals(404))
+@router.post("/memory/edit", responses=NOT_FOUND)
 def edit(admin: MemoryAdmin, body: EditBody) -> ItemAnswer:
     """Give an item another text and return it; the former text goes to its history."""
     lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
     return _read_item(admin, body.id)
 
 
-@router.delete("/memory/delete/{id}", responses=refusals(404))
+@router.delete("/memory/delete/{id}", responses=NOT_FOUND)
 def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the documented name
     """Archive an item; `restore` brings it back."""
     done = lifelong.delete_items([id], operator=True, **admin.asking)
@@ -251,43 +238,43 @@ def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the 
     return DeletedAnswer(deleted=done.count)
 
 
-@router.post("/memory/delete", responses=refusals())
+@router.post("/memory/delete")
 def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
     """Archive up to 1,000 items in one transaction."""
     return _build_bulk(lifelong.delete_items(body.ids, operator=True, **admin.asking))
 
 
-@router.post("/memory/restore", responses=refusals())
+@router.post("/memory/restore")
 def restore(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
     """Bring up to 1,000 archived or replaced items back."""
     return _build_bulk(lifelong.restore_items(body.ids, operator=True, **admin.asking))
 
 
-@router.post("/memory/retag", responses=refusals())
+@router.post("/memory/retag")
 def retag(admin: MemoryAdmin, body: RetagBody) -> BulkAnswer:
     """Change the tags of up to 1,000 items in one transaction."""
     return _build_bulk(lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **admin.asking))
 
 
-@router.post("/memory/pin", responses=refusals())
+@router.post("/memory/pin")
 def pin(admin: MemoryAdmin, body: PinBody) -> BulkAnswer:
     """Pin up to 1,000 items, so that nothing prunes them, or let them go."""
     return _build_bulk(lifelong.pin_items(body.ids, body.pinned, operator=True, **admin.asking))
 
 
-@router.post("/memory/purge", responses=refusals())
+@router.post("/memory/purge")
 def purge(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
     """Remove up to 1,000 items for good, with their former texts; nothing brings them back."""
     return _build_bulk(lifelong.purge_items(body.ids, operator=True, **admin.asking))
 
 
-@router.get("/memory/{id}", responses=refusals(404))
+@router.get("/memory/{id}", responses=NOT_FOUND)
 def get(admin: MemoryAdmin, id: OneId) -> ItemAnswer:  # noqa: A002 - as above
     """Return one item, archived or not."""
     return _read_item(admin, id)
 
 
-@router.get("/memory/{id}/history", responses=refusals(404))
+@router.get("/memory/{id}/history", responses=NOT_FOUND)
 def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as above
     """Return every text an item has had, the first one first, the present one last."""
     versions = lifelong.get_item_history(id, operator=True, **admin.asking)

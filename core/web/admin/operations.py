@@ -29,6 +29,7 @@ from ..answers import (
     ReleasedAnswer,
 )
 from ..bodies import (
+    NOT_FOUND,
     Admin,
     DryRun,
     ExplainBody,
@@ -37,9 +38,8 @@ from ..bodies import (
     OperationBody,
     RelationshipBody,
     ReleaseBody,
-    refusals,
 )
-from ..context import AdminCall, WebContext
+from ..context import AdminCall
 from ..errors import Refused, refuse_bad_values
 
 router: APIRouter = APIRouter(tags=["Operation"])
@@ -47,13 +47,13 @@ router: APIRouter = APIRouter(tags=["Operation"])
 UserId = Annotated[str, Query(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])]
 
 
-@router.get("/relationship", responses=refusals())
+@router.get("/relationship")
 def get_relationship(admin: Admin, user_id: UserId) -> RelationshipAnswer:
     """Return how the persona stands to a person, faded up to now; zeros for an unknown one."""
     return RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
 
 
-@router.get("/relationship/recent", name="recent", responses=refusals())
+@router.get("/relationship/recent", name="recent")
 def list_relationships(
     admin: Admin, limit: Annotated[int, Query(ge=1, le=MOST_RELATIONSHIPS)] = 20
 ) -> RelationshipsAnswer:
@@ -62,16 +62,11 @@ def list_relationships(
     return RelationshipsAnswer.model_validate({"relationships": recent})
 
 
-@router.post("/relationship/update", responses=refusals())
+@router.post("/relationship/update")
 def update_relationship(admin: Admin, body: RelationshipBody) -> RelationshipChanged:
     """Add to affinity and trust of a person, or name them; it counts as no interaction."""
     done = relationships.adjust(
-        body.user_id,
-        body.affinity_delta,
-        body.trust_delta,
-        body.username,
-        touch=False,
-        **admin.asking,
+        body.user_id, body.affinity_delta, body.trust_delta, body.username, touch=False, **admin.asking
     )
     return RelationshipChanged.model_validate({**done.relationship, "stored": done.stored, "reason": done.reason})
 
@@ -81,7 +76,7 @@ def update_relationship(admin: Admin, body: RelationshipBody) -> RelationshipCha
 MOST_LISTED = 10_000
 
 
-@router.get("/jobs", name="listed", responses=refusals())
+@router.get("/jobs", name="listed")
 def list_operations(
     admin: Admin,
     states: Annotated[list[OperationState] | None, Query(description="Only these; the parameter repeated.")] = None,
@@ -107,7 +102,7 @@ def list_operations(
     return OperationsAnswer.model_validate({"operations": operations[offset:], "total": total})
 
 
-@router.post("/jobs/cancel", responses=refusals(404))
+@router.post("/jobs/cancel", responses=NOT_FOUND)
 def cancel(admin: Admin, body: OperationBody) -> OperationChanged:
     """Cancel an operation that has not ended; the result of a running one is dropped."""
     _check_operation(admin, body.id)
@@ -115,7 +110,7 @@ def cancel(admin: Admin, body: OperationBody) -> OperationChanged:
     return OperationChanged(id=body.id, changed=done, reason="" if done else "unchanged", notes=[])
 
 
-@router.post("/jobs/retry", responses=refusals(404))
+@router.post("/jobs/retry", responses=NOT_FOUND)
 def retry(admin: Admin, body: OperationBody) -> OperationChanged:
     """Put a failed operation back into the queue."""
     _check_operation(admin, body.id)
@@ -131,13 +126,13 @@ def _check_operation(admin: AdminCall, operation: int) -> None:
 # Quarantine and forgetting
 
 
-@router.get("/quarantine", name="listed", responses=refusals())
+@router.get("/quarantine", name="listed")
 def list_quarantined(admin: Admin, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> QuarantineAnswer:
     """Return what was flagged of the persona, newest first; read by nobody until it is released."""
     return QuarantineAnswer.model_validate({"items": privacy.list_quarantined(limit, **admin.asking)})
 
 
-@router.post("/quarantine/release", responses=refusals(404))
+@router.post("/quarantine/release", responses=NOT_FOUND)
 def release(admin: Admin, body: ReleaseBody) -> ReleasedAnswer:
     """Let a flagged row be found."""
     if not privacy.release(body.source, body.id, **admin.asking):
@@ -145,16 +140,10 @@ def release(admin: Admin, body: ReleaseBody) -> ReleasedAnswer:
     return ReleasedAnswer(released=1)
 
 
-@router.post("/forget", responses=refusals())
+@router.post("/forget")
 def forget(admin: Admin, body: ForgetBody, dry_run: DryRun = False) -> ForgottenAnswer:
     """Delete everything of one participant, conversation or memory for good; nothing brings it back."""
-    done = forgetting.forget(
-        participant=body.participant,
-        conversation=body.conversation,
-        memory=body.memory,
-        dry_run=dry_run,
-        **admin.asking,
-    )
+    done = forgetting.forget(**body.model_dump(), dry_run=dry_run, **admin.asking)
     return ForgottenAnswer.model_validate(done.as_dict())
 
 
@@ -163,7 +152,7 @@ def forget(admin: Admin, body: ForgetBody, dry_run: DryRun = False) -> Forgotten
 MESSAGE_ID = "why"
 
 
-@router.post("/prompt/explain", responses=refusals())
+@router.post("/prompt/explain")
 def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
     """Return the prompt a message would get and the report on it: what was found, kept, cut, left out and why."""
     prompt, report = explain_message(admin, body)
@@ -177,53 +166,35 @@ def explain_message(
 
     Nothing is stored.
     """
-    scope = Scope(
-        admin.call.persona,
-        body.conversation or None,
-        _build_participant(body),
-        body.server,
-        body.destination,
-        body.privacy,
-    )
+    place, user_id = body.conversation, body.user_id
+    who = (user_id or "").rpartition("/")[2]
+    if user_id and place and "/" not in user_id:
+        user_id = f"{place.partition('/')[0]}/{user_id}"
+    message: dict[str, Any] = {
+        "message_id": MESSAGE_ID,
+        "date": admin.context.now(),
+        "text": body.text,
+        "from_user": {"id": who, "full_name": body.name or body.username or who, "username": body.username},
+        "server_id": body.server,
+        **({"interface_path": place} if place else {}),
+    }
     with refuse_bad_values():
         return build(
-            _build_message(admin.context, body),
+            message,
             max_chars=body.max_chars,
             limit_tokens=body.limit_tokens,
             destination=body.destination,
             db=without_writing(admin.call.db),
             settings=admin.call.settings,
-            scope=scope,
+            scope=Scope(
+                admin.call.persona, place or None, user_id or None, body.server, body.destination, body.privacy
+            ),
         )
-
-
-def _build_message(context: WebContext, body: ExplainBody) -> dict[str, Any]:
-    who = (body.user_id or "").rpartition("/")[2]
-    message: dict[str, Any] = {
-        "message_id": MESSAGE_ID,
-        "date": context.now(),
-        "text": body.text,
-        "from_user": {"id": who, "full_name": body.name or body.username or who, "username": body.username},
-        "server_id": body.server,
-    }
-    return {**message, "interface_path": body.conversation} if body.conversation else message
-
-
-def _build_participant(body: ExplainBody) -> str | None:
-    if not body.user_id:
-        return None
-    if "/" in body.user_id or not body.conversation:
-        return body.user_id
-    return f"{body.conversation.partition('/')[0]}/{body.user_id}"
 
 
 def without_writing(db: Database) -> Database:
     """Return a copy of the handle, on the same connections, that writes nothing and has caches of its own."""
     reading = copy.copy(db)
     reading.caches = {}
-    reading.transaction = _not_done  # type: ignore[assignment, method-assign]
+    reading.transaction = lambda *_, **__: None  # type: ignore[assignment, method-assign]
     return reading
-
-
-def _not_done(*_: Any, **__: Any) -> None:
-    return None

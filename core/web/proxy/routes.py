@@ -125,7 +125,7 @@ class Proxy:
         model, in_model = split_model(body)
         if in_model and not token.may_speak_as(in_model):  # X-Persona-Id was given: the name is the provider's own
             model, in_model = str(body["model"]), ""
-        said = body.get("messages")
+        said: Any = body.get("messages")
         changes: dict[str, Any] = {"model": model or settings.llm_model} if in_model else {}
         if messages.find_persona(said):
             changes["messages"] = said = messages.without_persona_line(said)
@@ -138,7 +138,7 @@ class Proxy:
             logs.event(logging.INFO, "proxy_no_turn", reason=reason, count=self._passed[reason])
             return Outgoing(content, f"skipped; {reason}")
         last = messages.find_last_user(said, scope.persona)
-        assert last is not None and said is not None
+        assert last is not None
         turn = Turn(messages.read_lines(said, scope.persona), scope, who.name, model or settings.llm_model)
         try:
             texts = [messages.read_text(each.get("content")) for each in said if isinstance(each, dict)]

@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from ....access import table_overview
 from ... import access, guard
-from ...bodies import OPERATOR, refusals
+from ...bodies import OPERATOR, REFUSALS
 from ...context import WebContext
 from . import memory, people, programs, upkeep, why
 from .page import BASE, STATIC, Page, Pages, of_memory, render_missing
@@ -86,7 +86,7 @@ def _bare(request: Request) -> RedirectResponse:
 def _add_login(router: APIRouter, context: WebContext) -> None:
     """Add the routes by which the page logs in and out."""
 
-    @router.post("/login", status_code=303, response_class=RedirectResponse, responses=refusals(), tags=["Log-in"])
+    @router.post("/login", status_code=303, response_class=RedirectResponse, responses=REFUSALS, tags=["Log-in"])
     def login(
         request: Request,
         token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")],
@@ -112,7 +112,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
         return answer
 
     @router.post(
-        "/logout", status_code=303, response_class=RedirectResponse, responses=refusals(), tags=["Log-in"],
+        "/logout", status_code=303, response_class=RedirectResponse, responses=REFUSALS, tags=["Log-in"],
         dependencies=OPERATOR,
     )  # fmt: skip
     def logout(request: Request) -> Response:
