@@ -279,7 +279,8 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
         >>> reduce_prompt_for_llm_limit({"context": {"history_current_chat": ["a" * 30, "b"]}, "input": {}}, 60)
         {'context': {'history_current_chat': ['b']}, 'input': {}}
     """
-    return _fit(prompt, Space(max_chars, None, None)).prompt
+    reduced: dict[str, Any] = _fit(prompt, Space(max_chars)).prompt
+    return reduced
 
 
 def fit_prompt(
@@ -314,7 +315,7 @@ def fit_prompt(
     space = Space(max_chars, limit_tokens, count)
     report = Report()
     fitted = _fit(prompt, space)
-    report.add_prompt(fitted, space, name)
+    report.add(fitted, space, name)
     return fitted.prompt, report.as_dict()
 
 
@@ -323,8 +324,8 @@ def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
     if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
     fitted = fit(prompt, space)
-    if fitted.over_limit:
-        logs.event(40, "prompt_over_limit", size=fitted.size, limit=space.most, unit=fitted.unit)
+    if fitted.broken is not None:
+        logs.event(40, "prompt_over_limit", size=fitted.size, limit=space.most, unit=fitted.broken)
     return fitted
 
 

@@ -64,7 +64,7 @@ def caps(verbosity: int, lite: bool, *, history: int | None = None, memories: in
     return Caps(lines, verbosity, THOUGHTS, hits)
 
 
-def _is_empty(value: object) -> bool:
+def is_empty(value: object) -> bool:
     """Return whether a section has nothing in it: None or an empty text, list or dict. 0 and False are something."""
     return value is None or (isinstance(value, (str, bytes, Collection)) and len(value) == 0)
 
@@ -74,7 +74,7 @@ def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
     ordered: dict[str, Any] = {}
     for name, when in CONTEXT_KEYS:
         value = parts.get(name)
-        if when == "always" or (name in parts and (when == "given" or not _is_empty(value))):
+        if when == "always" or (name in parts and (when == "given" or not is_empty(value))):
             ordered[name] = [] if value is None else value
     ordered.update((name, value) for name, value in parts.items() if name not in OWN_KEYS)
     return ordered

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from ..access.table_rooms import resolve_scope
@@ -17,7 +18,7 @@ from ..context.history import skips_history
 from ..context.incoming import IncomingMessage, read_message_id
 from ..context.live import LiveHistory, read_context_memory
 from ..database.engine import Database
-from ..scope import Destination, Scope
+from ..scope import Scope
 from ..text import times
 from .report import Guard, Report
 
@@ -53,23 +54,20 @@ class PromptRequest:
 class PromptCall:
     """One call for a prompt, or for its context alone."""
 
+    request: PromptRequest
     message: IncomingMessage
     live: LiveHistory
-    hook_arguments: Mapping[str, Any]
-    """What every hook of the context gets: message, context_memory, interface_name, text."""
     settings: Settings
     scope: Scope
-    destination: Destination
-    """Where the prompt goes: `remote` or `local`."""
     db: Database | None
     """None when it could not be opened: the prompt is made of what is live."""
     guard: Guard
     replacing: str | None = None
     """Id of the stored message that the message takes the place of."""
-    replaced_rows: frozenset[int] = frozenset()
-    """Row ids of stored messages that the caller's own list replaces."""
     most_memories: int | None = None
     """Hits that are looked for where MEMORY_ITEMS says nothing; None for CONTEXT_VERBOSITY."""
+    limit_chars: int = 0
+    """Most characters of the prompt, as far as it is known before the hook `engine_limit` is asked; 0 for none."""
 
     @property
     def report(self) -> Report:
@@ -86,10 +84,7 @@ class PromptCall:
         """Return how many items of each kind the context holds."""
         s = self.settings
         return context_rules.caps(
-            s.context_verbosity,
-            s.prompt_lite_mode,
-            history=s.history_lines,
-            memories=self.most_memories if s.memory_items is None else s.memory_items,
+            s.context_verbosity, s.prompt_lite_mode, history=s.history_lines, memories=self._asked_memories
         )
 
     @property
@@ -101,11 +96,19 @@ class PromptCall:
         return f"{text[: MOST_ASKED_CHARS // 2]} {text[-MOST_ASKED_CHARS // 2 :]}"
 
     @property
+    def zone(self) -> tzinfo:
+        """Return the zone times are shown in."""
+        return times.zone(self.settings.timezone) or UTC
+
+    @property
     def hits_wanted(self) -> int:
         """Return how many hits the search is asked for; lite mode shows fewer of them."""
-        s = self.settings
-        most = self.most_memories if s.memory_items is None else s.memory_items
-        return max(1, s.context_verbosity if most is None else most)
+        most = self._asked_memories
+        return max(1, self.settings.context_verbosity if most is None else most)
+
+    @property
+    def _asked_memories(self) -> int | None:
+        return self.most_memories if self.settings.memory_items is None else self.settings.memory_items
 
     @property
     def skips_history(self) -> bool:
@@ -120,11 +123,12 @@ class PromptCall:
 
     def for_database(self, db: Database) -> Call:
         """Return the call as doors below know it."""
-        return Call(db, self.settings, replace(self.scope, destination=self.destination))
+        destination: Any = self.request.destination or self.scope.destination or self.settings.prompt_destination
+        return Call(db, self.settings, replace(self.scope, destination=destination))
 
     def one_connection(self) -> AbstractContextManager[Any]:
         """Return what keeps one connection for all reading of the call."""
-        return self.db.request_connection(snapshot=True) if isinstance(self.db, Database) else nullcontext()
+        return self.db.one_call(snapshot=True) if isinstance(self.db, Database) else nullcontext()
 
     def ask_hook(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Return what a hook gives that takes the place of one of our functions."""
@@ -153,23 +157,8 @@ def open_call(request: PromptRequest) -> PromptCall:
     db = guard.open(request.db)
     scope = guard("database", lambda: resolve_scope(db, given), given)
     message, live = put_under_key(message, live, scope.conversation)
-    return PromptCall(
-        message=message,
-        live=live,
-        hook_arguments={
-            "message": request.message,
-            "context_memory": request.context_memory,
-            "interface_name": request.interface_name,
-            "text": message.text,
-        },
-        settings=settings,
-        scope=scope,
-        destination=request.destination or scope.destination or settings.prompt_destination,  # type: ignore[arg-type]
-        db=db,
-        guard=guard,
-        replacing=read_message_id(request.replacing, "replacing"),
-        replaced_rows=request.replaced_rows,
-    )
+    replacing = read_message_id(request.replacing, "replacing")
+    return PromptCall(request, message, live, settings, scope, db, guard, replacing)
 
 
 def in_zone_of_asker(call: PromptCall) -> PromptCall:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta, tzinfo
+from datetime import timedelta
 from typing import Any
 
 from .. import hooks
 from ..access.rules import plain_key
 from ..access.view import Recent, Viewer
-from ..config import Settings
 from ..context import context as context_rules
 from ..context import table as context_table
 from ..context.diary_lines import diary_lines, thought_lines
@@ -23,7 +22,6 @@ from ..database.engine import Database
 from ..database.row_shapes import Branch
 from ..messages import table_reading
 from ..shapes import DiaryEntry, HistoryEntry, Hit, LeftOut
-from ..text.times import zone as find_zone
 from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
 
@@ -35,18 +33,13 @@ DEEPER, ROUNDS = 4, 6
 """How many times as much a further reading asks for, and most further readings of one call."""
 
 
-def zone_of(settings: Settings) -> tzinfo:
-    """Return the zone times are shown in."""
-    return find_zone(settings.timezone) or UTC
-
-
 def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
     """Return how lines are chosen and look."""
     return HistoryOptions(
         now=call.message.date,
-        zone=zone_of(call.settings),
+        zone=call.zone,
         replaced=replaced,
-        replaced_rows=call.replaced_rows,
+        replaced_rows=call.request.replaced_rows,
         persona=call.scope.persona,
     )
 
@@ -95,7 +88,7 @@ def shown_diary(call: PromptCall, entries: Sequence[DiaryEntry]) -> frozenset[in
     s = call.settings
     if not (s.enable_ai_diary and s.ai_diary_full):
         return frozenset()
-    lost = {item.id for item in diary_lines(entries, s.diary_chars, zone_of(s))[1]}
+    lost = {item.id for item in diary_lines(entries, s.diary_chars, call.zone)[1]}
     return frozenset(entry.id for entry in entries if str(entry.id) not in lost)
 
 
@@ -107,7 +100,7 @@ def compose(
     memories: Sequence[Hit],
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """Return the context, of the memories as many as `Caps` says, and each section's ids of its items."""
-    s, caps, tz = call.settings, call.caps, zone_of(call.settings)
+    s, caps, tz = call.settings, call.caps, call.zone
     parts: dict[str, Any] = {"history_current_chat": lists.current, "history_recent": lists.recent}
     left_out = list(lists.left_out)
     thoughts: list[str] = []

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from ..context.lines import UNKNOWN, ChatLine, mark_lines, mark_opening, stamp
-from ..errors import PromptTooLargeError
+from ..context.incoming import describe_reply
+from ..context.lines import UNKNOWN, ChatLine, has_name, mark_lines, mark_opening, reply_note, stamp
 from ..shapes import Hit, LeftOut
+from ..templates.render import Renderer
+from ..text import times
 from ..text.folding import collapsed, one_line
 from ..text.sizes import to_json
-from ..text.times import parse_time
-from .fit import CURRENT, MEMORIES, RECENT, SHARE, Item, Space, choose, cut_text, line_share, order_items
+from .call import PromptCall
+from .fit import CURRENT, LEAST_PART, MEMORIES, RECENT, Fitted, Item, Space, cut_text, fit_items, keep_within
+from .gather import Gathered
 from .messages import LEFT_OUT, Messages, Part, order_for_dialect, read_turns
+from .structure import MESSAGES, Actions, write_line, write_opening
 
 MOST_MEMORIES = 100
 """Memories that are looked for where MEMORY_ITEMS says nothing: as many stay as fit."""
@@ -38,31 +41,6 @@ SYSTEM = ("relationship", "standing_wishes")
 """Sections of the system's message."""
 ASKED_FOR = ("saved_memories", "standing_wishes")
 """Sections of texts as people gave them: a dash before each, since one may begin like a speaker's line."""
-LEAST_PART = 60
-"""Characters that are worth filling with a part of a line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """What messages are made of."""
-
-    context: Mapping[str, Any]
-    text: str
-    """What the message to answer says."""
-    asker: str
-    persona: str
-    """What the lines call the persona."""
-    system: Sequence[str]
-    """Texts of the system's message that are never cut."""
-    zone: tzinfo
-    now: str = ""
-    """What day and time it is, in a sentence; blank where nobody wants to know."""
-    rank: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    """Source and id of a memory to its place in the order of the search."""
-    words: Sequence[str] = ()
-    """What the message asks for: a long memory is cut around it."""
-    reply: str = ""
-    """Whom and what the message replies to, as lines say it."""
 
 
 class Line(NamedTuple):
@@ -81,251 +59,204 @@ class Line(NamedTuple):
         return f"{self.head}{self.said}"
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """The messages, and the account of them."""
+class MessageLines:
+    """The lines of one prompt, and what a model is sent of them."""
 
-    messages: Messages | dict[str, Any]
-    text: str
-    """All contents as one."""
-    memories: Sequence[Hit]
-    """Those that are in the messages."""
-    kept: Mapping[str, int]
-    """Section to how many of its lines are in the messages."""
-    left_out: tuple[LeftOut, ...] = ()
+    def __init__(self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True) -> None:
+        self.gathered, self.zone = gathered, call.zone
+        s, message, persona = call.settings, call.message, gathered.names.persona
+        self.asker = gathered.names.asker(message)
+        renderer, lite = Renderer(s.templates_dir, call.report.note), bool(s.prompt_lite_mode)
+        line = write_line(renderer, MESSAGES[actions.form], message.interface, lite=lite)
+        self.system = write_opening(gathered.persona, line, persona, self.asker if has_name(message) else "the user")
+        self.system += [to_json({"actions": actions.shaped})] if actions.shaped else []
+        """Texts of the system's message that are never cut."""
+        self.now = ""
+        if s.include_local_time_in_prompts:
+            weekday = times.local_time(message.date, s.timezone)[0]["weekday"]
+            self.now = f"It is {weekday}, {stamp(message.date, self.zone)[1:-1]}."
+        replied = describe_reply(message.raw)
+        self.reply = reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
+        self.text = message.text_with_attachments()
+        turns = read_turns(gathered.context, persona, self.asker) if as_turns else []
+        self.lines = self._list_lines(turns)
 
-    @property
-    def size(self) -> int:
-        """Return the characters of all contents."""
-        return len(self.text)
+    # What is sent
 
+    def write_messages(self, dialect: str, space: Space) -> Fitted:
+        """Return the messages within the limits; `broken` where those that are never cut are larger."""
 
-@dataclass(frozen=True, slots=True)
-class Records:
-    """One text for a request of somebody else, blank where nothing belongs to it or there is no room."""
+        def compose(lines: Iterable[Line]) -> Messages | dict[str, Any]:
+            return order_for_dialect(dialect, *self._compose(list(lines)))
 
-    text: str = ""
-    left_out: int = 0
-    """How many lines did not fit."""
-    memories: Sequence[Hit] = ()
+        least = _join_contents(compose(()))
+        unit = space.find_broken(least)
+        if unit is not None:
+            return Fitted(compose(()), least, parts={"messages": space.measure(least)}, broken=unit)
+        items, kept = self._choose(self.lines, space, least + HEAD)
 
+        def write(numbers: list[int]) -> str:
+            return _join_contents(compose(items[n].value for n in sorted(numbers)))
 
-def write_messages(material: Material, dialect: str, space: Space) -> Fitted:
-    """Return the messages within the limits.
+        kept = keep_within(kept, space, write)
+        messages = compose(items[n].value for n in sorted(kept))
+        return self._account(items, kept, messages, _join_contents(messages))
 
-    Raises:
-        PromptTooLargeError: the system's message and the text of the last one alone are larger.
-    """
-    lines = list_lines(material)
+    def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
+        """Return everything that belongs to the message as one text of lines under one heading.
 
-    def compose(numbers: Iterable[int], given: Sequence[Line]) -> Messages | dict[str, Any]:
-        return order_for_dialect(dialect, *_compose(material, [given[n] for n in sorted(numbers)]))
+        Args:
+            held: texts the request has already; a line whose sentences all stand there is not repeated.
+        """
+        known = _list_sentences(held)
+        lines = [line for line in self.lines if not _is_held(line.said, known)]
+        head = "\n".join(filter(None, [HEAD, self.now]))
+        if not lines or most_chars <= len(HEAD):
+            return Fitted("", "")
+        items, kept = self._choose(lines, Space(most_chars), head)
+        text = "\n".join([head, *self._write_sections([items[n].value for n in sorted(kept)])]) if kept else ""
+        return self._account(items, kept, text, text)
 
-    least = _text_of(compose((), lines))
-    unit = space.broken(least)
-    if unit is not None and space.most is not None:
-        used = space.measure(least)
-        raise PromptTooLargeError(used, space.most, {"messages": used}, unit=unit)
-    lines, kept = choose_lines(material, lines, space, least + HEAD)
-    messages = compose(kept, lines)
-    # A counter of tokens may count a whole higher than its parts, and a dialect may add a message.
-    while kept and not space.holds(_text_of(messages)):
-        kept.pop()
-        messages = compose(kept, lines)
-    return Fitted(messages, _text_of(messages), *_account(lines, kept))
+    # The lines
 
+    def _list_lines(self, turns: Sequence[Part]) -> list[Line]:
+        """Return every line that may be shown: section after section, as they are read."""
+        lines: list[Line] = []
+        for section, value in self.gathered.context.items():
+            if section in LEFT_OUT or not value:
+                continue
+            if section == CURRENT and turns:
+                lines += [Line(section, part.text, turn=part) for part in turns]
+            elif section == MEMORIES:
+                ordered = sorted(value, key=lambda hit: (str(hit.get("timestamp", "")), str(hit.get("id", ""))))
+                lines += map(self._build_memory, ordered)
+            elif section == "relationship" and isinstance(value, Mapping):
+                facts = ", ".join(f"{key} {each}" for key, each in value.items())
+                asker = "the user" if self.asker == UNKNOWN else self.asker
+                lines.append(Line(section, f"How you stand to {asker}: {facts}."))
+            else:
+                for item in value if isinstance(value, list) else [value]:
+                    lines += self._build_lines(section, item)
+        return lines
 
-def write_records(material: Material, most_chars: int, held: Iterable[str] = ()) -> Records:
-    """Return everything that belongs to a message as one text of lines under one heading.
+    def _build_memory(self, hit: Hit) -> Line:
+        timestamp = hit.get("timestamp", "")
+        try:
+            moment: datetime | None = datetime.fromisoformat(timestamp)
+        except ValueError:  # a hit of a host's hook may have its time written in any way
+            moment = None
+        if moment is None or moment.tzinfo is None:
+            moment = times.parse_time(timestamp)
+        time = f"{stamp(moment, self.zone)} " if moment else ""
+        text = one_line(hit["snippet"])
+        if not hit.get("speaker"):
+            return Line(MEMORIES, mark_opening(text), time, hit)
+        return Line(MEMORIES, text, f"{time}{one_line(hit['speaker'])}: ", hit)
 
-    Args:
-        held: texts the request has already; a line whose sentences all stand there is not repeated.
-    """
-    known = _sentences(held)
-    lines = [
-        line._replace(turn=None, said=line.turn.text if line.turn is not None else line.said)
-        for line in list_lines(material, as_turns=False)
-        if not _is_held(line.said, known)
-    ]
-    if not lines or most_chars <= len(HEAD):
-        return Records()
-    head = "\n".join(filter(None, [HEAD, material.now]))
-    lines, kept = choose_lines(material, lines, Space(most_chars, None, None), head)
-    memories, _, lost = _account(lines, kept)
-    text = "\n".join([head, *_write_sections(material, [lines[n] for n in sorted(kept)])])
-    return Records(text if kept else "", len(lost), memories)
-
-
-# The lines
-
-
-def list_lines(material: Material, *, as_turns: bool = True) -> list[Line]:
-    """Return every line that may be shown: section after section, as they are read."""
-    lines: list[Line] = []
-    for section, value in material.context.items():
-        if section in LEFT_OUT or not value:
-            continue
-        if section == CURRENT and as_turns:
-            turns = read_turns(material.context, material.persona, material.asker)
-            lines += [Line(section, part.text, turn=part) for part in turns]
-        elif section == MEMORIES:
-            lines += [_memory_line(hit, material.zone) for hit in sorted(value, key=_moment)]
-        elif section == "relationship" and isinstance(value, Mapping):
-            facts = ", ".join(f"{key} {each}" for key, each in value.items())
-            asker = "the user" if material.asker == UNKNOWN else material.asker
-            lines.append(Line(section, f"How you stand to {asker}: {facts}."))
+    def _build_lines(self, section: str, value: Any) -> Iterable[Line]:
+        """Yield the lines of one item of a section."""
+        if isinstance(value, ChatLine):
+            turn = value.turn
+            time = stamp(turn.time, self.zone)
+            place = f" in {turn.place}" if turn.place else ""
+            yield Line(section, one_line(turn.text), f"{time}{' ' if time else ''}{turn.name}{place}: ")
+        elif isinstance(value, str):
+            yield Line(section, one_line(value), "- " if section in ASKED_FOR else "")
+        elif section == "short_term" and isinstance(value, Mapping):
+            head = f"{value.get('channel')}, {value.get('age')}: "
+            for text in [value["summary"]] if value.get("summary") else value.get("lines") or ():
+                yield Line(section, one_line(text), head)
+        elif section == "recent_conversations" and isinstance(value, Mapping):
+            time = f"[{value['time']}] " if value.get("time") else ""
+            head = f"{time}{one_line(str(value.get('title', '')))}: "
+            yield Line(section, one_line(str(value.get("summary", ""))), head)
         else:
-            for item in value if isinstance(value, list) else [value]:
-                lines += _lines_of(section, item, material.zone)
-    return lines
+            yield Line(section, to_json(value))
 
+    # What of them is shown
 
-def _moment(hit: Hit) -> tuple[str, str]:
-    return str(hit.get("timestamp", "")), str(hit.get("id", ""))
+    def _choose(self, lines: Sequence[Line], space: Space, base: str) -> tuple[list[Item], list[int]]:
+        """Return the lines, some of them cut, and the numbers of those that are shown, as they were added.
 
+        Args:
+            base: what is shown whatever is chosen.
+        """
 
-def _memory_line(hit: Hit, zone: tzinfo) -> Line:
-    moment = _read_moment(hit.get("timestamp", ""))
-    time = f"{stamp(moment, zone)} " if moment else ""
-    text = one_line(hit["snippet"])
-    if not hit.get("speaker"):
-        return Line(MEMORIES, mark_opening(text), time, hit)
-    return Line(MEMORIES, text, f"{time}{one_line(hit['speaker'])}: ", hit)
+        def build(line: Line) -> Item:
+            return Item(line.section, None, line, measure(line.text) + (2 if line.turn else 1))
 
+        def cut(n: int, most: int) -> Item | None:
+            line = lines[n]
+            said, head = line.said, measure(line.head) if line.head else 0
+            most -= head + 2
+            if most < LEAST_PART:
+                return None
+            chars = max(1, len(said) * most // max(1, measure(said))) - 6
+            while True:
+                part = cut_text(said, max(1, chars), self.gathered.words if line.hit is not None else ())
+                if chars <= 1 or measure(part) <= most:
+                    turn = line.turn._replace(content=part) if line.turn else None
+                    return build(line._replace(said=part, turn=turn))
+                chars = chars * 3 // 4
 
-def _read_moment(timestamp: str) -> datetime | None:
-    """Return the time of a hit; those of a host's hook may be written in any way."""
-    try:
-        moment = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return parse_time(timestamp)
-    return moment if moment.tzinfo is not None else parse_time(timestamp)
+        measure = space.measure
+        items = [build(line) for line in lines]
+        if space.most is None:
+            return items, list(range(len(items)))
+        room = space.most - measure(base)
+        openings = {line.section: measure(self._find_title(line.section)) + 3 for line in lines if line.turn is None}
+        if sum(item.size for item in items) + sum(openings.values()) <= room:
+            return items, list(range(len(items)))
+        rank = {place: at for at, place in enumerate(self.gathered.rank)}
+        hits = [(n, line.hit) for n, line in enumerate(lines) if line.hit is not None]
+        hits.sort(key=lambda one: rank.get((one[1]["source"], one[1]["id"]), len(rank)))
+        return items, fit_items(items, [n for n, _ in hits], room, openings, 0, cut)
 
-
-def _lines_of(section: str, value: Any, zone: tzinfo) -> Iterable[Line]:
-    """Yield the lines of one item of a section."""
-    if isinstance(value, ChatLine):
-        turn = value.turn
-        time = stamp(turn.time, zone)
-        place = f" in {turn.place}" if turn.place else ""
-        yield Line(section, one_line(turn.text), f"{time}{' ' if time else ''}{turn.name}{place}: ")
-    elif isinstance(value, str):
-        yield Line(section, one_line(value), "- " if section in ASKED_FOR else "")
-    elif section == "short_term" and isinstance(value, Mapping):
-        head = f"{value.get('channel')}, {value.get('age')}: "
-        for text in [value["summary"]] if value.get("summary") else value.get("lines") or ():
-            yield Line(section, one_line(text), head)
-    elif section == "recent_conversations" and isinstance(value, Mapping):
-        time = f"[{value['time']}] " if value.get("time") else ""
-        yield Line(section, one_line(str(value.get("summary", ""))), f"{time}{one_line(str(value.get('title', '')))}: ")
-    else:
-        yield Line(section, to_json(value))
-
-
-# What of them is shown
-
-
-def choose_lines(material: Material, lines: Sequence[Line], space: Space, base: str) -> tuple[list[Line], list[int]]:
-    """Return the lines, some of them cut, and the numbers of those that are shown, as they were added.
-
-    Args:
-        base: what is shown whatever is chosen.
-    """
-    if space.most is None:
-        return list(lines), list(range(len(lines)))
-    measure, room = space.measure, space.most - space.measure(base)
-    if room <= 0:
-        return list(lines), []
-    openings = {line.section: measure(_title(material, line.section)) + 3 for line in lines if line.turn is None}
-    items = [Item(line.section, None, None, measure(line.text) + (2 if line.turn else 1)) for line in lines]
-    lines = list(lines)
-    if sum(item.size for item in items) + sum(openings.values()) > room:
-        chat = [n for n, line in enumerate(lines) if line.section == CURRENT]
+    def _account(self, items: Sequence[Item], kept: Sequence[int], prompt: Any, text: str) -> Fitted:
+        """Return what is sent, with which lines of each section are in it and which are not."""
+        there = set(kept)
+        counts = dict.fromkeys((item.section for item in items), 0)
+        lost, memories = [], []
         for n, item in enumerate(items):
-            is_line = item.section == RECENT or (item.section == CURRENT and len(chat) > 1)
-            share = line_share(room, is_newest=[n] == chat[-1:]) if is_line else room // SHARE
-            if item.size > share:
-                lines[n] = _cut(lines[n], share - 2, measure, material.words)
-                items[n] = item._replace(size=measure(lines[n].text) + 2)
-    memories = [n for n, line in enumerate(lines) if line.section == MEMORIES]
-    best = sorted(memories, key=lambda n: _rank(material, lines[n]))
-    order = order_items(items, best, room)
-    kept, left = choose(items, order, room, openings, 0)
-    there, opened = set(kept), {lines[n].section for n in kept}
-    for n in order if left > LEAST_PART else ():
-        rest = left - (0 if lines[n].section in opened else openings.get(lines[n].section, 0)) - 2
-        if n not in there and rest - measure(lines[n].head) > LEAST_PART:
-            lines[n] = _cut(lines[n], rest, measure, material.words)
-            return lines, [*kept, n]
-    return lines, kept
+            hit = item.value.hit
+            if n in there:
+                counts[item.section] += 1
+                memories += [hit] if hit is not None else []
+            else:
+                lost.append(LeftOut(item.section, "cut", f"{hit['source']}/{hit['id']}" if hit else ""))
+        return Fitted(prompt, text, counts, memories, tuple(lost))
+
+    # The messages
+
+    def _find_title(self, section: str) -> str:
+        if section == "standing_wishes" and self.asker != UNKNOWN:
+            return f"What {self.asker} asked of you once and for all:"
+        return TITLES.get(section, f"{section}:")
+
+    def _write_sections(self, lines: Sequence[Line]) -> list[str]:
+        """Return each section with its title, as one text."""
+        sections: dict[str, list[str]] = {}
+        for line in lines:
+            sections.setdefault(line.section, []).append(line.text)
+        return ["\n".join([self._find_title(section), *texts]) for section, texts in sections.items()]
+
+    def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[Part]]:
+        """Return the texts of the system's message, and the others."""
+        turns = [line.turn for line in lines if line.turn is not None]
+        relationship = [line.text for line in lines if line.section == "relationship"]
+        wishes = self._write_sections([line for line in lines if line.section == "standing_wishes"])
+        records = self._write_sections([line for line in lines if line.turn is None and line.section not in SYSTEM])
+        text = self.text
+        if any(turn.several for turn in turns):
+            text = f"{' '.join(filter(None, (self.asker, self.reply)))}: {mark_lines(text)}"
+        elif self.reply:
+            text = f"{self.reply} {text}"
+        block = "\n".join(filter(None, [HEAD if records else "", self.now, *records]))
+        last = f"{block}\n\n{text}" if block else text
+        return [*self.system, *relationship, *wishes], [*turns, Part(last)]
 
 
-def _cut(line: Line, most: int, measure: Callable[[str], int], words: Sequence[str]) -> Line:
-    """Return a line with the part of its text that fits, around a match of the words where it is a memory."""
-    said, head = line.said, measure(line.head) if line.head else 0
-    words = words if line.hit is not None else ()
-    chars = max(1, len(said) * max(1, most - head) // max(1, measure(said))) - 6
-    while True:
-        cut = cut_text(said, max(1, chars), words)
-        if chars <= 1 or head + measure(cut) <= most:
-            return line._replace(said=cut, turn=line.turn._replace(content=cut) if line.turn else None)
-        chars = chars * 3 // 4
-
-
-def _rank(material: Material, line: Line) -> int:
-    hit = line.hit
-    return 0 if hit is None else material.rank.get((hit["source"], hit["id"]), len(material.rank))
-
-
-def _account(lines: Sequence[Line], kept: Sequence[int]) -> tuple[list[Hit], dict[str, int], tuple[LeftOut, ...]]:
-    """Return the memories that are shown, how many lines of each section, and what is not shown."""
-    there = set(kept)
-    hits = [hit for n in kept if (hit := lines[n].hit) is not None]
-    counts: dict[str, int] = {line.section: 0 for line in lines}
-    for n in kept:
-        counts[lines[n].section] += 1
-    lost = tuple(
-        LeftOut(line.section, "cut", f"{line.hit['source']}/{line.hit['id']}" if line.hit else "")
-        for n, line in enumerate(lines)
-        if n not in there
-    )
-    return hits, counts, lost
-
-
-# The messages
-
-
-def _title(material: Material, section: str) -> str:
-    if section == "standing_wishes" and material.asker != UNKNOWN:
-        return f"What {material.asker} asked of you once and for all:"
-    return TITLES.get(section, f"{section}:")
-
-
-def _write_sections(material: Material, lines: Sequence[Line]) -> list[str]:
-    """Return each section with its title, as one text."""
-    sections: dict[str, list[str]] = {}
-    for line in lines:
-        sections.setdefault(line.section, []).append(line.text)
-    return ["\n".join([_title(material, section), *texts]) for section, texts in sections.items()]
-
-
-def _compose(material: Material, lines: Sequence[Line]) -> tuple[list[str], list[Part]]:
-    """Return the texts of the system's message, and the others."""
-    turns = [line.turn for line in lines if line.turn is not None]
-    relationship = [line.text for line in lines if line.section == "relationship"]
-    wishes = _write_sections(material, [line for line in lines if line.section == "standing_wishes"])
-    records = _write_sections(material, [line for line in lines if line.turn is None and line.section not in SYSTEM])
-    text = material.text
-    if any(turn.several for turn in turns):
-        text = f"{' '.join(filter(None, (material.asker, material.reply)))}: {mark_lines(text)}"
-    elif material.reply:
-        text = f"{material.reply} {text}"
-    block = "\n".join(filter(None, [HEAD if records else "", material.now, *records]))
-    last = f"{block}\n\n{text}" if block else text
-    return [*material.system, *relationship, *wishes], [*turns, Part(last)]
-
-
-def _text_of(messages: Messages | dict[str, Any]) -> str:
+def _join_contents(messages: Messages | dict[str, Any]) -> str:
     """Return all contents of the messages as one text."""
     if isinstance(messages, Messages):
         return "\n\n".join(message["content"] for message in messages)
@@ -336,11 +267,11 @@ def _text_of(messages: Messages | dict[str, Any]) -> str:
 # What a request says already
 
 
-def _sentences(texts: Iterable[str]) -> set[str]:
-    return {sentence for text in texts for sentence in _split(text)}
+def _list_sentences(texts: Iterable[str]) -> set[str]:
+    return {sentence for text in texts for sentence in _split_sentences(text)}
 
 
-def _split(text: str) -> list[str]:
+def _split_sentences(text: str) -> list[str]:
     """Return the sentences of a text, folded, without their end marks and the mark of `mark_opening`."""
     for mark in ("\n", ". ", "! ", "? ", "。", "！", "？"):
         text = text.replace(mark, "\x00")
@@ -350,5 +281,5 @@ def _split(text: str) -> list[str]:
 
 def _is_held(text: str, known: set[str]) -> bool:
     """Return whether every sentence of a text stands in the request."""
-    parts = _split(text) if known else []
+    parts = _split_sentences(text) if known else []
     return bool(parts) and all(part in known for part in parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from .. import hooks
 from ..base import logs
@@ -13,12 +13,8 @@ from ..errors import CoreError, StoreError
 from ..search.choice import Result
 from ..search.report import build_report
 from ..shapes import LeftOut
-from ..text.sizes import to_json, without_base64
 from ..text.strict_json import make_strict
-from .fit import Fitted, Space, count_tokens, items_in
-
-if TYPE_CHECKING:
-    from .message_lines import Fitted as FittedMessages
+from .fit import Fitted, Space
 
 T = TypeVar("T")
 
@@ -64,30 +60,14 @@ class Report:
         text = str(error)[:MAX_MESSAGE_CHARS] if isinstance(error, CoreError) else kind
         self.errors.append({"source": source, "error": kind, "message": text})
 
-    def add_prompt(self, fitted: Fitted, space: Space, counter: str | None) -> None:
-        """Take over what each section of the final prompt holds, what was cut, limits and sizes."""
-        self.leave_out(fitted.left_out)
-        context = fitted.prompt.get("context")
-        for section in [*self._kept, *(item.section for item in fitted.left_out)]:
-            self._kept[section] = 0
-        for section, value in (context if isinstance(context, Mapping) else {}).items():
-            self._kept[section] = items_in(value)
-        self.note(*fitted.notes)
-        self._add_sizes(space, counter, fitted.size)
-        self.over_limit = fitted.over_limit
-        if space.counter is not None:
-            self.tokens = count_tokens(space.counter, to_json(without_base64(fitted.prompt)))
-
-    def add_messages(self, fitted: FittedMessages, space: Space, counter: str | None) -> None:
-        """Take over what the messages hold and what was cut, limits and sizes."""
+    def add(self, fitted: Fitted, space: Space, counter: str | None) -> None:
+        """Enter what each section of the final prompt holds, what was cut, limits and sizes."""
+        self.tokens = None if space.counter is None else space.count_tokens(fitted.text)
         self.leave_out(fitted.left_out)
         self._kept.update(fitted.kept)
-        self._add_sizes(space, counter, fitted.size)
-        if space.counter is not None:
-            self.tokens = count_tokens(space.counter, fitted.text)
-
-    def _add_sizes(self, space: Space, counter: str | None, size: int) -> None:
-        self.limit, self.limit_tokens, self.counter, self.size = space.limit_chars, space.limit_tokens, counter, size
+        self.note(*fitted.notes)
+        self.limit, self.limit_tokens, self.counter = space.limit_chars, space.limit_tokens, counter
+        self.size, self.over_limit = fitted.size, fitted.broken is not None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values; the keys always stand in this order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +10,23 @@ from .. import hooks
 from .. import search as searching
 from ..context.context import read_hits
 from ..context.history import HistoryLists, echo_check
+from ..context.section_base import Built
 from ..database import sources
 from ..database.dialects import from_microseconds
+from ..database.row_shapes import Branch
 from ..database.rows import read_list
 from ..errors import StoreError
+from ..messages import table_cross_channel
+from ..messages.table_cross_channel import OwnRow
 from ..search.ranking.rows import FoundRow
+from ..search.table_rows import name_author
 from ..search.terms import list_unindexed
-from ..shapes import HistoryEntry, Hit, LeftOut
-from ..text.folding import collapsed
-from ..text.hits import compared_text, content_digest, entry_digest
+from ..shapes import DiaryEntry, HistoryEntry, Hit, LeftOut
+from ..text import hits as text_hits
+from ..text.folding import collapsed, fold
+from ..text.hits import compared_text, content_digest, entry_digest, known_name, snippet
 from .call import PromptCall, VisibleContext, in_zone_of_asker
+from .history import shown_diary
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +36,6 @@ class Recalled:
     hits: Sequence[Hit] = ()
     chosen: Sequence[searching.Chosen] = ()
     """The same hits with their rank and row; empty where a host's own search gave them."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownElsewhere:
-    """What other lists of the prompt show, so that memories need not."""
-
-    memories: frozenset[int] = frozenset()
-    """Ids of memory rows."""
-    diary: frozenset[int] = frozenset()
-    """Ids of diary entries."""
-    digests: frozenset[bytes] = frozenset()
-    """Of texts, whatever row they are from."""
 
 
 def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round | None:
@@ -53,13 +48,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round |
 
     def start() -> searching.Round | None:
         limit = call.hits_wanted
-        query = searching.prepare(
-            tags=tags,
-            keywords=words,
-            query=call.asked_text,
-            limit=limit,
-            settings=s,
-        )
+        query = searching.prepare(tags=tags, keywords=words, query=call.asked_text, limit=limit, settings=s)
         if query.is_empty:
             return None
         call.report.note(*query.notes, *list_unindexed(viewer))
@@ -70,9 +59,15 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round |
     return call.guard("search_index", start, None)
 
 
-def finish_search(call: PromptCall, search: searching.Round, lists: HistoryLists, shown: ShownElsewhere) -> Recalled:
-    """Return the hits, without what is visible in the lists and without the message itself."""
-    db, report, drop = call.db, call.report, _dropper(call, lists, shown)
+def finish_search(
+    call: PromptCall,
+    search: searching.Round,
+    lists: HistoryLists,
+    diary: Sequence[DiaryEntry],
+    sections: Mapping[str, Built],
+) -> Recalled:
+    """Return the hits, without what is visible in the lists and sections and without the message itself."""
+    db, report, drop = call.db, call.report, _dropper(call, lists, shown_diary(call, diary), sections)
     assert db is not None
 
     def work() -> searching.Result:
@@ -135,12 +130,18 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
     return Recalled([hit for why, hit in zip(reasons, hits, strict=True) if not why])
 
 
-def _dropper(call: PromptCall, lists: HistoryLists, shown: ShownElsewhere) -> searching.Drop:
+def _dropper(
+    call: PromptCall, lists: HistoryLists, diary: frozenset[int], sections: Mapping[str, Built]
+) -> searching.Drop:
     """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
-    rows = {e.row_id for e in lists.visible if e.row_id is not None}
-    digests = {*(entry_digest(e) for e in lists.visible), *shown.digests}
-    said_in = {e.row_id: e for e in lists.visible if e.row_id is not None}
+    listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
+    memories = {int(each) for built in listed for each in built.ids}
+    texts = [text for built in listed for text in built.value or ()]
+    digests = {content_digest(said) for text in texts for said in (text, text.partition(": ")[2]) if said}
+    digests |= {entry_digest(e) for e in lists.visible}
+    lines = {e.row_id: e for e in lists.visible if e.row_id is not None}
     replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}
+    replaced_rows = call.request.replaced_rows
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
     is_echo = echo_check(call.message)
     said = content_digest(call.message.text) if call.message.text.strip() else None
@@ -156,16 +157,16 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: ShownElsewhere) -> se
             may_echo = row.message_id == asked_id if asked_id else False
             if (may_echo or (said is not None and row.digest == said)) and is_echo(_as_entry(row)):
                 return "echo"
-            if row.id in call.replaced_rows or (replaced is not None and replaced.takes(_as_entry(row))):
+            if row.id in replaced_rows or (replaced is not None and replaced.takes(_as_entry(row))):
                 return "replaced"
-            if row.id in rows:
+            if row.id in lines:
                 return "visible"
         elif candidate.source == sources.AI_DIARY.number:
-            if row.id in shown.diary:
+            if row.id in diary:
                 return "visible"
-        elif row.id in shown.memories or _stands_in(row, said_in):
+        elif row.id in memories or _stands_in(row, lines):
             return "visible"
-        is_made_of = not call.replaced_rows.isdisjoint(_message_rows(row)) if call.replaced_rows else False
+        is_made_of = bool(replaced_rows) and not replaced_rows.isdisjoint(_message_rows(row))
         if is_made_of or (row.digest is not None and row.digest in replaced_texts):
             return "replaced"
         return "visible" if row.digest is not None and row.digest in digests else ""
@@ -197,4 +198,59 @@ def _as_entry(row: FoundRow) -> HistoryEntry:
         message_id=row.message_id,
         time=from_microseconds(row.at_us),
         row_id=row.id,
+    )
+
+
+# What the person said in public channels of servers, for a prompt of their own direct messages
+
+
+def plan_cross_channel(call: PromptCall, seeing: VisibleContext) -> list[Branch]:
+    """Return what brings the rows; none without SERVER_IN_DIRECT, or outside of direct messages."""
+    s = call.settings
+    if seeing.viewer is None or not s.enable_memories:
+        return []
+    words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
+    return table_cross_channel.branches(seeing.viewer, words, server_in_direct=s.server_in_direct)
+
+
+def add_cross_channel(
+    call: PromptCall,
+    seeing: VisibleContext,
+    brought: Mapping[int, Sequence[Any]],
+    lists: HistoryLists,
+    recalled: Recalled,
+) -> Sequence[Hit]:
+    """Return the hits of the search, and in the place of the lowest ranked what the person said elsewhere."""
+    rows: Sequence[OwnRow] = table_cross_channel.SHOWN.rows_in(brought)
+    if not rows:
+        return recalled.hits
+    words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
+    own = _rank_own_rows(rows, words, {entry_digest(entry) for entry in lists.visible})
+    known = {collapsed(hit["snippet"]) for hit in recalled.hits}
+    new = [hit for row in own if collapsed((hit := _own_hit(call, row))["snippet"]) not in known]
+    most = max(1, call.caps.memories // 3)
+    kept = new[: max(most, call.caps.memories - len(recalled.hits))]
+    rank = {(one.hit["source"], one.hit["id"]): one.rank for one in recalled.chosen}
+    best = sorted(recalled.hits, key=lambda hit: rank.get((hit["source"], hit["id"]), 0))
+    stays = {id(hit) for hit in best[: max(0, call.caps.memories - len(kept))]}
+    return [*(hit for hit in recalled.hits if id(hit) in stays), *kept]
+
+
+def _rank_own_rows(rows: Sequence[OwnRow], words: Sequence[str], visible: Collection[bytes]) -> list[OwnRow]:
+    """Return the rows that are not visible elsewhere, each text once: more of the words first, then the newest."""
+    by_text: dict[str, OwnRow] = {}
+    ordered = sorted(rows, key=lambda row: (row.at is not None, row.at, row.id), reverse=True)
+    for row in sorted(ordered, key=lambda row: -sum(word in (row.folded or "") for word in words)):
+        if content_digest(row.text or "") not in visible:
+            by_text.setdefault(collapsed(row.text or ""), row)
+    return list(by_text.values())
+
+
+def _own_hit(call: PromptCall, row: OwnRow) -> Hit:
+    source = sources.BY_NUMBER[row.source]
+    is_chat = source is sources.CHAT
+    who = (row.participant or "").partition("/")[2]
+    speaker = known_name(row.name or "", who) if is_chat else name_author(row.name or "", call.message.sender.name, who)
+    return text_hits.hit(
+        source.name, row.id, row.at, snippet(row.text or "", call.settings.snippet_chars), row.tags, speaker
     )

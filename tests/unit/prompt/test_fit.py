@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.prompt.fit import Fitted, Item, Space, count_tokens, cut_text, items_in, order_items
+from core.prompt.fit import Fitted, Item, Space, count_items, cut_text, order_items
 from core.prompt.fit import fit as fit_into
 from core.text.sizes import size, to_json
 
@@ -161,7 +161,7 @@ def test_p52_a_prompt_that_fits_comes_back_equal_and_new() -> None:
         assert fitted.prompt == prompt
         assert list(fitted.prompt["context"]) == list(prompt["context"])
         assert fitted.prompt is not prompt
-        assert (fitted.left_out, fitted.over_limit, fitted.parts) == ((), False, {})
+        assert (fitted.left_out, fitted.broken, fitted.parts) == ((), None, {})
         assert fitted.size == size(prompt)
 
 
@@ -184,7 +184,7 @@ def test_p50_tokens_need_a_counter_and_both_limits_hold() -> None:
     prompt = example()
     for chars, tokens in ((200, 40), (400, 20), (10**6, 25), (150, 10**6)):
         fitted = fit(prompt, chars, tokens, words)
-        assert fitted.over_limit or (fitted.size <= chars and words(to_json(fitted.prompt)) <= tokens)
+        assert fitted.broken or (fitted.size <= chars and words(to_json(fitted.prompt)) <= tokens)
 
 
 def test_p51_base64_is_not_cut_for() -> None:
@@ -200,18 +200,18 @@ def test_p51_base64_is_not_cut_for() -> None:
 def test_p56_over_limit_names_each_part() -> None:
     prompt = {**example(), "input": "i" * 3000}
     fitted = fit(prompt, 1500)
-    assert fitted.over_limit
+    assert fitted.broken
     assert fitted.parts == {
         "input": 3002,
         "instructions": size(prompt["instructions"]),
         "actions": size(prompt["actions"]),
     }
-    assert fitted.unit == "characters"
+    assert fitted.broken == "characters"
     assert fitted.size == size(fitted.prompt) > 1500
     assert "context" not in fitted.prompt
     by_tokens = fit(prompt, 10**6, 2, words)
-    assert by_tokens.over_limit
-    assert by_tokens.unit == "tokens"
+    assert by_tokens.broken
+    assert by_tokens.broken == "tokens"
     assert by_tokens.parts == {"input": 1, "instructions": 3, "actions": 3}
 
 
@@ -295,8 +295,8 @@ def test_p53_p55_the_account_is_exact_and_fitting_twice_changes_nothing(
 ) -> None:
     fitted = fit(prompt, limit, rank=rank)
     assert fitted.size == size(fitted.prompt) == len(json.dumps(fitted.prompt, ensure_ascii=False))
-    assert fitted.over_limit is (fitted.size > limit)
-    if fitted.over_limit:
+    assert bool(fitted.broken) is (fitted.size > limit)
+    if fitted.broken:
         assert "context" not in fitted.prompt
     assert fit(fitted.prompt, limit).prompt == fitted.prompt
 
@@ -310,7 +310,7 @@ def odd_counter(seed: int) -> Any:
 def test_p55_no_counter_breaks_a_limit(prompt: dict[str, Any], seed: int, limit: int, chars: int) -> None:
     counter = odd_counter(seed)
     fitted = fit(prompt, chars, limit, counter)
-    assert fitted.over_limit or (counter(to_json(fitted.prompt)) <= limit and fitted.size <= chars)
+    assert fitted.broken or (counter(to_json(fitted.prompt)) <= limit and fitted.size <= chars)
 
 
 @given(prompts, st.integers(1, 900))
@@ -319,7 +319,7 @@ def test_p60_each_lost_item_is_accounted_for_once(prompt: dict[str, Any], limit:
     left = fitted.prompt.get("context", {})
     for key, value in prompt.get("context", {}).items():
         lost = sum(item.section == key for item in fitted.left_out)
-        assert items_in(value) == items_in(left.get(key)) + lost
+        assert count_items(value) == count_items(left.get(key)) + lost
     assert {item.reason for item in fitted.left_out} <= {"cut"}
 
 
@@ -343,9 +343,9 @@ def test_f64_a_context_of_another_shape_is_only_ever_cut_whole(context: Any) -> 
     prompt = {"context": context, "input": "x" * 50}
     for limit in (1, 70, 80, 200):
         fitted = fit(prompt, limit)
-        assert fitted.over_limit or fitted.size <= limit
+        assert fitted.broken or fitted.size <= limit
         assert fitted.size == size(fitted.prompt)
-    assert fit({}, 1).over_limit
+    assert fit({}, 1).broken
     assert fit({}, 2).prompt == {}
 
 
@@ -360,7 +360,7 @@ def test_p18_a_prompt_that_is_no_strict_json_is_made_so_and_noted() -> None:
 def test_g24_a_counter_that_gives_no_number_is_named(bad: Any) -> None:
     with pytest.raises(TypeError, match="token counter"):
         fit(example(), limit_tokens=5, counter=lambda text: bad)
-    assert count_tokens(lambda text: 2.1, "x") == 3  # type: ignore[arg-type,return-value]
+    assert Space(counter=lambda text: 2.1).count_tokens("x") == 3  # type: ignore[arg-type,return-value]
 
 
 ALPHABETS = ["abcdefgh ijk", "абвгде жз", "数学の宿題", '"\\\n{}[]', "\U0001f600é%_"]
@@ -421,7 +421,7 @@ def test_promise_the_limit_is_never_exceeded_and_the_room_is_filled() -> None:
         fitted = fit(prompt, limit)
         real = len(json.dumps(fitted.prompt, ensure_ascii=False))
         assert real == fitted.size
-        if fitted.over_limit:
+        if fitted.broken:
             assert "context" not in fitted.prompt
             continue
         overruns += real > limit

@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
+from core.config import Settings
 from core.context.context import OWN_KEYS
 from core.context.incoming import IncomingMessage
-from core.prompt import structure as module
-from core.prompt.structure import DROPPED_KEYS, Contents, assemble, merge_host_context, shape_actions
-from core.templates.render import Renderer
+from core.context.live import LiveHistory
+from core.hooks import set_hook
+from core.prompt.call import PromptCall, PromptRequest
+from core.prompt.gather import DROPPED_KEYS, Gathered, merge_host_context
+from core.prompt.report import Guard, Report
+from core.prompt.structure import ask_actions, assemble
+from core.scope import Scope
 from core.text.sizes import size
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -22,11 +27,30 @@ EMPTY: dict[str, Any] = {"history_current_chat": [], "history_recent": [], "thou
 DISCORD = {"message_discord_bot": {"source": "plugin_discord", "brief": "Send."}}
 
 
-def make(fields: dict[str, Any] | None = None, *, interface: str = "discord", **more: Any) -> dict[str, Any]:
-    message = IncomingMessage.read({"message_id": 1, "date": None, **(fields or {})}, interface_name=interface, now=NOW)
-    renderer, note = more.pop("renderer", None) or Renderer(), more.pop("note", lambda _line: None)
-    given: dict[str, Any] = {"context": EMPTY, **more}
-    return assemble(Contents(message, **given), renderer, note)
+def make(
+    fields: dict[str, Any] | None = None, context: Any = EMPTY, actions: Any = None, notes: Any = None, **more: Any
+) -> dict[str, Any]:
+    """Return the prompt of a message, with `actions` from the hook; `more` are settings and parts of the request."""
+    flags = {
+        name: more.pop(name)
+        for name in ("timezone", "include_local_time_in_prompts", "prompt_lite_mode")
+        if name in more
+    }
+    message = {"message_id": 1, "date": None, **(fields or {})}
+    call = PromptCall(
+        PromptRequest(message, **more),
+        IncomingMessage.read(message, interface_name="discord", now=NOW),
+        LiveHistory(),
+        Settings(**flags),
+        Scope("iris"),
+        None,
+        Guard(Report()),
+    )
+    set_hook("actions", lambda: actions)
+    prompt = assemble(call, Gathered(context), ask_actions(call))
+    if notes is not None:
+        notes += call.report.as_dict()["notes"]
+    return prompt
 
 
 def test_p7_keys_of_a_bare_message() -> None:
@@ -64,24 +88,21 @@ def test_p15_a_persona_of_another_type_is_noted() -> None:
     )  # fmt: skip
 
 
-def test_p16_an_action_with_eight_keys_keeps_three() -> None:
+def test_p16_an_action_with_eight_keys_keeps_three_and_rubbish_of_the_hook_is_noted() -> None:
     action = {key: key for key in ("schema", "brief", "source", "handler", "a", "b", "c", "d")}
-    assert shape_actions({"wave": action}, False) == {
-        "wave": {"schema": "schema", "brief": "brief", "source": "source"}
-    }
-    assert shape_actions({"wave": action}, True) == {"wave": {"brief": "brief"}}
-    assert shape_actions({"wave": {"schema": {}, "source": "s"}}, True) == {"wave": {"schema": {}, "source": "s"}}
-
-
-def test_p16_f57_rubbish_of_the_hook_is_noted() -> None:
+    shaped = {"schema": "schema", "brief": "brief", "source": "source"}
+    assert make(actions={"wave": action})["actions"] == {"wave": shaped}
+    assert make(actions={"wave": action}, prompt_lite_mode=1)["actions"] == {"wave": {"brief": "brief"}}
+    bare = {"wave": {"schema": {}, "source": "s"}}
+    assert make(actions=bare, prompt_lite_mode=1)["actions"] == bare
     notes: list[str] = []
-    assert shape_actions(["x"], False, notes.append) == {}
-    assert shape_actions({"a": 3, 4: {"brief": "b"}, "c": {"brief": "b"}}, False, notes.append) == {"c": {"brief": "b"}}
+    assert make(actions=["x"], notes=notes)["actions"] == {}
+    actions = {"a": 3, 4: {"brief": "b"}, "c": {"brief": "b"}}
+    assert make(actions=actions, notes=notes)["actions"] == {"c": {"brief": "b"}}
     assert notes == [
         "actions are of type list and are left out",
         "actions: 2 without name, schema, brief and source are left out",
     ]
-    assert make(actions=["x"])["actions"] == {}
 
 
 def test_p17_the_size_does_not_count_the_actions() -> None:
@@ -92,19 +113,11 @@ def test_p17_the_size_does_not_count_the_actions() -> None:
     assert made["__pre_reduction_size"] == size(head)
 
 
-def test_p17_a_size_that_cannot_be_taken_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_prompt: Any) -> int:
-        raise ValueError
-
-    monkeypatch.setattr(module, "size", fails)
-    assert make()["__pre_reduction_size"] is None
-
-
 def test_p18_the_prompt_is_strict_json_and_each_change_is_noted() -> None:
     notes: list[str] = []
     context = {**EMPTY, "hook": {"x": float("nan"), "d": date(2026, 3, 10)}}
     actions = {"wave": {"brief": b"x", "schema": {"when": NOW}}}
-    made = make({"text": "a\x00\ud800"}, context=context, actions=actions, image_data={"data": b"x"}, note=notes.append)
+    made = make({"text": "a\x00\ud800"}, context=context, actions=actions, image_data={"data": b"x"}, notes=notes)
     assert made["context"]["hook"] == {"x": None, "d": "2026-03-10"}
     assert made["actions"] == {"wave": {"schema": {"when": NOW.isoformat()}, "brief": "bytes"}}
     assert made["input"]["payload"]["text"] == "a\ufffd"
@@ -132,11 +145,11 @@ def test_p9_what_is_not_in_every_message_stands_in_order() -> None:
 
 def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
     moment = {"date": "2026-01-10T03:15:00Z"}
-    rome = make({**moment, "time_zone": "Europe/Rome"}, time_zone="Asia/Tokyo")["input"]["payload"]
+    rome = make({**moment, "time_zone": "Europe/Rome"}, timezone="Asia/Tokyo")["input"]["payload"]
     assert (rome["local_time"], rome["local_hour"], rome["time_of_day"]) == ("04:15", 4, "early_morning")
-    assert make({"date": "2026-01-10T00:00:00Z"}, time_zone="Asia/Tokyo")["input"]["payload"]["local_time"] == "09:00"
-    off = make(moment, with_local_time=False)["input"]["payload"]
+    assert make({"date": "2026-01-10T00:00:00Z"}, timezone="Asia/Tokyo")["input"]["payload"]["local_time"] == "09:00"
+    off = make(moment, include_local_time_in_prompts=False)["input"]["payload"]
     assert not {"local_time", "local_hour", "time_of_day"} & set(off)
     notes: list[str] = []
-    assert make({**moment, "time_zone": "Mars/Base"}, note=notes.append)["input"]["payload"]["local_time"] == "03:15"
+    assert make({**moment, "time_zone": "Mars/Base"}, notes=notes)["input"]["payload"]["local_time"] == "03:15"
     assert notes == ["time zone 'Mars/Base' is unknown, UTC is used"]
