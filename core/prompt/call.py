@@ -128,7 +128,7 @@ class PromptCall:
 
     def one_connection(self) -> AbstractContextManager[Any]:
         """Return what keeps one connection for all reading of the call."""
-        return self.db.one_call(snapshot=True) if isinstance(self.db, Database) else nullcontext()
+        return self.db.request_connection(snapshot=True) if isinstance(self.db, Database) else nullcontext()
 
     def ask_hook(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Return what a hook gives that takes the place of one of our functions."""
