@@ -11,16 +11,14 @@ from dataclasses import replace
 from typing import Any, TypedDict
 
 from .access.rules import plain_key
-from .access.table_rooms import resolve_scope
 from .access.view import Viewer
 from .base import logs
 from .calls.call import Call, find_key, open_call, with_viewer
-from .calls.defaults import check_handle, scope_of
+from .calls.defaults import check_handle, clock, scope_of, settings_for
 from .config import Settings
 from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
 from .database.engine import Database
-from .database.ids import retry_duplicates
 from .errors import MessageError
 from .forgetting import followers
 from .memories import instructions as standing
@@ -53,7 +51,6 @@ class CacheStats(TypedDict):
     """CHAT_HISTORY."""
 
 
-@retry_duplicates
 def save_chat_message(
     interface_path: object,
     message_text: object,
@@ -104,26 +101,32 @@ def save_chat_message(
         WriteResult(stored=False, id=None, reason='empty')
         >>> db.close()
     """
-    call = open_call(db, settings, scope)
-    if isinstance(interface_path, int) or (isinstance(interface_path, str) and interface_path.strip()):
-        interface_path = find_key(call, interface_path)
-    row_id = call.db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
-    # 1. what was said
-    message = new_message.read_message(
-        call.scope,
+    return _save(
+        open_call(db, settings, scope),
         interface_path,
         message_text,
-        now=call.db.clock(),
+        reply_to,
         sender_name=sender_name,
         sender_id=sender_id,
         timestamp=timestamp,
-        metadata=metadata if reply_to is None else _note_reply(call, interface_path, metadata, reply_to),
+        metadata=metadata,
         message_id=message_id,
         role=role,
         triggered_by=triggered_by,
         title=title,
         server_name=server_name,
     )
+
+
+def _save(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> WriteResult:
+    """Store one message of the facts that `new_message.read_message` takes."""
+    row_id = call.db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
+    # 1. what was said
+    if isinstance(conversation, int) or (isinstance(conversation, str) and conversation.strip()):
+        conversation = find_key(call, conversation)
+    if reply_to is not None:
+        facts["metadata"] = _note_reply(call, conversation, facts["metadata"], reply_to)
+    message = new_message.read_message(call.scope, conversation, text, now=call.db.clock(), **facts)
     if message is None:
         return WriteResult(False, None, "empty")
     # 2. its standing instructions
@@ -192,9 +195,9 @@ def save_message(
         (True, 'duplicate')
         >>> db.close()
     """
-    call = open_call(db, settings, scope)
+    settings = settings_for(settings)
     incoming = IncomingMessage.read(
-        message, context_memory=context_memory, interface_name=interface_name, now=call.db.clock()
+        message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
     )
     if not incoming.interface_path:
         raise MessageError(
@@ -202,26 +205,24 @@ def save_message(
             "interface_name.",
             fields=("interface_path",),
         )
-    there = scope_of(incoming, scope, call.settings)
+    call = open_call(db, settings, scope_of(incoming, scope, settings))
     own = read_role(incoming.raw) == "persona"
-    stored = save_chat_message(
+    stored = _save(
+        call,
         incoming.interface_path,
         incoming.text if incoming.text.strip() else incoming.text_with_attachments(),
-        incoming.sender.name or incoming.sender.username,
-        PERSONA_SENDER if own else incoming.sender.id or None,
-        incoming.date,
-        _describe_reply(call, there, incoming.raw),
+        sender_name=incoming.sender.name or incoming.sender.username,
+        sender_id=PERSONA_SENDER if own else incoming.sender.id or None,
+        timestamp=incoming.date,
+        metadata=_describe_reply(call, incoming.raw),
         message_id=incoming.message_id,
         role="persona" if own else "user",
         server_name=get(incoming.raw, "server_name"),
-        db=call.db,
-        settings=call.settings,
-        scope=there,
     )
     return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
 
 
-def _describe_reply(call: Call, scope: Scope, message: Any) -> dict[str, Any] | None:
+def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
     """Return as metadata what a message replies to; a stored message is quoted by its id where the text is missing."""
     reply = read_reply(message)
     if reply is None:
@@ -233,8 +234,7 @@ def _describe_reply(call: Call, scope: Scope, message: Any) -> dict[str, Any] | 
         **({"username": reply.name, "role": role} if reply.name or reply.text else {"username": ""}),
     }
     if not reply.text and isinstance(reply.message_id, (str, int)):
-        room = resolve_scope(call.db, scope).conversation
-        facts |= table_reading.find_quoted(call.db, call.persona, room, reply.message_id) or {}
+        facts |= table_reading.find_quoted(call.db, call.persona, call.scope.conversation, reply.message_id) or {}
     return {"reply_to": facts}
 
 

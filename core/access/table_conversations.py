@@ -73,18 +73,11 @@ _FIND = select(*FACTS).where(_ONE)
 _LOCK = _FIND.with_for_update()
 
 
-def facts_of(row: Any) -> ConversationFacts:
-    """Return the row of `conversations` as far as visibility needs it."""
+def facts_of(row: Sequence[Any]) -> ConversationFacts:
+    """Return the row of `conversations` as far as visibility needs it, of a row that begins with FACTS."""
+    row_id, key, audience, server, private, local_only, person = row[: len(FACTS)]
     return ConversationFacts(
-        row.id,
-        row.conversation_key,
-        row.audience_id,
-        row.server_id,
-        bool(row.is_private),
-        bool(row.local_only),
-        row.direct_person_key,
-        row.is_private == SEPARATE,
-        row.is_private == UNSTATED,
+        row_id, key, audience, server, bool(private), bool(local_only), person, private == SEPARATE, private == UNSTATED
     )
 
 
@@ -112,7 +105,7 @@ def touch(
     names = {"title": title[:TITLE_CHARS], "server_name": server_name[:TITLE_CHARS]}
     names = {name: text for name, text in names.items() if text}
     values |= {f"new_{name}": text for name, text in names.items()}
-    return bool(_touch(connection.dialect.name, tuple(names)).run(connection, values).rowcount)
+    return bool(_touch(connection.dialect.name, tuple(names)).run(connection, values)[1])
 
 
 def ensure(

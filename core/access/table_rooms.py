@@ -15,6 +15,7 @@ from sqlalchemy import bindparam, select
 
 from ..database.dialects import Key
 from ..database.engine import Database
+from ..database.readers import Reader, reader_for
 from ..database.schema import conversations
 from ..errors import MessageError
 from ..scope import NO_SERVER, Scope
@@ -31,11 +32,11 @@ def resolve_scope(db: Any, scope: Scope) -> Scope:
     """Return the scope with the key its conversation is stored under."""
     if scope.conversation is None or not isinstance(db, Database):
         return scope
-    key = resolve_key(db, scope, scope.conversation)
+    key = resolve_key(reader_for(db, "conversations"), scope, scope.conversation)
     return scope if key == scope.conversation else replace(scope, conversation=key)
 
 
-def resolve_key(db: Database, scope: Scope, key: str) -> str:
+def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     """Return the key that a conversation of the scope's server is stored under."""
     if scope.conversation is not None and key == plain_key(scope.conversation) != scope.conversation:
         return scope.conversation
@@ -53,8 +54,7 @@ def resolve_key(db: Database, scope: Scope, key: str) -> str:
         return key
     room_marked = mark_server(room, server)
     values = {"persona": scope.persona, "keys": sorted({key, marked, room, room_marked})}
-    rows = db.read(_NAMED, values, source="conversations")
-    owners = {row[0]: row[1] or ("" if row[2] is None else NO_SERVER) for row in rows}
+    owners = {row[0]: row[1] or ("" if row[2] is None else NO_SERVER) for row in read(_NAMED, values)}
     if marked in owners or (room_marked in owners and key not in owners):
         return marked
     owner = owners.get(key, owners.get(room, ""))

@@ -12,14 +12,19 @@ from typing import Any
 from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
+from ..access.rules import plain_key
+from ..access.table_rooms import resolve_key
 from ..database import rows
-from ..database.dialects import Time
+from ..database.dialects import Key, Time
 from ..database.engine import Database, RollbackError
-from ..database.ids import retry_duplicates
+from ..database.ids import another_id
+from ..database.readers import IDS, reader_in
 from ..database.schema import chat_history_cache
 from ..database.schema import conversations as conversations_table
 from ..database.schema import participants as people
 from ..database.sources import CHAT
+from ..database.statements import Part
+from ..database.stored_values import decode_row
 from ..index import entries as index_entries
 from ..index import table as index_table
 from ..memories import table_instructions
@@ -45,7 +50,6 @@ def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None)
 # One message
 
 
-@retry_duplicates
 def insert_message(
     db: Database,
     scope: Scope,
@@ -58,27 +62,41 @@ def insert_message(
     also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:
     """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`."""
-    own = build_scope(scope, message.conversation)
-    row_id = row_id or db.ids.one()
-    stored = WriteResult(True, row_id, notes=message.notes)
+    tried: list[int] = []
 
     def work(connection: Connection) -> WriteResult:
-        place = _insert_one(connection, db, own, message, row_id, privacy_default)
+        new = message
+        if tried:  # another process made the same id, or a room of this name for another server
+            tried.append(another_id(tried[-1]))
+            key = resolve_key(reader_in(connection), scope, plain_key(message.conversation))
+            new = replace(message, conversation=key)
+        else:
+            tried.append(row_id or db.ids.one())
+        return _insert_one(connection, tried[-1], new)
+
+    def _insert_one(connection: Connection, own_id: int, new: NewMessage) -> WriteResult:
+        own = build_scope(scope, new.conversation)
+        place = _hold_place(connection, db, own, new, privacy_default)
         if isinstance(place, WriteResult):
             return place
-        record_instructions(connection, db, own, place, row_id, message, instructions, privacy_default)
-        if is_late(db, own.persona, message, row_id):
-            raise RollbackError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
+        write_rows(connection, db, own.persona, [(own_id, new, place)])
+        if instructions:
+            record_instructions(connection, db, own, place, own_id, new, instructions, privacy_default)
+        if is_late(db, own.persona, new, own_id):
+            raise RollbackError(WriteResult(False, None, "privacy", notes=(*new.notes, FORGOTTEN)))
         if also is not None:
             also(connection)
         if queues:
-            table_story_rows.queue_operations(connection, db, own.persona, message.conversation, row_id, message.role)
-        return stored
+            table_story_rows.queue_operations(connection, db, own.persona, new.conversation, own_id, new.role)
+        return WriteResult(True, own_id, notes=new.notes)
 
-    confirm = rows.confirm_row(chat_history_cache, own.persona, row_id, stored)
+    def confirm(connection: Connection) -> WriteResult | None:
+        stored = find_stored(connection, scope.persona, tried)
+        return None if stored is None else WriteResult(True, stored, notes=message.notes)
+
     result = db.transaction(work, source="chat_history_cache", confirm=confirm)
     # A commit whose answer was lost may end while the second try is under way, which then finds its own row.
-    return stored if result.id == row_id else result
+    return WriteResult(True, result.id, notes=message.notes) if result.id in tried else result
 
 
 def record_instructions(
@@ -93,91 +111,37 @@ def record_instructions(
     holding: table_instructions.Holding | None = None,
 ) -> None:
     """Store the standing instructions of a message, in its transaction, which keeps in `holding` what it has read."""
-    whose = replace(scope, participant=message.participant)
-    made = [
+    built = [
         table_instructions.build_instruction(each, at=message.at, sources=[row_id], quarantined=flagged)
         for each, flagged in instructions
     ]
+    whose = replace(scope, participant=message.participant)
     table_instructions.record_instructions(
-        connection, db, whose, place, made, privacy_default=privacy_default, holding=holding
+        connection, db, whose, place, built, privacy_default=privacy_default, holding=holding
     )
 
 
-THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))
+_STORED = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(IDS))
 
 
-def _insert_one(
-    connection: Connection, db: Database, scope: Scope, message: NewMessage, row_id: int, privacy_default: str
+def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> int | None:
+    """Return the first of these ids that a message has, None where none has."""
+    return connection.execute(_STORED, {"persona": persona, "ids": ids}).scalar()
+
+
+def _hold_place(
+    connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str
 ) -> table_conversations.Place | WriteResult:
-    persona, key, who = scope.persona, message.conversation, message.participant or message.triggered_by
-    sender = who or ("" if message.is_of_somebody else None)
+    """Hold the conversation and note who spoke there; return its place, or why the message is not stored."""
+    persona, key, person = scope.persona, message.conversation, message.participant or message.triggered_by
+    sender = person or ("" if message.is_of_somebody else None)
     names = {"title": message.title, "server_name": message.server_name if scope.server else ""}
     if not table_conversations.touch(connection, persona, key, message.at, **names):
         table_conversations.make(connection, db, scope, sender=sender, is_greeting=sender is None, **names)
         table_conversations.touch(connection, persona, key, message.at)
-    row = connection.execute(_look(), _look_values(scope, message)).one()
-    levels = {
-        name: table_participants.Known(table_participants.level_of(rank, privacy_default), shown)
-        for name, rank, shown in (
-            (message.participant, row.level, row.display_name),
-            (message.triggered_by, row.trigger_level, None),
-        )
-        if name
-    }
-    if is_private(message, levels, privacy_default):
-        raise RollbackError(WriteResult(False, None, "privacy", notes=message.notes))
-    facts = table_conversations.facts_of(row)
-    table_conversations.check_server(scope, facts)
-    double = row.same_id if row.same_id is not None else row.same_text
-    if double is not None:
-        duplicate = WriteResult(False, double, "duplicate", notes=message.notes)
-        if not scope.server or facts.server:
-            raise RollbackError(duplicate)
-        # The room was stored without a server: from now on it is this one's, and another server's line is no duplicate.
-        table_conversations.settle(connection, db, scope, facts, sender=sender)
-        return duplicate
-    place = table_conversations.settle(connection, db, scope, facts, sender=sender)
-    if message.participant:
-        names = {message.participant: message.sender_name}
-        table_participants.note_names(connection, db, persona, names, levels)
-    write_rows(connection, db, persona, [(row_id, message, place)])
-    return place
-
-
-@lru_cache(maxsize=1)
-def _look() -> Any:
-    """One statement for all that decides about a message: its conversation, who may be remembered, what is there."""
-    c = conversations_table.c
-    persona: Any = bindparam("persona")
-
-    shown = select(people.c.display_name).where(
-        people.c.persona_id == persona, people.c.participant_key == bindparam("participant")
-    )
-    here = and_(_C.persona_id == persona, _C.interface_path == bindparam("conversation"))
-    same_id = select(_C.id).where(here, _C.message_id == bindparam("message_id")).limit(1)
-    same_text = select(_C.id).where(
-        here,
-        _C.content_hash == bindparam("digest"),
-        _C.timestamp > bindparam("after", type_=Time()),
-        _C.timestamp < bindparam("before", type_=Time()),
-        _C.sender_id == bindparam("sender_id"),
-        or_(bindparam("by_id", type_=Integer()) == 1, _C.sender_name == bindparam("sender_name")),
-        or_(bindparam("has_id", type_=Integer()) == 0, _C.message_id.is_(None)),
-    )
-    return select(
-        *table_conversations.FACTS,
-        table_participants.strictest_rank(bindparam("participant")).label("level"),
-        table_participants.strictest_rank(bindparam("triggered_by")).label("trigger_level"),
-        shown.scalar_subquery().label("display_name"),
-        same_id.scalar_subquery().label("same_id"),
-        same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery().label("same_text"),
-    ).where(c.persona_id == persona, c.conversation_key == bindparam("conversation"))
-
-
-def _look_values(scope: Scope, message: NewMessage) -> dict[str, Any]:
-    return {
-        "persona": scope.persona,
-        "conversation": message.conversation,
+    values = {
+        "persona": persona,
+        "conversation": key,
         "participant": message.participant or "",
         "triggered_by": message.triggered_by or "",
         "message_id": message.message_id,
@@ -189,6 +153,62 @@ def _look_values(scope: Scope, message: NewMessage) -> dict[str, Any]:
         "by_id": int(bool(message.sender_id)),
         "has_id": int(message.message_id is not None),
     }
+    (found,), _ = _facts(connection.dialect.name).run(connection, values)
+    row = decode_row(found)
+    facts = table_conversations.facts_of(row)
+    rank, trigger_rank, name, same_id, same_text = row[len(table_conversations.FACTS) :]
+    levels = {
+        each: table_participants.Known(table_participants.level_of(strictest, privacy_default), shown)
+        for each, strictest, shown in (
+            (message.participant, rank, name),
+            (message.triggered_by, trigger_rank, None),
+        )
+        if each
+    }
+    if is_private(message, levels, privacy_default):
+        raise RollbackError(WriteResult(False, None, "privacy", notes=message.notes))
+    table_conversations.check_server(scope, facts)
+    double = same_text if same_id is None else same_id
+    if double is not None and not (scope.server and not facts.server):
+        raise RollbackError(WriteResult(False, double, "duplicate", notes=message.notes))
+    place = table_conversations.settle(connection, db, scope, facts, sender=sender)
+    if double is not None:  # but the room is this server's from now on, so another server's line is no duplicate
+        return WriteResult(False, double, "duplicate", notes=message.notes)
+    if message.participant:
+        table_participants.note_names(connection, db, persona, {message.participant: message.sender_name}, levels)
+    return place
+
+
+@lru_cache(maxsize=2)
+def _facts(family: str) -> Part:
+    """One statement for all that decides about a message: its conversation, who may be remembered, what is there."""
+    c = conversations_table.c
+    persona: Any = bindparam("persona", type_=Key(64))
+    participant, triggered_by = (bindparam(name, type_=Key(255)) for name in ("participant", "triggered_by"))
+    shown = select(people.c.display_name).where(people.c.persona_id == persona, people.c.participant_key == participant)
+    here = and_(_C.persona_id == persona, _C.interface_path == bindparam("conversation", type_=Key(512)))
+    same_id = select(_C.id).where(here, _C.message_id == bindparam("message_id", type_=Key(191))).limit(1)
+    same_text = select(_C.id).where(
+        here,
+        _C.content_hash == bindparam("digest", type_=_C.content_hash.type),
+        _C.timestamp > bindparam("after", type_=Time()),
+        _C.timestamp < bindparam("before", type_=Time()),
+        _C.sender_id == bindparam("sender_id", type_=Key(255)),
+        or_(
+            bindparam("by_id", type_=Integer()) == 1,
+            _C.sender_name == bindparam("sender_name", type_=_C.sender_name.type),
+        ),
+        or_(bindparam("has_id", type_=Integer()) == 0, _C.message_id.is_(None)),
+    )
+    statement = select(
+        *table_conversations.FACTS,
+        table_participants.strictest_rank(participant),
+        table_participants.strictest_rank(triggered_by),
+        shown.scalar_subquery(),
+        same_id.scalar_subquery(),
+        same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery(),
+    ).where(c.persona_id == persona, c.conversation_key == bindparam("conversation", type_=Key(512)))
+    return Part(statement, family)
 
 
 def is_private(message: NewMessage, levels: Mapping[str, table_participants.Known], default: str) -> bool:

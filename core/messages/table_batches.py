@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, select
 from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
 from ..database.dialects import Time, microseconds
-from ..database.engine import Database
+from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import chat_history_cache
@@ -43,10 +43,6 @@ _BY_TEXT = select(_C.id, _C.content_hash, _C.timestamp, _C.sender_id, _C.sender_
     _C.timestamp > bindparam("after", type_=Time()),
     _C.timestamp < bindparam("before", type_=Time()),
 )
-
-
-class _LateError(Exception):
-    """Ends a transaction in which somebody is written down who has just been forgotten."""
 
 
 def insert_messages(
@@ -84,7 +80,7 @@ def _insert_part(
     ids = db.ids.take(len(part))
     done: dict[int, WriteResult] = {}
 
-    def work(connection: Connection) -> list[WriteResult]:
+    def work(connection: Connection) -> list[WriteResult] | None:
         done.clear()
         persona = scope.persona
         names = {name for m in part for name in (m.participant, m.triggered_by) if name}
@@ -102,7 +98,7 @@ def _insert_part(
             own = messages_table.build_scope(scope, key, privacy.get(key))
             ready += _conversation_part(connection, db, own, part, ids, places, done)
         if any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
-            raise _LateError  # forgotten while this waited for a conversation: once more, without these
+            raise RollbackError(None)  # forgotten while this waited for a conversation: once more, without these
         spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
         table_participants.note_names(connection, db, persona, spoke, levels)
         messages_table.write_rows(connection, db, persona, sorted(ready, key=lambda each: each[0]))
@@ -120,17 +116,13 @@ def _insert_part(
         return [done[at] for at in range(len(part))]
 
     def confirm(connection: Connection) -> list[WriteResult] | None:
-        written = [r.id for r in done.values() if r.stored]
-        there = (
-            written and connection.execute(messages_table.THERE, {"persona": scope.persona, "ids": written[:1]}).first()
-        )
-        return [done[at] for at in range(len(part))] if there else None
+        written = [r.id for r in done.values() if r.stored and r.id is not None]
+        is_stored = messages_table.find_stored(connection, scope.persona, written[:1]) is not None
+        return [done[at] for at in range(len(part))] if is_stored else None
 
-    while True:
-        try:
-            return db.transaction(work, source="chat_history_cache", confirm=confirm)
-        except _LateError:
-            continue
+    while (results := db.transaction(work, source="chat_history_cache", confirm=confirm)) is None:
+        continue
+    return results
 
 
 def _conversation_part(

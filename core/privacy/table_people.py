@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select, update
 from ..access import table as audience_table
 from ..access import table_participants
 from ..access.rules import AudienceKey, split_key
-from ..access.table_conversations import facts_of, relocate
+from ..access.table_conversations import FACTS, facts_of, relocate
 from ..access.table_participants import checked_key, hold
 from ..access.view import ConversationFacts
 from ..database import followers
@@ -120,7 +120,7 @@ def _assign_person(
     direct = audience_table.find(connection, persona, AudienceKey("direct", "", person))
     if direct is None:
         return counts
-    held = select(conversations).where(c.persona_id == persona, c.audience_id == direct).order_by(c.conversation_key)
+    held = select(*FACTS).where(c.persona_id == persona, c.audience_id == direct).order_by(c.conversation_key)
     for row in connection.execute(held.with_for_update()).all():
         facts = facts_of(row)
         to = changes.get(_find_identity(connection, persona, facts, group) or (group[0] if everybody else ""))

@@ -10,6 +10,7 @@ from ..access.table_rooms import resolve_key, resolve_scope
 from ..calls.call import Call
 from ..config import Settings
 from ..database.engine import Database
+from ..database.readers import reader_for
 from ..errors import MessageError
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope
 from .rules_turn import qualify_id, read_id
@@ -44,7 +45,7 @@ def find_channel(call: Call, channel: object, interface: object = None, *, serve
     """Return the key that a channel's entries are stored under, None for none."""
     key = _build_channel_key(channel, call.scope, interface)
     scope = call.scope if server is None else replace(call.scope, server=server)
-    return None if key is None else resolve_key(call.db, scope, key)
+    return None if key is None else resolve_key(reader_for(call.db, "conversations"), scope, key)
 
 
 def enter_persona(call: Call, persona: object) -> Call:
@@ -65,7 +66,8 @@ def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
     """Return the entry of a turn, without items, under the key that its channel is stored under."""
     entry = place_turn(turn, scope)
     own = resolve_scope(db, entry.scope)
-    parent = None if entry.parent_channel is None else resolve_key(db, own, entry.parent_channel)
+    parent = entry.parent_channel
+    parent = None if parent is None else resolve_key(reader_for(db, "conversations"), own, parent)
     return replace(entry, scope=own, parent_channel=parent)
 
 
