@@ -7,10 +7,13 @@ Called by `tests/conftest.py`; each worker of a parallel run has databases of it
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, literal, select, union_all
+from sqlalchemy import Connection, delete, event, func, literal, select, union_all
 
+from core.database import connections
 from core.database.engine import Database
 from core.database.schema import schema_version
 from core.errors import CoreError
@@ -80,3 +83,27 @@ def _emptied(db: Database) -> bool:
 
     db.transaction(work, source="tests")
     return migrating.list_pending(db) == []
+
+
+@contextmanager
+def watched(db: Database, note: Callable[[str], object]) -> Iterator[None]:
+    """Call `note` with each statement before it is sent, but for those that only read on the driver's own cursor."""
+    engines, execute = set(db.engines()), connections.execute_driver
+
+    def listen(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        note(statement)
+
+    def run(connection: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        if connection.engine in engines:
+            note(sql)
+        return execute(connection, sql, *args, **kwargs)
+
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", listen)
+    connections.execute_driver = run
+    try:
+        yield
+    finally:
+        connections.execute_driver = execute
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", listen)

@@ -5,7 +5,7 @@ Objects, dicts and any nesting of the two are read, with the names of NAMES, in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -75,16 +75,22 @@ def spell(names: tuple[str, ...]) -> tuple[str, ...]:
 _SPELLED = {part: spell(names) for part, names in NAMES.items()}
 
 
+def _names(message: Any, part: str) -> Sequence[str]:
+    """Return the names under which a message may hold a part."""
+    names = _SPELLED[part]
+    return [name for name in names if name in message] if type(message) is dict else names
+
+
 def read_part(message: Any, part: str) -> Any:
     """Return the value of a part of NAMES, None where there is none."""
-    return get(message, *_SPELLED[part])
+    return get(message, *_names(message, part))
 
 
 def read_text(message: Any) -> str:
     """Return what a message says: a text itself, a field, or the texts among the parts of a field."""
     if isinstance(message, (str, bytes)):
         return as_text(message)[0] or ""
-    text = text_at(message, *_SPELLED["text"])
+    text = text_at(message, *_names(message, "text"))
     content = None if text else read_part(message, "text")
     if isinstance(content, (list, tuple)):
         parts = [as_text(part if is_plain(part) else get(part, "text"))[0] for part in content]
@@ -96,15 +102,15 @@ def read_sender(message: Any) -> Sender:
     """Return who sent a message: by fields of its own, else by the person in it."""
     person = read_part(message, "person")
     return Sender(
-        text_at(message, *_SPELLED["sender_id"]) or text_at(person, "id"),
-        text_at(message, *_SPELLED["sender_name"]) or read_name(person),
+        text_at(message, *_names(message, "sender_id")) or text_at(person, "id"),
+        text_at(message, *_names(message, "sender_name")) or read_name(person),
         text_at(message, "username") or text_at(person, "username"),
     )
 
 
 def read_name(person: Any) -> str:
     """Return the name of a person in the words of a platform; first and last name where there is no other."""
-    named = text_at(person, *_SPELLED["sender_name"])
+    named = text_at(person, *_names(person, "sender_name"))
     return named or " ".join(filter(None, (text_at(person, "first_name"), text_at(person, "last_name"))))
 
 
@@ -117,10 +123,10 @@ _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 
 def read_role(message: Any) -> Literal["user", "persona", ""]:
     """Return who said a message; blank where it names a role that is neither. Ids of a platform never say so."""
-    words = [word for name in NAMES["role"] if (word := word_at(message, name)) not in _PLAIN_KINDS]
+    words = [word for name in _names(message, "role") if (word := word_at(message, name)) not in _PLAIN_KINDS]
     if words and (words[0] in PERSONA_WORDS or words[0] in PERSON_WORDS):
         return "persona" if words[0] in PERSONA_WORDS else "user"
-    sender_id = text_at(message, *_SPELLED["sender_id"])
+    sender_id = text_at(message, *_names(message, "sender_id"))
     names = (sender_id,) if sender_id else (text_at(message, "sender_name"), text_at(message, "username"))
     return "persona" if PERSONA_SENDER in names else "" if words else "user"
 
@@ -143,7 +149,7 @@ class Reply:
 
 def read_reply(message: Any) -> Reply | None:
     """Return what a message replies to, None where it replies to nothing."""
-    for name in _SPELLED["reply"]:
+    for name in _names(message, "reply"):
         quoted = get(message, name)
         if name == "reply_to_message" and isinstance(quoted, (str, bytes, bytearray)):
             quoted = {"text": quoted}

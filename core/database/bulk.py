@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Dialect
 from sqlalchemy.sql.base import Executable
 
+from . import connections
+
 T = TypeVar("T")
 ROWS_PER_STATEMENT = 1000
 
@@ -30,7 +32,7 @@ def write_many(
     plain = order == list(range(len(columns)))
     for part in chunks(rows, ROWS_PER_STATEMENT):
         values = [tuple(row) for row in part] if plain else [tuple(row[i] for i in order) for row in part]
-        connection.exec_driver_sql(text, values)
+        connections.execute_driver(connection, text, values, many=True)
 
 
 def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -337,12 +337,26 @@ def _file_url(target: Target) -> URL:
 
 def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:
     """Return all rows of a statement, run on the driver's own cursor."""
+    return _run(connection, sql, values)[0]
+
+
+def execute_driver(
+    connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False
+) -> tuple[Sequence[Any], int]:
+    """Return (rows, number of rows changed) of a statement that writes, run for all values where `many`."""
+    return _run(connection, sql, values, many=many)
+
+
+def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False) -> tuple[Sequence[Any], int]:
     dialect, driver = connection.dialect, connection.connection
     errors: Any = dialect.loaded_dbapi
     cursor = driver.cursor()
     try:
-        cursor.execute(sql, values)
-        return cursor.fetchall()
+        if many:
+            cursor.executemany(sql, values)
+        else:
+            cursor.execute(sql, values)
+        return cursor.fetchall(), cursor.rowcount
     except errors.Error as error:
         is_lost = dialect.is_disconnect(error, driver.dbapi_connection, cursor)
         if is_lost:

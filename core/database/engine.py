@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import random
 import threading
 import time
@@ -11,7 +12,6 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, exc
@@ -327,7 +327,7 @@ class Database:
         if self.family != "sqlite" or self.target.in_memory:
             return
         try:
-            facts = Path(str(self.target.url.database)).stat()
+            facts = os.stat(str(self.target.url.database))  # noqa: PTH116 - this runs for every write
             there = facts.st_dev, facts.st_ino
         except OSError:
             there = None
@@ -386,8 +386,9 @@ class Database:
         return call.taken < self.timeout_seconds
 
     def _begin(self, connection: Connection) -> None:
+        connection.begin()
         if self.family == "sqlite":
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connections.run_driver(connection, "BEGIN IMMEDIATE", ())
 
     def _ask(self, confirm: Callable[[Connection], T | None] | None) -> T | None:
         if confirm is None:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, CursorResult, Dialect
+from sqlalchemy import Connection, Dialect
 from sqlalchemy.dialects.mysql import pymysql
 from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.elements import UnaryExpression
 
+from . import connections
 from .dialects import Key, as_key
 
 if TYPE_CHECKING:
@@ -83,11 +84,11 @@ class Part:
         text = self.text(values, bound)
         return db.read_driver(text, bound, source=source)
 
-    def run(self, connection: Connection, values: Values) -> CursorResult[Any]:
-        """Run the statement on a connection and return its result."""
+    def run(self, connection: Connection, values: Values) -> tuple[Sequence[Any], int]:
+        """Run the statement on a connection; return (rows as the driver brings them, number of rows changed)."""
         bound: list[Any] = []
         text = self.text(values, bound)
-        return connection.exec_driver_sql(text, tuple(bound))
+        return connections.execute_driver(connection, text, tuple(bound))
 
 
 _Name = tuple[str | None, Callable[[Any], Any] | None, bool, Any]

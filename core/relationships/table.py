@@ -274,7 +274,7 @@ def plan_count(call: Call, who: str | None, username: str, role: str) -> Callabl
 
     def count(connection: Connection) -> None:
         values = {"persona": persona, "user": who, "new_username": username, "now": db.clock()}
-        if settings.privacy_default == "none" and _count(connection.dialect.name).run(connection, values).rowcount:
+        if settings.privacy_default == "none" and _count(connection.dialect.name).run(connection, values)[1]:
             return
         wanted = Change(username=username, touch=True)
         _change(connection, db, persona, who, wanted, settings.decay_days, settings.privacy_default, db.ids.one())

@@ -62,7 +62,14 @@ def _warn(file: str, changed: tuple[int, int], error: str) -> None:  # noqa: ARG
 def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
     """Return the phrases of each language a text may be in; all there are where that is unclear."""
     codes = likely_languages(text, (*settings.languages, *LANGUAGES))
-    return tuple(load_phrases([code], settings.remember_phrases, settings.templates_dir) for code in codes)
+    if settings.remember_phrases or settings.templates_dir:
+        return tuple(load_phrases([code], settings.remember_phrases, settings.templates_dir) for code in codes)
+    return tuple(map(_load_shipped, codes))
+
+
+@lru_cache(maxsize=64)
+def _load_shipped(code: str) -> Phrases:
+    return load_phrases([code])
 
 
 def load_phrases(

@@ -13,7 +13,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -26,6 +26,7 @@ from core.database.engine import Database
 from core.database.registry import REGISTRY
 from core.upkeep import ddl
 from core.upkeep import migration as migrating
+from tests.databases import watched
 from tests.spec.stage import HERE
 from tests.spec.story_stage import StoryStage
 from tests.store.world import Clock
@@ -53,6 +54,7 @@ class Dying:
         self.commits: list[int] = []
         """How many steps were done before each commit of something written."""
         self._wrote = False
+        self._watched = ExitStack()
 
     def _step(self, *_: Any, **__: Any) -> None:
         if self.dead or self.steps == self.after:
@@ -62,7 +64,7 @@ class Dying:
             raise DiedError
         self.steps += 1
 
-    def _statement(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+    def _statement(self, statement: str) -> None:
         self._step()
         self._wrote |= statement.lstrip().startswith(("INSERT", "UPDATE", "DELETE", "REPLACE"))
 
@@ -73,14 +75,14 @@ class Dying:
         self._step()
 
     def __enter__(self) -> Dying:
+        self._watched.enter_context(watched(self.db, self._statement))
         for engine in set(self.db.engines()):
-            event.listen(engine, "before_cursor_execute", self._statement)
             event.listen(engine, "commit", self._commit)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._watched.close()
         for engine in set(self.db.engines()):
-            event.remove(engine, "before_cursor_execute", self._statement)
             event.remove(engine, "commit", self._commit)
 
 
@@ -239,8 +241,8 @@ def dying(stage: StoryStage, after: int | None) -> Iterator[Dying]:
     """Let the worker of a stage die after so many steps."""
     assert stage.db is not None
     stage.db.engines()
-    with Dying(stage.db, after) as watched, suppress(DiedError):
-        yield watched
+    with Dying(stage.db, after) as dying, suppress(DiedError):
+        yield dying
 
 
 def main(url: str, persona: str, name: str, step: str) -> None:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from core import chat_history_cache, stories
 from core.database.schema import chat_history_cache as chat_table
@@ -15,6 +14,7 @@ from core.database.schema import message_recaps as recaps_table
 from core.forgetting import followers
 from core.messages import new_message, table_batches, table_hidden, table_recaps
 from core.synth_core_memory import search_memories
+from tests.databases import watched
 from tests.spec.stage import NOW, Stage, reasons, said
 from tests.spec.story import Story, by_words
 from tests.store.world import rows_of
@@ -31,18 +31,12 @@ def statements(story: Story, verbs: tuple[str, ...]) -> Iterator[list[str]]:
     """Collect the statements of these kinds that are sent meanwhile."""
     found: list[str] = []
 
-    def note(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
+    def note(statement: str) -> None:
         if statement.lstrip("( ").split(None, 1)[0].upper() in verbs:
             found.append(statement)
 
-    engines = set(story.db.engines())
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
-    try:
+    with watched(story.db, note):
         yield found
-    finally:
-        for engine in engines:
-            event.remove(engine, "before_cursor_execute", note)
 
 
 WRITES = ("INSERT", "UPDATE", "DELETE")

@@ -7,12 +7,13 @@ readers of the registry send on their way; each part of it by itself, table by t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Executable, event
+from sqlalchemy import Executable
 from sqlalchemy.exc import SQLAlchemyError
 
 import core
@@ -21,6 +22,7 @@ from core.database.engine import Database
 from core.database.schema_base import metadata
 from core.database.statements import dialect_of
 from tests import package_modules
+from tests.databases import watched
 from tests.isolation.readers import READERS, walked
 from tests.isolation.statements import SCOPE_OF, parts_for_all, unscoped
 from tests.isolation.world import World
@@ -99,11 +101,13 @@ def module_of_caller() -> str:
     return first
 
 
-def watched(db: Database, found: dict[tuple[str, str], str]) -> Callable[[], int]:
-    """Note every part without scope that is sent from here on; what is returned tells how many statements were seen."""
+@contextmanager
+def unscoped_parts(db: Database, most_seen: int) -> Iterator[dict[tuple[str, str], str]]:
+    """Yield the parts without scope that are sent meanwhile, of more than `most_seen` different statements."""
+    found: dict[tuple[str, str], str] = {}
     seen: set[str] = set()
 
-    def note(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
+    def note(statement: str, *_: Any) -> None:
         if statement in seen:
             return
         parts = [part for _, part in parts_for_all(statement) if part not in ALLOWED]
@@ -114,10 +118,10 @@ def watched(db: Database, found: dict[tuple[str, str], str]) -> Callable[[], int
         if module and module not in WHOLE_DATABASE:
             found.update({(module, part): statement for part in parts})
 
-    for engine in set(db.engines()):
-        event.listen(engine, "before_cursor_execute", note)
-    db.watchers.append(lambda statement, _values: note(None, None, statement))
-    return lambda: len(seen)
+    db.watchers.append(note)
+    with watched(db, note):
+        yield found
+    assert len(seen) > most_seen
 
 
 def test_d1_statements_held_ready_name_their_persona() -> None:
@@ -133,31 +137,27 @@ def test_d1_statements_held_ready_name_their_persona() -> None:
 
 @pytest.mark.slow
 def test_d1_every_part_of_every_statement_sent_names_its_persona() -> None:
-    found: dict[tuple[str, str], str] = {}
     db = open_db("sqlite://")
-    count = watched(db, found)
-    scenario.play(db)
+    with unscoped_parts(db, 250) as found:
+        scenario.play(db)
     db.close()
-    assert count() > 250
     assert found == {}
 
 
 @pytest.mark.slow
 def test_d1_every_reader_and_forgetting_name_their_persona(tmp_path: Path) -> None:
-    found: dict[tuple[str, str], str] = {}
     db = open_db(f"sqlite:///{tmp_path / 'own.db'}")
-    count = watched(db, found)
-    world = World(db, 19)
-    for asking in world.askings[::5]:
-        for name in READERS:
-            walked(world, asking, name, world.places[0])
-    asking = world.askings[0]
-    by: dict[str, Any] = {"db": db, "settings": world.settings, "scope": asking.scope}
-    forgetting.forget(participant=world.places[0].participant, **by)
-    forgetting.forget(conversation=world.places[1].conversation, **by)
-    jobs.run_pending(**by)
+    with unscoped_parts(db, 300) as found:
+        world = World(db, 19)
+        for asking in world.askings[::5]:
+            for name in READERS:
+                walked(world, asking, name, world.places[0])
+        asking = world.askings[0]
+        by: dict[str, Any] = {"db": db, "settings": world.settings, "scope": asking.scope}
+        forgetting.forget(participant=world.places[0].participant, **by)
+        forgetting.forget(conversation=world.places[1].conversation, **by)
+        jobs.run_pending(**by)
     db.close()
-    assert count() > 300
     assert found == {}
 
 
