@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..base import logs
 from ..base.whole_file import replace_file
@@ -61,6 +61,9 @@ class Section(NamedTuple):
     text: str
 
 
+T = TypeVar("T", Section, str)
+
+
 def export_markdown(
     folder: str | Path | None = None,
     *,
@@ -81,11 +84,10 @@ def export_markdown(
         StoreReadError: the rows cannot be read; no file is changed.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory, export_markdown
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope, folder = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7"), TemporaryDirectory()
-    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> export_markdown(folder.name, db=db, scope=scope).saved
+    >>> _ = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> conversations.export_markdown(folder.name, db=db, scope=scope).saved
     1
     >>> db.close(), folder.cleanup()
     (None, None)
@@ -123,10 +125,9 @@ def import_markdown(
         StoreWriteError: a row could not be stored; those before it are.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import import_markdown
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db, folder = open_database("sqlite://"), TemporaryDirectory()
-    >>> import_markdown(folder.name, db=db, scope=Scope("iris", "tg/42")).added
+    >>> conversations.import_markdown(folder.name, db=db, scope=Scope("iris", "tg/42")).added
     0
     >>> db.close(), folder.cleanup()
     (None, None)
@@ -137,7 +138,14 @@ def import_markdown(
     if path.is_dir():
         _check_owner(path, call.scope, writing=False)
         sections, memories = _read_rows(call)
-        reasons = [*_add_sections(call, path, sections), *_add_memories(call, path, memories)]
+        recent = _read(path / RECENT) if call.settings.enable_recent_conversations else None
+        saved = _read(path / SAVED) if call.settings.enable_saved_memory else None
+        reasons = [
+            *_add_new(
+                RECENT, read_sections(recent or ""), sections, lambda section: _insert_section(call, path, section)
+            ),
+            *_add_new(SAVED, read_bullets(saved or ""), memories, lambda text: _insert_memory(call, path, text)),
+        ]
         added, left_out = sum(not reason for reason in reasons), [reason for reason in reasons if reason]
     sections, memories = _read_rows(call)
     return MarkdownResult(str(path), len(sections), len(memories), added, tuple(left_out))
@@ -197,44 +205,39 @@ def _iter_lines(text: str) -> Iterator[str]:
 # Out of the files
 
 
-def _add_sections(call: Call, folder: Path, stored: Iterable[Section]) -> Iterator[str]:
-    """Store the sections that are new; yield for each why it was not stored, blank if it was."""
-    settings = call.settings
-    text = _read(folder / RECENT) if settings.enable_recent_conversations else None
-    stored_texts = {fold(one.text) for one in stored}
-    for number, section in enumerate(read_sections(text or ""), 1):
-        if fold(section.text) in stored_texts:
-            continue
-        stored_texts.add(fold(section.text))
-        result = table_summaries.insert_summary(
-            call.db,
-            call.scope,
-            title=section.title[:TITLE_CHARS] or UNTITLED,
-            summary=section.text,
-            at=_read_time(section.time, settings) or _changed_at(folder / RECENT),
-            most=settings.max_recent_conversations,
-        )
-        yield "" if result.stored else f"{RECENT}, item {number}: {result.reason}"
+def _add_new(name: str, items: Iterable[T], stored: Iterable[T], insert: Callable[[T], str]) -> Iterator[str]:
+    """Store the items of a file that are new; yield for each why it was not stored, blank if it was."""
+    known = {_identify(item) for item in stored}
+    for number, item in enumerate(items, 1):
+        if _identify(item) not in known:
+            known.add(_identify(item))
+            reason = insert(item)
+            yield f"{name}, item {number}: {reason}" if reason else ""
 
 
-def _add_memories(call: Call, folder: Path, stored: Iterable[str]) -> Iterator[str]:
-    """Store the bullets that are new; yield for each why it was not stored, blank if it was."""
-    settings = call.settings
-    text = _read(folder / SAVED) if settings.enable_saved_memory else None
-    stored_texts, most = {fold(one) for one in stored}, SAVED_MEMORY_CHARS
-    for number, bullet in enumerate(read_bullets(text or ""), 1):
-        if fold(bullet) in stored_texts:
-            continue
-        stored_texts.add(fold(bullet))
-        if len(bullet) > most:
-            yield f"{SAVED}, item {number}: too_long, it has {len(bullet)} of at most {most} characters"
-            continue
-        flagged, notes = screening.is_flagged(bullet, "memory")
-        at = _changed_at(folder / SAVED)
-        memory = table_saved.build_memory(bullet, now=at, source=table_saved.BY_FILE, provenance="import")
-        memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
-        result = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=settings.privacy_default)
-        yield "" if result.stored else f"{SAVED}, item {number}: {result.reason}"
+def _identify(item: Section | str) -> str:
+    return fold(item if isinstance(item, str) else item.text)
+
+
+def _insert_section(call: Call, folder: Path, section: Section) -> str:
+    return table_summaries.insert_summary(
+        call.db,
+        call.scope,
+        title=section.title[:TITLE_CHARS] or UNTITLED,
+        summary=section.text,
+        at=_read_time(section.time, call.settings) or _changed_at(folder / RECENT),
+        most=call.settings.max_recent_conversations,
+    ).reason
+
+
+def _insert_memory(call: Call, folder: Path, text: str) -> str:
+    if len(text) > SAVED_MEMORY_CHARS:
+        return f"too_long, it has {len(text)} of at most {SAVED_MEMORY_CHARS} characters"
+    flagged, notes = screening.is_flagged(text, "memory")
+    at = _changed_at(folder / SAVED)
+    memory = table_saved.build_memory(text, now=at, source=table_saved.BY_FILE, provenance="import")
+    memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
+    return table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default).reason
 
 
 def _read_time(shown: str, settings: Settings) -> datetime | None:
@@ -282,13 +285,10 @@ def _check_owner(folder: Path, scope: Scope, *, writing: bool = True) -> None:
 @contextlib.contextmanager
 def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
     """Keep other processes from writing the files: an older export must not bring back what was forgotten."""
-    try:
+    with _as_transfer_error(folder, "used as a folder"):
         if make:
             folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / f"{STATE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        text = f"{str(folder)!r} cannot be used as a folder ({type(error).__name__})."
-        raise TransferError(text, path=str(folder)) from error
     try:
         with contextlib.suppress(ImportError):
             import fcntl  # noqa: PLC0415 - not on every system
@@ -301,33 +301,37 @@ def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
 
 def _read(path: Path) -> str | None:
     """Return the text of a file, None if there is none."""
-    try:
+    with _as_transfer_error(path, "read"), contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > MAX_BYTES:
-            message = f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere."
-            raise TransferError(message, path=str(path))
-        return path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError as error:
-        message = f"{str(path)!r} is not UTF-8 at byte {error.start}. Save it as UTF-8; nothing was changed."
-        raise TransferError(message, path=str(path)) from None
-    except OSError as error:
-        raise TransferError(f"{str(path)!r} cannot be read ({type(error).__name__}).", path=str(path)) from error
+            raise TransferError(f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere.",
+                                path=str(path))  # fmt: skip
+        try:
+            return path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            text = f"{str(path)!r} is not UTF-8 at byte {error.start}. Save it as UTF-8; nothing was changed."
+            raise TransferError(text, path=str(path)) from None
+    return None
 
 
 def _write(path: Path, text: str) -> bool:
     """Replace the text of a file in one step; return whether it changed."""
     content = text.encode("utf-8", "replace")
-    try:
+    with _as_transfer_error(path, "written"):
         if path.exists() and path.read_bytes() == content:
             return False
         with replace_file(path) as part:
             part.write_bytes(content)
             if path.exists():
                 part.chmod(path.stat().st_mode & 0o777)
-    except OSError as error:
-        raise TransferError(f"{str(path)!r} cannot be written ({type(error).__name__}).", path=str(path)) from error
     return True
+
+
+@contextlib.contextmanager
+def _as_transfer_error(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TransferError(f"{str(path)!r} cannot be {what} ({type(error).__name__}).", path=str(path)) from error
 
 
 # After a change
@@ -351,15 +355,6 @@ def write_files(call: Call) -> None:
 # Forgetting
 
 
-class Rewritten(NamedTuple):
-    """What forgetting did to the files of a folder."""
-
-    written: tuple[str, ...] = ()
-    """Paths."""
-    left: tuple[str, ...] = ()
-    """Paths of files that may still contain it, each with the reason."""
-
-
 def find_owner(folder: Path) -> Scope | None:
     """Return the scope whose rows the files of a folder contain, None if it is unknown."""
     try:
@@ -379,18 +374,19 @@ def rewrite_folder(
     db: Database,
     settings: Settings,
     persona: str,
-    people: Collection[str],
-    conversations: Collection[str],
-) -> Rewritten:
-    """Rewrite the files of a folder after something was forgotten; a failure is returned, not raised."""
-    paths = [folder / name for name in NAMES if (folder / name).exists()]
-    if not paths:
-        return Rewritten()
-    owner = find_owner(folder)
+    people: Collection[str] = (),
+    conversations: Collection[str] = (),
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Rewrite the files of a folder after something was forgotten; a failure is returned, not raised.
+
+    Returns:
+        Paths of the files that were changed, and of those that may still contain it, each with the reason.
+    """
+    paths, owner = [folder / name for name in NAMES if (folder / name).exists()], find_owner(folder)
+    if not paths or (owner is not None and owner.persona != persona):
+        return (), ()
     if owner is None:
-        return Rewritten(left=tuple(f"{path}: it is unknown whose rows it contains" for path in paths))
-    if owner.persona != persona:
-        return Rewritten()
+        return (), tuple(f"{path}: it is unknown whose rows it contains" for path in paths)
     try:
         if owner.participant in people or owner.conversation in conversations:
             with _lock(folder):
@@ -399,5 +395,5 @@ def rewrite_folder(
         else:
             names = list(export_markdown(folder, db=db, settings=settings, scope=owner).written)
     except (CoreError, OSError) as error:
-        return Rewritten(left=tuple(f"{path}: {type(error).__name__}" for path in paths))
-    return Rewritten(tuple(str(folder / name) for name in names))
+        return (), tuple(f"{path}: {type(error).__name__}" for path in paths)
+    return tuple(str(folder / name) for name in names), ()

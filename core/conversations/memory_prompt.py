@@ -45,13 +45,11 @@ def get_user_memory_prompt(
         ConfigError: the settings cannot be used.
         StoreError: the database of the process cannot be opened.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory, get_user_memory_prompt
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> get_user_memory_prompt(db=db, scope=scope).splitlines()
+    >>> _ = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> conversations.get_user_memory_prompt(db=db, scope=scope).splitlines()
     ['<saved_memories>', '- Ann likes tea', '</saved_memories>']
-    >>> db.close()
     """
     return _build_prompt(open_call(db, settings, scope))
 
@@ -70,12 +68,10 @@ def get_system_prompt_with_memory(
     Raises:
         MessageError: `base` is no text.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import get_system_prompt_with_memory
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db = open_database("sqlite://")
-    >>> get_system_prompt_with_memory("Be kind.", db=db, scope=Scope("iris", "tg/42"))
+    >>> conversations.get_system_prompt_with_memory("Be kind.", db=db, scope=Scope("iris", "tg/42"))
     'Be kind.'
-    >>> db.close()
     """
     if not isinstance(base, str):
         raise MessageError.of_type("base", base, "a text")
@@ -91,15 +87,10 @@ def load_memory(
     Returns:
         Always both keys; a list is empty while its flag or MEMORY_MODE switches it off.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import load_memory
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db = open_database("sqlite://")
-    >>> load_memory(db=db, scope=Scope("iris", "tg/42"))
+    >>> conversations.load_memory(db=db, scope=Scope("iris", "tg/42"))
     {'recent': [], 'saved': []}
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     recent, saved = _switches(call.settings)

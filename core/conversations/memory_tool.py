@@ -70,12 +70,10 @@ def memory_tools(
     Raises:
         ValueError: another form.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.conversations import memory_tools
+    >>> from prompt_engine import conversations, open_database
     >>> db = open_database("sqlite://")
-    >>> [tool["name"] for tool in memory_tools("anthropic", db=db)]
+    >>> [tool["name"] for tool in conversations.memory_tools("anthropic", db=db)]
     ['memoryTool']
-    >>> db.close()
     """
     definition = build_definition(form)
     return [definition] if _is_offered(open_call(db, settings, scope).settings) else []
@@ -142,13 +140,12 @@ def run_tool_call(
     Raises:
         MessageError: `call` is of another type.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import parse_tool_call, run_tool_call
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
     >>> reply = "<use_tool><name>memoryTool</name><memoryContent>Ann likes tea</memoryContent></use_tool>"
-    >>> [run_tool_call(call, db=db, scope=scope)["message"] for call in parse_tool_call(reply)]
-    ['saved']
-    >>> db.close()
+    >>> (call,) = conversations.parse_tool_call(reply)
+    >>> conversations.run_tool_call(call, db=db, scope=scope)["message"]
+    'saved'
     """
     opened = open_call(db, settings, scope)
     if not isinstance(call, ToolCall):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from ..access.rules import split_key
 from ..context.live import read_line
@@ -25,7 +25,6 @@ MOST_MESSAGES, MOST_CHARS = 200, 24_000
 _LAST_BITS = 62
 
 Provenance = Literal["model", "extract"]
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,24 +192,9 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
     return Summary(title or UNTITLED, summary or extract_summary(lines).text, "model")
 
 
-# The list
-
-
 def format_time(moment: datetime | None, zone_name: str) -> str:
     """Return a time as the list shows it, `YYYY-MM-DD HH:MM` in the zone; blank for None."""
     if moment is None:
         return ""
     tz = zone(zone_name)
     return f"{moment.astimezone(tz) if tz is not None else moment:%Y-%m-%d %H:%M}"
-
-
-def keep_newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int]) -> list[Row]:
-    """Return the first `most` rows of each audience, in the order given."""
-    counts: dict[int, int] = {}
-    newest = []
-    for row in rows:
-        key = audience(row)
-        counts[key] = counts.get(key, 0) + 1
-        if counts[key] <= most:
-            newest.append(row)
-    return newest

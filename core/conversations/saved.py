@@ -25,7 +25,6 @@ from ..text.folding import one_line
 from ..text.remember_phrases import is_request
 from ..text.times import iso_text
 from . import memory_files, table_saved
-from .table_saved import Item
 
 SavedKind = Literal["saved", "instruction"]
 """saved: a fact that a person asked to keep. instruction: what holds in every prompt that answers them."""
@@ -62,51 +61,22 @@ def add_saved_memory(
 
     Raises:
         MessageError: a value that is no text.
-        StoreWriteError: nothing was stored.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> add_saved_memory("Ann likes tea", db=db, scope=scope).stored
+    >>> conversations.add_saved_memory("Ann likes tea", db=db, scope=scope).stored
     True
-    >>> add_saved_memory("Ann likes tea", said="nice weather", db=db, scope=scope).reason
+    >>> conversations.add_saved_memory("Ann likes tea", said="nice weather", db=db, scope=scope).reason
     'not_explicit'
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
-    if _check_kind(kind) == INSTRUCTION:
-        return _save_instruction(call, text, said, screen, message_id)
-    return save_memory(call, text, said, screen, message_id=message_id)
+    return save_memory(call, text, said, screen, message_id=message_id, kind=_check_kind(kind))
 
 
 def _check_kind(kind: str) -> str:
     if kind not in get_args(SavedKind):
         raise MessageError(f"kind is {kind!r}. It must be one of {', '.join(get_args(SavedKind))}.", fields=("kind",))
     return kind
-
-
-def _save_instruction(
-    call: Call, text: str, said: str | None, screen: screening.Screen | None, message_id: object
-) -> WriteResult:
-    fact = _read_fact(call.settings, text, said)
-    if isinstance(fact, WriteResult):
-        return fact
-    if not is_recorded(call.settings):
-        return WriteResult(False, None, "disabled")
-    if len(fact) > MOST_CHARS:
-        note = f"it has {len(fact)} characters; an instruction may have {MOST_CHARS}"
-        return WriteResult(False, None, "too_long", notes=(note,))
-    flagged, notes = screening.is_flagged(fact, "memory", screen=screen)
-    new = table_instructions.build_instruction(
-        read_instruction(fact, call.settings),
-        at=call.db.clock(),
-        source=table_instructions.BY_HAND,
-        quarantined=flagged,
-        sources=table_sources.find_sources(call.db, call.scope, message_id),
-    )
-    default = call.settings.privacy_default
-    stored = table_instructions.insert_instruction(call.db, call.scope, new, privacy_default=default)
-    return WriteResult(stored.stored, stored.id, stored.reason, notes=(*stored.notes, *notes))
 
 
 def save_memory(
@@ -116,32 +86,42 @@ def save_memory(
     screen: screening.Screen | None = None,
     *,
     message_id: object = None,
+    kind: str = table_saved.KIND,
 ) -> WriteResult:
     """Save one fact; see `add_saved_memory`."""
-    fact = _read_fact(call.settings, text, said)
+    fact = _read_fact(call.settings, text, said, kind)
     if isinstance(fact, WriteResult):
         return fact
     flagged, notes = screening.is_flagged(fact, "memory", screen=screen)
     sources = table_sources.find_sources(call.db, call.scope, message_id)
+    default = call.settings.privacy_default
+    if kind == INSTRUCTION:
+        new = table_instructions.build_instruction(
+            read_instruction(fact, call.settings), at=call.db.clock(), source=table_instructions.BY_HAND,
+            quarantined=flagged, sources=sources,
+        )  # fmt: skip
+        stored = table_instructions.insert_instruction(call.db, call.scope, new, privacy_default=default)
+        return WriteResult(*stored, notes=(*stored.notes, *notes))
     memory = table_saved.build_memory(fact, now=call.db.clock(), source_message_ids=sources)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
-    stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default)
+    stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=default)
     memory_files.write_files(call)
     return stored
 
 
-def _read_fact(settings: Settings, text: object, said: object) -> str | WriteResult:
+def _read_fact(settings: Settings, text: object, said: object, kind: str) -> str | WriteResult:
     """Return the text as it is saved, or why it is not."""
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
             raise MessageError.of_type(name, value, "a text")
     fact = one_line(str(text)).strip()
-    if not settings.enable_saved_memory:
+    if not settings.enable_saved_memory or (kind == INSTRUCTION and not is_recorded(settings)):
         return WriteResult(False, None, "disabled")
     if not fact:
         return WriteResult(False, None, "empty")
-    if len(fact) > SAVED_MEMORY_CHARS:
-        note = f"it has {len(fact)} characters; {SAVED_MEMORY_CHARS} are allowed"
+    most = MOST_CHARS if kind == INSTRUCTION else SAVED_MEMORY_CHARS
+    if len(fact) > most:
+        note = f"it has {len(fact)} characters; {most} are allowed"
         return WriteResult(False, None, "too_long", notes=(note,))
     if said is not None and not is_request(str(said), phrases_for(str(said), settings)):
         return WriteResult(False, None, "not_explicit")
@@ -168,15 +148,14 @@ def delete_saved_memory(
 
     Raises:
         MessageError: `id` is no whole number.
-        StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory, delete_saved_memory, list_saved_memories
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> memory = add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> delete_saved_memory(memory.id, db=db, scope=scope).stored, list_saved_memories(db=db, scope=scope)
-    (True, [])
-    >>> db.close()
+    >>> memory = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> conversations.delete_saved_memory(memory.id, db=db, scope=scope).stored
+    True
+    >>> conversations.list_saved_memories(db=db, scope=scope)
+    []
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer
@@ -213,30 +192,26 @@ def list_saved_memories(
     Returns:
         One entry per memory; [] without any.
 
-    Raises:
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory, list_saved_memories
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> [(one["text"], one["archived"]) for one in list_saved_memories(db=db, scope=scope)]
+    >>> _ = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> [(one["text"], one["archived"]) for one in conversations.list_saved_memories(db=db, scope=scope)]
     [('Ann likes tea', False)]
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer
-    if _check_kind(kind) == INSTRUCTION:
-        return _describe(table_instructions.read_items(call.db, viewer, archived=archived))
-    return read_saved(call.db, viewer, archived=archived)
+    return read_saved(call.db, viewer, kind=_check_kind(kind), archived=archived)
 
 
-def read_saved(db: Database, viewer: Viewer, *, archived: bool = False) -> list[SavedMemory]:
+def read_saved(
+    db: Database, viewer: Viewer, *, kind: str = table_saved.KIND, archived: bool = False
+) -> list[SavedMemory]:
     """Return the saved memories that the viewer sees, oldest first; see `list_saved_memories`."""
-    return _describe(table_saved.read_items(db, viewer, archived=archived))
-
-
-def _describe(items: Sequence[Item | table_instructions.Item]) -> list[SavedMemory]:
+    items: Sequence[table_saved.Item | table_instructions.Item] = (
+        table_instructions.read_items(db, viewer, archived=archived)
+        if kind == INSTRUCTION
+        else table_saved.read_items(db, viewer, archived=archived)
+    )
     return [
         {
             "id": item.id,

@@ -28,7 +28,7 @@ from ..messages.new_message import NewMessage
 from ..messages.table_batches import Seen
 from ..scope import Scope
 from ..shapes import OPEN_STATES, WriteResult
-from .rules_summaries import Line, keep_newest_of_each
+from .rules_summaries import Line
 
 _C = conversation_summaries.c
 _ALL = 2**31 - 1
@@ -168,8 +168,10 @@ def read_summaries(db: Database, viewer: Viewer, *, most: int) -> list[Stored]:
         "audiences": viewer.audiences,
         "local_only": int(viewer.sees_local_only),
     }
-    newest = [Stored(*row) for row in db.read(_LISTED, values, source="conversation_summaries")]
-    summaries = keep_newest_of_each(newest, most, lambda one: one.audience_id)
+    newest: dict[int, list[Stored]] = {}
+    for row in db.read(_LISTED, values, source="conversation_summaries"):
+        newest.setdefault(row.audience_id, []).append(Stored(*row))
+    summaries = [one for of_audience in newest.values() for one in of_audience[:most]]
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 
@@ -182,47 +184,37 @@ class RecentSummary(NamedTuple):
     id: int
     title: str | None
     summary: str | None
-    audience: int
     at: datetime | None
     conversation: str | None
     last: int | None
     """Row of the last message it was made of; negative where that is not stored."""
 
 
-class SummaryBeyond(NamedTuple):
-    """A summary beyond those a prompt shows."""
-
-    id: int
-    audience: int
+SHOWN = Shape(FIRST + 20, RecentSummary, title=TEXT, summary=TEXT, at=TIME, conversation=KEY, last=NUMBER)
 
 
-SHOWN = Shape(
-    FIRST + 20, RecentSummary, title=TEXT, summary=TEXT, audience=NUMBER, at=TIME, conversation=KEY, last=NUMBER
-)
-REST = Shape(FIRST + 21, SummaryBeyond, audience=NUMBER)
-MOST_COUNTED = 1000
-
-
-@lru_cache(maxsize=4)
-def _part(shape: Shape[Any], family: str) -> Part:
-    more = {"title": _C.title, "summary": _C.summary, "at": _C.occurred_at, "conversation": _C.conversation_key}
-    shown = {**more, "last": _C.last_message_row} if shape is SHOWN else {}
-    rows = select(*shape.columns(id=_C.id, audience=_C.audience_id, **shown)).where(
+@lru_cache(maxsize=2)
+def _section(family: str) -> Part:
+    columns = SHOWN.columns(
+        id=_C.id,
+        title=_C.title,
+        summary=_C.summary,
+        at=_C.occurred_at,
+        conversation=_C.conversation_key,
+        last=_C.last_message_row,
+    )
+    newest = select(*columns).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
     )
-    newest = rows.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
-    return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
+    newest = newest.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
+    return Part(newest, family)
 
 
-def section_parts(most: int) -> tuple[Branch, ...]:
-    """Return what brings the newest `most` summaries a prompt may show, and the ids of the others."""
-    name = conversation_summaries.name
-    return (
-        Branch(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, name),
-        Branch(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, name),
-    )
+def section_part(most: int) -> Branch:
+    """Return what brings the newest `most` summaries a prompt may show."""
+    return Branch(SHOWN, _section, {"most": most}, conversation_summaries.name)
 
 
 # What a conversation ends with

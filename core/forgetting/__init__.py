@@ -243,8 +243,8 @@ def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, 
     written: list[str] = []
     out_of_reach: list[str] = []
     for folder in memory_files.find_folders(db, call.settings):
-        files = memory_files.rewrite_folder(folder, db, call.settings, persona, people, conversations)
-        written += files.written
-        out_of_reach += files.left
+        changed, left = memory_files.rewrite_folder(folder, db, call.settings, persona, people, conversations)
+        written += changed
+        out_of_reach += left
     exported = [f"{path}: an exported file" for path in written_files.list_files(db, persona)]
     return tuple(written), (*out_of_reach, *exported)

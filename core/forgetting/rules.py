@@ -140,7 +140,8 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
     texts, listed = payload.get("texts"), payload.get("rows")
     held = texts if isinstance(texts, list) else []
     theirs = [
-        isinstance(each, Mapping) and not {each.get("participant"), each.get("for")}.isdisjoint(keys) for each in held
+        isinstance(each, Mapping) and not {each.get("participant"), each.get("triggered_by")}.isdisjoint(keys)
+        for each in held
     ]
     order = listed if isinstance(listed, list) else []
     if not any(theirs) and not any(isinstance(row, int) and row in rows for row in order):

@@ -49,12 +49,12 @@ _handlers: dict[str, str | Handler] = {
     "SCENE_DETECTION": f"{_PACKAGE}.stories.handlers:scene_detection",
     "SCENE_RECAP": f"{_PACKAGE}.stories.handlers:scene_recap",
     "RUNNING_SCENE_RECAP": f"{_PACKAGE}.stories.handlers:running_scene_recap",
-    "CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.summaries:summary",
+    "CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:summary",
     "CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:consolidate",
     "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:deepen",
     EMBED: f"{_PACKAGE}.semantic.handlers:embed",
 }
-_after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.summaries:follow_summary"}
+_after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
 """Type to what is done once the effect of such an operation is stored; what it writes is outside the database."""
 _changing = threading.Lock()
 

@@ -15,7 +15,7 @@ from ..base import logs
 from ..calls import screening
 from ..calls.call import Call
 from ..config import Settings
-from ..conversations import summaries
+from ..conversations import recent
 from ..conversations.rules_summaries import Line
 from ..database.engine import Connection, Database
 from ..errors import ModelError, StoreWriteError
@@ -81,7 +81,7 @@ def prepare(call: Call, window: Window, model: Any, *, deep: bool = False, above
         lines = _allowed_now(connection, call, window.lines)
     if not lines:
         return replace(work, reason="privacy")
-    chosen_model = summaries.choose_model(call, model)
+    chosen_model = recent.choose_model(call, model)
     if chosen_model is None:
         facts: list[Fact] | None = rules.choose_facts(lines, lambda text: phrases_for(text, call.settings), deep=deep)
     else:
