@@ -33,7 +33,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
     def work(removal: Removal, row: Any) -> WriteResult:
         scenes = table_story_rows.delete_rows(removal.connection, call.persona, [row_id])
-        table_followers.remove_followers(removal, row)
+        table_followers.change_followers(removal, row, None)
         removal.delete_rows(CHAT, [row_id])
         table_followers.drop_summaries(removal, row)
         return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())

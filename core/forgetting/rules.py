@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from ..access.rules import split_key
@@ -35,11 +34,6 @@ class Person:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folded", frozenset(filter(None, (fold(name).strip() for name in self.names))))
-
-    @cached_property
-    def ids(self) -> frozenset[str]:
-        """Their ids without the interface."""
-        return frozenset(filter(None, (key.partition("/")[2] for key in self.keys)))
 
     def is_id(self, value: object, interface: str) -> bool:
         """Return whether an id of an interface is one of theirs."""

@@ -10,10 +10,11 @@ from sqlalchemy import Connection, delete, select
 from ..access import table_participants
 from ..database.engine import Database, RollbackError
 from ..database.registry import REGISTRY
-from ..database.schema import ai_diary, audiences, memories
+from ..database.schema import ai_diary, audiences, memories, short_term_memories
 from ..database.schema_base import metadata
 from ..database.sources import AI_DIARY, ALL, CHAT, SourceTable
 from ..memories import table_sources
+from ..short_term import table as short_term_table
 from . import table_items, table_owners, table_quotes, table_stories
 from .table_owners import Owner
 from .table_rows import Removal
@@ -40,7 +41,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         removal = Removal(connection, db, persona)
         owner = Owner()
         if kind == "memory":
-            items = table_items.add_former_versions(
+            items = table_items.add_previous_versions(
                 removal, removal.find_values(memories.c.id, memories.c.id == int(key))
             )
             table_sources.close_sources(connection, persona, items)
@@ -70,8 +71,8 @@ def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
-    """Delete items with their former versions and what was made of them, within the caller's transaction."""
-    table_items.remove_items(removal, table_items.add_former_versions(removal, ids))
+    """Delete items with their previous versions and what was made of them, within the caller's transaction."""
+    table_items.remove_items(removal, table_items.add_previous_versions(removal, ids))
     finish(removal)
 
 
@@ -115,7 +116,9 @@ def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> 
     if owner.person.keys and before is None:
         table_quotes.clean_replies(removal, owner.person, messages)
         table_quotes.clean_diary(removal, owner.person)
-        table_quotes.clean_short_term(removal, owner.person.keys)
+        removal.counts[short_term_memories.name] += sum(
+            short_term_table.remove_person(removal.connection, removal.persona, owner.person.keys)
+        )
     # 2. rows that nothing else was made of
     _delete_plain_rows(removal, owner, before)
     if messages or before is None:

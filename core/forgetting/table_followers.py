@@ -15,29 +15,28 @@ Called by `forgetting.followers`, the only one who may change a message for good
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import String, case, cast, false, null, or_, select, update
 
 from ..access import table_conversations
-from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
 from ..database.rows import read_list
 from ..database.schema import ai_diary, audiences, chat_history_cache, memories
 from ..database.sources import AI_DIARY, MEMORIES, SourceTable
 from ..index import indexed
+from ..memories.rules import INSTRUCTION, SAVED
 from ..short_term import table as short_term_table
 from ..text.folding import fold
 from ..text.hits import content_digest
 from . import table_items, table_quotes, table_stories
-from .table_rows import AT_ONCE, Removal
+from .table_rows import Removal
 
 CHANGED = "changed"
 """Why messages are consolidated anew."""
 _MADE = ("model", "extract")
-_TAKES_PLACE = ("instruction", "saved")
+_TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that take the place of others: without them the others hold again."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
@@ -56,39 +55,21 @@ class _Standing:
     """It is the message's own text."""
 
 
-def remove_followers(removal: Removal, message: Any) -> None:
-    """Take out what was made of a message that goes, while it is still there."""
-    key = message.interface_path
-    table_stories.delete_parts(removal, key, {message.id})
-    table_quotes.clean_operations(removal, (), (), {message.id})
-    table_quotes.change_replies(removal, key, message.message_id, message.message_text, None)
-    short_term_table.reword_lines(removal.connection, removal.persona, key, message.message_text, None)
-    _change_entries(removal, message, None)
-    standing = _find_items(removal, message)
-    gone = [each for each in standing if each.is_made or not each.others]
-    _leave_source(removal, [each for each in standing if each not in gone])
-    _remove(removal, gone)
-    _make_anew(removal, gone)
+def change_followers(removal: Removal, message: Any, text: str | None) -> None:
+    """Bring what was made of a stored message in step with its new text; None: the message is about to go.
 
-
-def change_followers(removal: Removal, message: Any, text: str) -> None:
-    """Bring what was made of a message in step with what it says now; the caller rewords short-term entries and reads
-    the instructions anew.
+    The caller rewords short-term entries of a new text and reads its instructions.
     """
     key = message.interface_path
-    table_stories.renew_parts(removal, key, message.id)
+    if text is None:
+        table_stories.delete_parts(removal, key, {message.id})
+        table_quotes.clean_operations(removal, (), (), {message.id})
+        short_term_table.reword_lines(removal.connection, removal.persona, key, message.message_text, None)
+    else:
+        table_stories.renew_parts(removal, key, message.id)
     table_quotes.change_replies(removal, key, message.message_id, message.message_text, text)
     _change_entries(removal, message, text)
-    standing = _find_items(removal, message)
-    said = [each for each in standing if each.is_said and each.kind != "instruction" and not each.others]
-    gone = [each for each in standing if each not in said and not each.others]
-    away = [each for each in standing if each.others and each.is_made]
-    left = [each for each in standing if each.others and not each.is_made and each.kind == "instruction"]
-    _leave_source(removal, left)
-    _reword(removal, [each.id for each in said], text)
-    _remove(removal, gone)
-    _put_away(removal, away)
-    _make_anew(removal, [*gone, *away], itself=message.id)
+    _change_items(removal, message, text)
 
 
 def drop_summaries(removal: Removal, message: Any) -> None:
@@ -149,63 +130,46 @@ def _find_said(removal: Removal, message: Any, digest: bytes) -> list[_Standing]
     return [_Standing(row.id, (), False, row.kind or "", True) for row in unnamed]
 
 
-def _remove(removal: Removal, gone: Sequence[_Standing]) -> None:
-    if not gone:
-        return
-    ids = {each.id for each in gone}
-    # What a model wrote in the place of one that goes may say it too.
-    ids |= _find_rewritten(removal, ids)
-    table_items.remove_items(removal, ids, withdrawn={each.id for each in gone if each.kind in _TAKES_PLACE})
-
-
-def _find_rewritten(removal: Removal, ids: Collection[int]) -> set[int]:
-    found, new = set[int](), set(ids)
-    while new:
-        later: set[int] = set()
-        for part in chunks(sorted(new), AT_ONCE):
-            by = select(_M.superseded_by).where(_M.persona_id == removal.persona, _M.id.in_(part))
-            later |= {row.superseded_by for row in removal.read_rows(by) if row.superseded_by is not None}
-        made = removal.find_values(_M.id, _M.id.in_(sorted(later)), _M.provenance == "model") if later else set[int]()
-        new = made - found - set(ids)
-        found |= new
-    return found
-
-
-def _leave_source(removal: Removal, standing: Sequence[_Standing]) -> None:
-    """Let items that stand on other messages too stand on these alone."""
-    for each in standing:
-        change = update(memories).where(_M.persona_id == removal.persona, _M.id == each.id)
-        removal.connection.execute(change.values(source_message_ids=list(each.others)))
-
-
-def _reword(removal: Removal, ids: Sequence[int], text: str) -> None:
-    """Let items that are what the message says say it as it reads now."""
-    for part in chunks(sorted(ids), AT_ONCE):
-        old = indexed.lock(removal.connection, MEMORIES, removal.persona, part)
-        values = {"content": text, "text_folded": fold(text), "content_hash": content_digest(text)}
-        change = update(memories).where(_M.persona_id == removal.persona, _M.id.in_(part))
-        removal.connection.execute(change.values(**values, updated_at=removal.db.clock()))
-        removal.exchange_rows(MEMORIES, old, [replace(each, folded=fold(text)) for each in old])
-        removal.counts[memories.name] += len(old)
-
-
-def _put_away(removal: Removal, standing: Sequence[_Standing]) -> None:
-    """Let items be found no more until they are made anew; an operator still sees them among the former ones."""
-    now = removal.db.clock()
-    for part in chunks(sorted(each.id for each in standing), AT_ONCE):
-        indexed.set_hidden(
-            removal.connection, removal.db, MEMORIES, removal.persona, part, archived_at=now, updated_at=now
-        )
-        removal.counts[memories.name] += len(part)
-
-
-def _make_anew(removal: Removal, standing: Sequence[_Standing], itself: int | None = None) -> None:
-    """Queue the consolidation of the messages that items were made of."""
-    made = [each for each in standing if each.is_made]
+def _change_items(removal: Removal, message: Any, text: str | None) -> None:
+    gone: list[_Standing] = []
+    away: list[_Standing] = []
+    for each in _find_items(removal, message):
+        if not each.others and each.is_said and text is not None and each.kind != INSTRUCTION:
+            _reword(removal, each.id, text)
+        elif not each.others or (each.is_made and text is None):
+            gone.append(each)
+        elif each.is_made:
+            away.append(each)
+        elif text is None or each.kind == INSTRUCTION:
+            _leave_source(removal, each)
+    if gone:
+        withdrawn = {each.id for each in gone if each.kind in _TAKES_PLACE}
+        table_items.remove_items(removal, {each.id for each in gone}, withdrawn=withdrawn)
+    # They are found no more until they are made anew; an operator still sees them among the archived ones.
+    now, ids = removal.db.clock(), [each.id for each in away]
+    removal.counts[memories.name] += indexed.set_hidden(
+        removal.connection, removal.db, MEMORIES, removal.persona, ids, archived_at=now, updated_at=now
+    )
+    made = [each for each in (*gone, *away) if each.is_made]
     rows = {other for each in made for other in each.others if isinstance(other, int)}
-    if made and itself is not None:
-        rows.add(itself)
-    table_items.consolidate_anew(removal, rows, CHANGED)
+    itself = {message.id} if made and text is not None else set()
+    table_items.consolidate_anew(removal, rows | itself, CHANGED)
+
+
+def _leave_source(removal: Removal, standing: _Standing) -> None:
+    """Let an item that stands on other messages too stand on these alone."""
+    change = update(memories).where(_M.persona_id == removal.persona, _M.id == standing.id)
+    removal.connection.execute(change.values(source_message_ids=list(standing.others)))
+
+
+def _reword(removal: Removal, row_id: int, text: str) -> None:
+    """Let an item that is what the message says say it as it reads now."""
+    old = indexed.lock(removal.connection, MEMORIES, removal.persona, [row_id])
+    values = {"content": text, "text_folded": fold(text), "content_hash": content_digest(text)}
+    change = update(memories).where(_M.persona_id == removal.persona, _M.id == row_id)
+    removal.connection.execute(change.values(**values, updated_at=removal.db.clock()))
+    removal.exchange_rows(MEMORIES, old, [replace(each, folded=fold(text)) for each in old])
+    removal.counts[memories.name] += len(old)
 
 
 # The diary
@@ -220,5 +184,5 @@ def _change_entries(removal: Removal, message: Any, text: str | None) -> None:
     standing = _find_standing(removal, AI_DIARY, message, here)
     quoting = removal.find_values(_D.id, here, _D.user_message == message.message_text)
     removal.delete_rows(AI_DIARY, [row.id for row, others in standing if text is None or not others])
-    for part in chunks(sorted(quoting - {row.id for row, _ in standing}), indexed.AT_ONCE):
-        table_quotes.change_entries(removal, {row: {"user_message": null() if text is None else text} for row in part})
+    changed = quoting - {row.id for row, _ in standing}
+    table_quotes.change_entries(removal, {row: {"user_message": null() if text is None else text} for row in changed})

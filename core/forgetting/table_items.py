@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from ..base.wire_ids import find_id
 from ..conversations import table_summaries
@@ -21,23 +21,23 @@ _MADE = ("model", "extract")
 _M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c
 
 
-def add_former_versions(removal: Removal, ids: Collection[int]) -> set[int]:
-    """Return items with those they took the place of, and so on: their former versions."""
-    found, new = set(ids), set(ids)
+def add_previous_versions(removal: Removal, ids: Collection[int]) -> set[int]:
+    """Return items with those they took the place of, and so on."""
+    versions, new = set(ids), set(ids)
     while new:
-        before: set[int] = set()
+        previous: set[int] = set()
         for part in chunks(sorted(new), AT_ONCE):
-            before |= removal.find_values(_M.id, _M.superseded_by.in_(part))
-        new = before - found
-        found |= new
-    return found
+            previous |= removal.find_values(_M.id, _M.superseded_by.in_(part))
+        new = previous - versions
+        versions |= new
+    return versions
 
 
 def remove_items(
     removal: Removal, ids: Collection[int], messages: Collection[int] = (), withdrawn: Collection[int] = ()
 ) -> None:
     """Delete items, those made of messages that go, and everything noted about them; what `withdrawn` ones took the
-    place of comes back.
+    place of holds again.
     """
     gone = removal.find_values(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids)
     going = frozenset(messages)
@@ -52,37 +52,23 @@ def remove_items(
             if row.id in gone or not sources.isdisjoint(going):
                 gone.add(row.id)
                 left |= sources if row.provenance in _MADE else set()
-    _bring_back(removal, withdrawn, gone)
-    _let_go(removal, gone)
+    _release_replaced(removal, gone, withdrawn)
     removal.delete_rows(MEMORIES, gone)
     consolidate_anew(removal, left - going, REASON)
 
 
-def _bring_back(removal: Removal, withdrawn: Collection[int], gone: Collection[int]) -> None:
-    """Let the items that withdrawn ones took the place of be found again."""
-    back: set[int] = set()
-    for part in chunks(sorted(withdrawn), AT_ONCE):
-        back |= removal.find_values(_M.id, _M.superseded_by.in_(part))
+def _release_replaced(removal: Removal, gone: Collection[int], withdrawn: Collection[int]) -> None:
+    """Let what withdrawn items took the place of hold again, and archive what the others took the place of."""
     now = removal.db.clock()
-    for some in chunks(sorted(back.difference(gone)), AT_ONCE):
-        where = (_M.persona_id == removal.persona, _M.id.in_(some))
-        change = update(memories).where(*where)
-        removal.connection.execute(change.values(archived_at=None, superseded_by=None, updated_at=now))
-        held = indexed.lock(removal.connection, MEMORIES, removal.persona, some)
-        removal.index_rows(MEMORIES, held)
-        removal.counts[memories.name] += len(held)
-
-
-def _let_go(removal: Removal, ids: Collection[int]) -> None:
-    """Leave what had been replaced by an item that goes off the list, replaced by nothing any more."""
-    now = removal.db.clock()
-    for part in chunks(sorted(ids), AT_ONCE):
-        where = (_M.persona_id == removal.persona, _M.superseded_by.in_(part))
-        held = [row.id for row in removal.read_rows(select(_M.id).where(*where)) if row.id not in ids]
-        if held:
-            change = update(memories).where(_M.persona_id == removal.persona, _M.id.in_(held))
-            values = {"superseded_by": None, "archived_at": func.coalesce(_M.archived_at, now), "updated_at": now}
-            removal.counts[memories.name] += int(removal.connection.execute(change.values(values)).rowcount)
+    for part in chunks(sorted(gone), AT_ONCE):
+        replaced = select(_M.id, _M.superseded_by).where(_M.persona_id == removal.persona, _M.superseded_by.in_(part))
+        staying = [row for row in removal.read_rows(replaced) if row.id not in gone]
+        for is_back, archived_at in ((True, None), (False, now)):
+            ids = [row.id for row in staying if (row.superseded_by in withdrawn) is is_back]
+            values = {"superseded_by": None, "archived_at": archived_at, "updated_at": now}
+            removal.counts[memories.name] += indexed.set_hidden(
+                removal.connection, removal.db, MEMORIES, removal.persona, ids, **values
+            )
 
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:

@@ -12,11 +12,10 @@ from ..access.rules import split_key
 from ..database.bulk import chunks
 from ..database.dialects import ID
 from ..database.rows import read_list, read_object, short_interface
-from ..database.schema import ai_diary, chat_history_cache, memory_jobs, short_term_memories
+from ..database.schema import ai_diary, chat_history_cache, memory_jobs
 from ..database.sources import AI_DIARY
 from ..index import entries as index_entries
 from ..index import indexed
-from ..short_term import table as short_term_table
 from . import rules
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
@@ -65,8 +64,7 @@ def clean_diary(removal: Removal, person: Person) -> None:
                 values[name] = null()
         changed[row.id] = values
     removal.delete_rows(AI_DIARY, gone)
-    for part in chunks(sorted(changed), indexed.AT_ONCE):
-        change_entries(removal, {row_id: changed[row_id] for row_id in part})
+    change_entries(removal, changed)
 
 
 def find_entries_on(removal: Removal, messages: Collection[int]) -> set[int]:
@@ -81,22 +79,23 @@ def find_entries_on(removal: Removal, messages: Collection[int]) -> set[int]:
 def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:
     """Give diary entries other values, their index rows too; a text that is NULL is gone."""
     connection, persona = removal.connection, removal.persona
-    old = indexed.lock(connection, AI_DIARY, persona, changed)
-    texts = select(_D.id, *(_D[name] for name in index_entries.DIARY_TEXTS)).where(
-        _D.persona_id == persona, _D.id.in_(sorted(changed))
-    )
-    new = []
-    there = {row.id: row for row in removal.read_rows(texts)}
-    for row in old:
-        values = changed[row.id]
-        left = {name: value if isinstance(value, str) else "" for name, value in values.items()}
-        said = [left.get(name, getattr(there[row.id], name)) or "" for name in index_entries.DIARY_TEXTS]
-        folded = index_entries.fold_texts(said)
-        mine = (_D.persona_id == persona, _D.id == row.id)
-        connection.execute(update(ai_diary).where(*mine).values(**values, text_folded=folded))
-        new.append(replace(row, folded=folded))
-    removal.exchange_rows(AI_DIARY, old, new)
-    removal.counts[ai_diary.name] += len(old)
+    for part in chunks(sorted(changed), indexed.AT_ONCE):
+        old = indexed.lock(connection, AI_DIARY, persona, part)
+        texts = select(_D.id, *(_D[name] for name in index_entries.DIARY_TEXTS)).where(
+            _D.persona_id == persona, _D.id.in_(part)
+        )
+        stored = {row.id: row._mapping for row in removal.read_rows(texts)}
+        new = []
+        for row in old:
+            values = {name: value if isinstance(value, str) else "" for name, value in changed[row.id].items()}
+            folded = index_entries.fold_texts(
+                [({**stored[row.id], **values})[n] or "" for n in index_entries.DIARY_TEXTS]
+            )
+            mine = (_D.persona_id == persona, _D.id == row.id)
+            connection.execute(update(ai_diary).where(*mine).values(**changed[row.id], text_folded=folded))
+            new.append(replace(row, folded=folded))
+        removal.exchange_rows(AI_DIARY, old, new)
+        removal.counts[ai_diary.name] += len(old)
 
 
 # Whom a message answers
@@ -181,12 +180,3 @@ def clean_operations(
             values = (again if row.status == "in_progress" else {}) | ({} if left is None else {"payload": left})
             change = update(memory_jobs).where(*mine).values(values)
             removal.counts[memory_jobs.name] += int(removal.connection.execute(change).rowcount)
-
-
-# What was said a moment ago
-
-
-def clean_short_term(removal: Removal, keys: Collection[str]) -> None:
-    """Delete the person's short-term entries, and their lines and what was made of them in those of others."""
-    gone, changed = short_term_table.remove_person(removal.connection, removal.persona, keys)
-    removal.counts[short_term_memories.name] += gone + changed

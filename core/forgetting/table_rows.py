@@ -109,11 +109,6 @@ class Removal:
                 self._drop_entries(source, [before])
                 index_table.add(self.connection, self.db.family, [now])
 
-    def index_rows(self, source: SourceTable, held: Sequence[Stored]) -> None:
-        """Put rows that can be found again into the index."""
-        entries = [row.entry(source) for row in held if row.findable]
-        index_table.add(self.connection, self.db.family, entries)
-
     def _drop_vectors(self, source: SourceTable, rows: Sequence[Stored], *, again: bool = False) -> None:
         places = [(row.audience_id, row.id) for row in rows]
         self.counts[search_vector.name] += embeddings.drop(self.connection, source, places, again=again)
