@@ -41,15 +41,11 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         removal = Removal(connection, db, persona)
         owner = Owner()
         if kind == "memory":
-            items = table_items.add_previous_versions(
-                removal, removal.find_values(memories.c.id, memories.c.id == int(key))
-            )
-            table_sources.close_sources(connection, persona, items)
-            table_items.remove_items(removal, items)
+            remove_items(removal, removal.find_values(memories.c.id, memories.c.id == int(key)))
         else:
             owner = table_owners.find_owner(removal, kind, str(key))
             _delete_owned(removal, owner)
-        finish(removal)
+            finish(removal)
         done = Done({entry.table: removal.counts[entry.table] for entry in REGISTRY}, removal.operations, owner)
         if dry_run:
             raise RollbackError(done)
@@ -71,8 +67,10 @@ def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
-    """Delete items with their previous versions and what was made of them, within the caller's transaction."""
-    table_items.remove_items(removal, table_items.add_previous_versions(removal, ids))
+    """Delete items with their previous versions; nothing is made of their messages again."""
+    items = table_items.add_previous_versions(removal, ids)
+    table_sources.close_sources(removal.connection, removal.persona, items)
+    table_items.remove_items(removal, items)
     finish(removal)
 
 

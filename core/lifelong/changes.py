@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from ..calls import screening
-from ..calls.call import GivenSettings
+from ..calls.call import Call, GivenSettings
 from ..conversations import memory_files
 from ..database.engine import Database
 from ..database.rows import text as read_text
@@ -31,7 +32,7 @@ def edit_item(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give an item another text; id, tags, kind, importance and time stay, the former text goes to its history.
+    """Give an item another text; id, tags, kind, importance and time stay, the previous text goes to its history.
 
     Args:
         id: the item's id.
@@ -119,11 +120,8 @@ def delete_items(
     >>> delete_items([*ids, 7], db=db)
     BulkResult(count=2, unknown=(7,))
     """
-    wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
-    done = item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=True)
-    memory_files.write_files(call)
-    return done
+    return _change(call, operator, item_changes.set_archived, ids, archived=True)
 
 
 def restore_items(
@@ -155,11 +153,8 @@ def restore_items(
     >>> restore_items(ids, db=db)
     BulkResult(count=1, unknown=())
     """
-    wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
-    done = item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=False)
-    memory_files.write_files(call)
-    return done
+    return _change(call, operator, item_changes.set_archived, ids, archived=False)
 
 
 def purge_items(
@@ -171,7 +166,7 @@ def purge_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Remove up to 1,000 items for good, with their former texts; nothing brings them back.
+    """Remove up to 1,000 items for good, with their previous texts; nothing brings them back.
 
     Args:
         ids, conf_uid, operator: as for `delete_items`.
@@ -190,11 +185,8 @@ def purge_items(
     >>> purge_items(ids, db=db).count, search_items(archived=True, db=db)["total"]
     (1, 0)
     """
-    wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
-    done = item_changes.purge(call.db, find_seen(call, operator), wanted)
-    memory_files.write_files(call)
-    return done
+    return _change(call, operator, item_changes.purge, ids)
 
 
 def pin_items(
@@ -229,9 +221,8 @@ def pin_items(
     """
     if not isinstance(pinned, bool):
         raise MessageError.of_type("pinned", pinned, "True or False")
-    wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
-    return item_changes.set_pinned(call.db, find_seen(call, operator), wanted, pinned=pinned)
+    return _change(call, operator, item_changes.set_values, ids, pinned=int(pinned))
 
 
 def retag_items(
@@ -268,16 +259,15 @@ def retag_items(
     (1, ['ann', 'tea'])
     """
     call = open_persona_call(db, settings, scope, conf_uid)
-    seen = find_seen(call, operator)
-    wanted = read_ids(ids)
     if tags is not None and (add or remove):
         raise MessageError("tags stands beside add or remove. Give one or the other.", fields=("tags",))
     if tags is None and not add and not remove:
         raise MessageError("Nothing is to be changed: give add, remove or tags.", fields=("add", "remove", "tags"))
-    return item_changes.retag(
-        call.db,
-        seen,
-        wanted,
+    return _change(
+        call,
+        operator,
+        item_changes.retag,
+        ids,
         add=_read_tags(add, "add"),
         remove=set(_read_tags(remove, "remove")),
         only=None if tags is None else _read_tags(tags, "tags"),
@@ -318,17 +308,20 @@ def classify_items(
     """
     if kind is None and importance is None:
         raise MessageError("Nothing is to be changed: give kind or importance.", fields=("kind", "importance"))
-    wanted = read_ids(ids)
+    values: dict[str, Any] = {} if kind is None else {"kind": rules.kind_of(kind)}
+    if importance is not None:
+        values["importance"] = rules.read_share(importance, "importance", None)
     call = open_persona_call(db, settings, scope, conf_uid)
-    done = item_changes.classify(
-        call.db,
-        find_seen(call, operator),
-        wanted,
-        kind=None if kind is None else rules.kind_of(kind),
-        importance=rules.read_share(importance, "importance", None),
-    )
+    return _change(call, operator, item_changes.set_values, ids, **values)
+
+
+def _change(
+    call: Call, operator: bool, change: Callable[..., BulkResult], ids: Sequence[int], **how: Any
+) -> BulkResult:
+    """Change items that are seen, and write the Markdown files that list them."""
+    result = change(call.db, find_seen(call, operator), read_ids(ids), **how)
     memory_files.write_files(call)
-    return done
+    return result
 
 
 def _read_tags(value: object, name: str) -> list[str]:

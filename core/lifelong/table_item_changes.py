@@ -7,11 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, update
+from sqlalchemy import Connection, update
 
 from ..database import rows
 from ..database.bulk import chunks
-from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.schema import memories
 from ..database.sources import MEMORIES
@@ -101,14 +100,21 @@ def _change(
     return db.idempotent_transaction(change, source="memories")
 
 
-def set_pinned(db: Database, seen: ReadScope, ids: Sequence[int], *, pinned: bool) -> BulkResult:
-    """Pin items, or let them go; those that are so already do not count."""
+def set_values(db: Database, seen: ReadScope, ids: Sequence[int], **values: Any) -> BulkResult:
+    """Give items another `pinned`, `kind` or `importance`; those that are so already do not count. A standing
+    instruction keeps its kind and importance.
+    """
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
-        changed = [row.id for row in rows if bool(row.pinned) != pinned]
+        changed = [
+            row.id
+            for row in rows
+            if (row.kind != INSTRUCTION or "pinned" in values)
+            and any(type(value)(getattr(row, name)) != value for name, value in values.items())
+        ]
         for part in chunks(changed, 500):
             where = (_C.persona_id == seen.persona, _C.id.in_(part))
-            connection.execute(update(memories).where(*where).values(pinned=int(pinned), updated_at=db.clock()))
+            connection.execute(update(memories).where(*where).values(**values, updated_at=db.clock()))
         return len(changed)
 
     return _change(db, seen, ids, work)
@@ -143,55 +149,25 @@ def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[i
     """Give held rows other tags, index rows and uses of tags with them, in the caller's transaction."""
     raised: Counter[str] = Counter()
     lowered: Counter[str] = Counter()
+    statement = indexed.change_row(MEMORIES, ("tags", "updated_at"))
     for part in chunks(sorted(wanted), indexed.AT_ONCE):
         old = indexed.lock(connection, MEMORIES, persona, part)
-        values = [{"who": persona, "what": each.id, "new": wanted[each.id], "at": db.clock()} for each in old]
-        for value in values:
-            connection.execute(_TAGS_OF_ONE, value)
         indexed.exchange(connection, db, MEMORIES, old, [replace(each, tags=tuple(wanted[each.id])) for each in old])
         for each in old:
-            before, after = Counter(each.tags), Counter(wanted[each.id])
-            raised += after - before
-            lowered += before - after
+            new = wanted[each.id]
+            values = {"whose": persona, "which": each.id, "tags": new, "updated_at": db.clock()}
+            connection.execute(statement, values)
+            raised += Counter(new) - Counter(each.tags)
+            lowered += Counter(each.tags) - Counter(new)
     tags.lower(connection, persona, lowered)
     tags.raise_uses(connection, db, persona, raised)
 
 
-_TAGS_OF_ONE = (
-    update(memories)
-    .where(_C.persona_id == bindparam("who"), _C.id == bindparam("what"))
-    .values(tags=bindparam("new", type_=_C.tags.type), updated_at=bindparam("at", type_=Time()))
-)
-
-
 def purge(db: Database, seen: ReadScope, ids: Sequence[int]) -> BulkResult:
-    """Remove items for good: their texts, former texts and versions, index rows, and what was made of them."""
+    """Remove items for good: their texts, previous texts and versions, index rows, and what was made of them."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
-        table_sources.close_sources(connection, seen.persona, [row.id for row in rows])
         forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])
         return len(rows)
-
-    return _change(db, seen, ids, work)
-
-
-def classify(
-    db: Database, seen: ReadScope, ids: Sequence[int], *, kind: str | None, importance: float | None
-) -> BulkResult:
-    """Give items another kind or importance; standing instructions and those that are so already do not count."""
-
-    def work(connection: Connection, rows: Sequence[Any]) -> int:
-        changed = []
-        for row in rows:
-            other_kind = kind is not None and row.kind != kind
-            if row.kind != INSTRUCTION and (other_kind or importance not in (None, float(row.importance))):
-                changed.append(row.id)
-        values: dict[str, Any] = {"updated_at": db.clock()}
-        values |= {} if kind is None else {"kind": kind}
-        values |= {} if importance is None else {"importance": importance}
-        for part in chunks(changed, 500):
-            where = (_C.persona_id == seen.persona, _C.id.in_(part))
-            connection.execute(update(memories).where(*where).values(values))
-        return len(changed)
 
     return _change(db, seen, ids, work)
