@@ -9,7 +9,7 @@ from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..shapes import LeftOut
-from . import table_instructions_shown as shown_instructions
+from . import table_instructions
 from .rules_instructions import choose_holding
 from .rules_modes import MODES
 
@@ -29,12 +29,12 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not is_recorded(settings) or not MODES[settings.memory_mode].reads:
         return ()
-    return (shown_instructions.section_part(asked.viewer, server_in_direct=settings.server_in_direct),)
+    return (table_instructions.section_part(asked.viewer, server_in_direct=settings.server_in_direct),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return the newest instructions that hold, oldest first."""
-    items = shown_instructions.read_items(shown_instructions.SHOWN.rows_in(rows))
+    items = table_instructions.read_shown(table_instructions.SHOWN.rows_in(rows))
     topics = [item.topics for item in items]
     holding = set(choose_holding(topics, len(items)))
     chosen = choose_holding(topics, INSTRUCTIONS_IN_PROMPT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select
 
+from ..access import cross_channel, table_conversations
 from ..access import table as audience_table
-from ..access import table_conversations
 from ..access.view import Viewer
 from ..database import rows
 from ..database.dialects import ID, Key
 from ..database.engine import Database
+from ..database.row_shapes import FIRST, OBJECT, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
+from ..database.statements import Part
 from ..index import indexed
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -34,6 +36,8 @@ SAID, BY_HAND = "chat", "host"
 NO_SUCH = "there is no such standing instruction"
 NEWER = "a newer instruction says otherwise"
 TAKEN_BACK = "it took an earlier instruction back"
+MOST_READ = 400
+"""Instructions of one person that are read for one prompt, the newest."""
 _C = memories.c
 
 
@@ -124,10 +128,13 @@ def _record(
     holding: Holding,
 ) -> WriteResult:
     memory, instruction = new.memory, new.instruction
-    items = _read_items_held(connection, scope, place, holding)
+    key = place.audience_id, scope.participant
+    if key not in holding:
+        holding[key] = _read_in_force(connection, scope.persona, *key)
+    items = holding[key]
     if instruction.ends and not memory.quarantined:
         ended = [item for item in items if takes_back(instruction, item.text, item.topics) and _is_older(item, memory)]
-        _archive(connection, db, scope.persona, [item.id for item in ended])
+        _hide(connection, db, scope.persona, ended, archived_at=db.clock())
         items[:] = [item for item in items if item not in ended]
         if ended or not instruction.begins:
             return WriteResult(False, None, "unchanged", notes=(TAKEN_BACK,) if ended else ())
@@ -144,7 +151,7 @@ def _record(
     if not memory.quarantined:
         # One that was flagged takes nobody's place: it is not shown.
         replaced = [item for item in items if replaces(instruction.held_topics, item.topics)]
-        _supersede(connection, db, scope.persona, [item.id for item in replaced], row_id)
+        _hide(connection, db, scope.persona, replaced, superseded_by=row_id)
         items[:] = [item for item in items if item not in replaced]
         topics = tuple(sorted(instruction.held_topics))
         items.append(Item(row_id, instruction.text, topics, memory.at, memory.source, scope.participant))
@@ -155,27 +162,15 @@ def _is_older(item: Item, memory: NewMemory) -> bool:
     return item.at is None or item.at <= memory.at
 
 
-def _read_items_held(
-    connection: Connection, scope: Scope, place: table_conversations.Place, holding: Holding
-) -> list[Item]:
-    """Return the instructions of the scope's person that hold in the place, oldest first."""
-    key = place.audience_id, scope.participant
-    if key not in holding:
-        values = {"persona": scope.persona, "audience": place.audience_id, "participant": scope.participant}
-        found = connection.execute(_read_holding(scope.participant is not None), values)
-        holding[key] = [read_item(row) for row in found]
-    return holding[key]
+def _read_in_force(connection: Connection, persona: str, audience_id: int, participant: str | None) -> list[Item]:
+    """Return the instructions of a person that hold in an audience, oldest first."""
+    values = {"persona": persona, "audience": audience_id, "participant": participant}
+    return [_read_item(row) for row in connection.execute(_select_in_force(participant is not None), values)]
 
 
-def _archive(connection: Connection, db: Database, persona: str, ids: Sequence[int]) -> None:
-    if ids:
-        now = db.clock()
-        indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
-
-
-def _supersede(connection: Connection, db: Database, persona: str, ids: Sequence[int], by: int | None) -> None:
-    if ids:
-        indexed.set_hidden(connection, db, MEMORIES, persona, ids, superseded_by=by, updated_at=db.clock())
+def _hide(connection: Connection, db: Database, persona: str, items: Iterable[Any], **columns: Any) -> None:
+    ids = [item.id for item in items]
+    indexed.set_hidden(connection, db, MEMORIES, persona, ids, **columns, updated_at=db.clock())
 
 
 def insert_instruction(db: Database, scope: Scope, new: NewInstruction, *, privacy_default: str) -> WriteResult:
@@ -191,8 +186,8 @@ def insert_instruction(db: Database, scope: Scope, new: NewInstruction, *, priva
 def archive_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """Let a visible instruction hold no more; `unchanged` where there is none, whoever's it may be."""
 
-    def change(connection: Connection, _row: Any) -> WriteResult:
-        _archive(connection, db, viewer.scope.persona, [row_id])
+    def change(connection: Connection, row: Any) -> WriteResult:
+        _hide(connection, db, viewer.scope.persona, [row], archived_at=db.clock())
         return WriteResult(True, row_id)
 
     return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, archived=False, note=NO_SUCH)
@@ -203,14 +198,12 @@ def restore_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResul
 
     def change(connection: Connection, row: Any) -> WriteResult:
         persona, topics = viewer.scope.persona, _read_topics(row.metadata)
-        of = {"persona": persona, "audience": row.audience_id, "participant": row.participant_key}
-        there = [read_item(other) for other in connection.execute(_read_holding(row.participant_key is not None), of)]
-        _supersede(connection, db, persona, [each.id for each in there if replaces(topics, each.topics)], row_id)
+        there = _read_in_force(connection, persona, row.audience_id, row.participant_key)
+        replaced = [each for each in there if replaces(topics, each.topics)]
+        _hide(connection, db, persona, replaced, superseded_by=row_id)
+        _hide(connection, db, persona, [row], archived_at=None, superseded_by=None)
         # It is the newest word about its topics from now on.
-        now = db.clock()
-        shown = {"archived_at": None, "superseded_by": None, "updated_at": now}
-        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **shown)
-        memories_table.renew(connection, db, persona, row_id, now)
+        memories_table.renew(connection, db, persona, row_id, db.clock())
         return WriteResult(True, row_id)
 
     return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, archived=True, note=NO_SUCH)
@@ -221,16 +214,16 @@ _ITEM = (
 )  # fmt: skip
 
 
-def match_holding() -> tuple[Any, ...]:
+def _match_in_force() -> tuple[Any, ...]:
     """Return the conditions of an instruction that holds."""
     return _C.kind == INSTRUCTION, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
 @lru_cache(maxsize=2)
-def _read_holding(known: bool) -> Any:
+def _select_in_force(known: bool) -> Any:
     whose = _C.participant_key == bindparam("participant") if known else _C.participant_key.is_(None)
     chosen = select(*_ITEM).where(
-        _C.persona_id == bindparam("persona"), _C.audience_id == bindparam("audience"), whose, *match_holding()
+        _C.persona_id == bindparam("persona"), _C.audience_id == bindparam("audience"), whose, *_match_in_force()
     )
     return chosen.order_by(_C.timestamp, _C.id)
 
@@ -238,23 +231,18 @@ def _read_holding(known: bool) -> Any:
 # Reading
 
 
-def read_item(row: Any) -> Item:
+def _read_item(row: Any) -> Item:
     """Return a row of `_ITEM`."""
     return Item(row[0], row[1], _read_topics(row[2]), row[3], row[4], row[5], row[6], row[7])
 
 
 def _read_topics(metadata: Any) -> tuple[str, ...]:
-    return read_topics(rows.read_object(metadata) or {})
-
-
-def read_topics(metadata: dict[str, Any]) -> tuple[str, ...]:
-    """Return the topics of an instruction."""
-    topics = metadata.get("topics")
+    topics = (rows.read_object(metadata) or {}).get("topics")
     return tuple(each for each in topics if isinstance(each, str)) if isinstance(topics, list) else ()
 
 
 @lru_cache(maxsize=8)
-def match_person(known: bool) -> Any:
+def _match_person(known: bool) -> Any:
     """Return the condition of rows of who is asking, under whichever of their linked identities."""
     if not known:
         return _C.participant_key.is_(None)
@@ -265,8 +253,8 @@ def match_person(known: bool) -> Any:
     return or_(_C.participant_key == bindparam("participant", type_=Key(255)), _C.participant_key.in_(linked))
 
 
-def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
-    """Return whether it is known who is asking, and the values of `match_person`."""
+def _describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
+    """Return whether it is known who is asking, and the values of `_match_person`."""
     who = viewer.scope.participant or viewer.person
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
 
@@ -275,15 +263,57 @@ def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[
     """Return the visible instructions of who is asking, oldest first, ties by id."""
     if not viewer.audiences:
         return []
-    known, values = describe_person(viewer)
-    wanted = (_C.kind == INSTRUCTION, _C.quarantined == 0) if archived else match_holding()
+    known, values = _describe_person(viewer)
+    wanted = (_C.kind == INSTRUCTION, _C.quarantined == 0) if archived else _match_in_force()
     chosen = select(*_ITEM).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        match_person(known),
+        _match_person(known),
         *wanted,
     )
     values |= {"persona": viewer.scope.persona, "audiences": list(viewer.audiences)}
     values |= {"local_only": int(viewer.sees_local_only)}
-    return [read_item(row) for row in db.read(chosen.order_by(_C.timestamp, _C.id), values, source="memories")]
+    return [_read_item(row) for row in db.read(chosen.order_by(_C.timestamp, _C.id), values, source="memories")]
+
+
+# For a prompt, with its last statement
+
+
+class StoredInstruction(NamedTuple):
+    """An instruction as a prompt needs it."""
+
+    id: int
+    content: str | None
+    metadata: dict[str, Any] | None
+    at: datetime | None
+
+
+SHOWN = Shape(FIRST + 24, StoredInstruction, content=TEXT, metadata=OBJECT, at=TIME)
+
+
+@lru_cache(maxsize=4)
+def _part(known: bool, of_servers: bool, family: str) -> Part:
+    seen = _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
+    made = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
+        _C.local_only <= bindparam("local_only", type_=Integer()),
+        _match_person(known),
+        *_match_in_force(),
+    )
+    return Part(made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
+
+
+def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
+    """Return what reads the newest MOST_READ instructions of who is asking, with the last statement of a prompt."""
+    known, values = _describe_person(viewer)
+    own = cross_channel.values_of(viewer, server_in_direct)
+    values |= own or {}
+    return Branch(SHOWN, lambda family: _part(known, own is not None, family), values, memories.name, own is not None)
+
+
+def read_shown(stored: Sequence[StoredInstruction]) -> list[Item]:
+    """Return the instructions that `section_part` brought, oldest first."""
+    items = [Item(row.id, row.content or "", _read_topics(row.metadata), row.at, "", None) for row in stored]
+    return sorted(items, key=lambda item: (item.at is not None, item.at, item.id))
