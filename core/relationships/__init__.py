@@ -128,7 +128,6 @@ def adjust(
     >>> liked.relationship["affinity"], liked.relationship["trust"]
     (100, 0)
     """
-    # 1. what is wanted
     change = table.Change(
         rules.read_delta(affinity_delta, "affinity_delta"),
         rules.read_delta(trust_delta, "trust_delta"),
@@ -139,13 +138,11 @@ def adjust(
     call = open_call(db, settings, scope)
     known = call.settings
     key = rules.key_of(user_id, call.scope)
-    # 2. do it
-    done = table.change(
+    row, reason = table.change(
         call.db, call.persona, key, change, decay_days=known.decay_days, privacy_default=known.privacy_default
     )
-    # 3. what became of it
-    now = done.now or call.db.clock()
-    return RelationshipResult(done.stored, None, done.reason, relationship=_relationship(done.row, key, now, known))
+    relationship = _relationship(row, key, call.db.clock(), known)
+    return RelationshipResult(not reason, None, reason, relationship=relationship)
 
 
 def list_recent(

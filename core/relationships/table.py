@@ -196,18 +196,6 @@ class Change:
     """It is an interaction: counted, and absence begins anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What became of it."""
-
-    row: Row | None
-    """As it is now; None where there is none."""
-    stored: bool = True
-    reason: WriteReason = ""
-    now: datetime | None = None
-    """Time it was written."""
-
-
 # Arithmetic
 
 
@@ -243,23 +231,23 @@ def _build_update(persona: str, user: str, wanted: Change, now: datetime, decay_
     return update(user_relationships).where(_U.persona_id == persona, _U.user_id == user).ordered_values(*changes)
 
 
-def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str) -> Changed:
-    """Change the relationship of a person by one UPDATE, and make it where there is none."""
-    done: list[Changed] = []
-    """What the last try came to, before its answer was lost."""
+def change(
+    db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str
+) -> tuple[Row | None, WriteReason]:
+    """Change the relationship of a person by one UPDATE, and make it where there is none; return it as it is now."""
     begun = db.ids.one()  # before the transaction: by its id a change is told to be older than a call of `forget`
+    last: list[tuple[Row | None, WriteReason]] = []
+    """What the last try did, before its answer was lost."""
 
-    def work(connection: Connection) -> Changed:
-        done.clear()
-        made = _change(connection, db, persona, key, wanted, decay_days, privacy_default, begun)
-        done.append(made)
-        return made
+    def work(connection: Connection) -> tuple[Row | None, WriteReason]:
+        last[:] = [_change(connection, db, persona, key, wanted, decay_days, privacy_default, begun)]
+        return last[0]
 
-    def confirm(connection: Connection) -> Changed | None:
-        if not done or not done[0].stored or done[0].row is None:
-            return done[0] if done else None
-        row = connection.execute(ROWS, {"persona": persona, "keys": [done[0].row.user_id]}).first()
-        return done[0] if row is not None and Row(*row) == done[0].row else None
+    def confirm(connection: Connection) -> tuple[Row | None, WriteReason] | None:
+        if not last or last[0][1] or last[0][0] is None:
+            return last[0] if last else None
+        row = connection.execute(ROWS, {"persona": persona, "keys": [last[0][0].user_id]}).first()
+        return last[0] if row is not None and Row(*row) == last[0][0] else None
 
     return db.transaction(work, source=SOURCE, confirm=confirm)
 
@@ -321,24 +309,20 @@ def _change(
     decay_days: int,
     privacy_default: str,
     begun: int,
-) -> Changed:
+) -> tuple[Row | None, WriteReason]:
     person, keys = identities(connection.execute(IDENTITIES, {"persona": persona, "user": key}).all(), key)
-    held = {"persona": persona, "keys": keys}
-    before = connection.execute(HELD, held).first()
+    stored = connection.execute(HELD, {"persona": persona, "keys": keys}).first()
+    old = Row(*stored) if stored else None
     level = table_participants.known(connection, persona, [key], privacy_default)[key].level
     if level != "none" or tombstones.is_late(db, persona, begun, people=keys):
-        return Changed(Row(*before) if before else None, False, reason="privacy")
+        return old, "privacy"
     if wanted == Change():
-        return Changed(Row(*before) if before else None, False, reason="unchanged")
-    made = before is None
-    if before is None:
+        return old, "unchanged"
+    if old is None:
         # Adding nothing to a row that another writer has made meanwhile waits for it and holds it.
-        made_empty = upsert(user_relationships, db.family, add=("interaction_count",))
-        connection.execute(made_empty, {"persona_id": persona, "user_id": person, "interaction_count": 0})
-        before = connection.execute(HELD, held).one()
-    old, now = Row(*before), db.clock()
-    connection.execute(_build_update(persona, old.user_id, wanted, now, decay_days))
-    new = Row(*connection.execute(ROWS, {"persona": persona, "keys": [old.user_id]}).one())
-    if not made and new == old:
-        return Changed(new, False, reason="unchanged", now=now)
-    return Changed(new, True, now=now)
+        empty = upsert(user_relationships, db.family, add=("interaction_count",))
+        connection.execute(empty, {"persona_id": persona, "user_id": person, "interaction_count": 0})
+    held_as = person if old is None else old.user_id
+    connection.execute(_build_update(persona, held_as, wanted, db.clock(), decay_days))
+    new = Row(*connection.execute(ROWS, {"persona": persona, "keys": [held_as]}).one())
+    return new, "unchanged" if new == old else ""
