@@ -23,7 +23,7 @@ from ...text.times import parse_time
 from ..files import check_bytes
 from .documents import MAX_BYTES, MAX_ITEMS, SYNTAXES, Source, Syntax
 from .formats import read_items
-from .storage import ItemDefaults, ItemImport, ItemProblem, ItemWriter, read_kind
+from .storage import ItemImport, ItemProblem, ItemWriter, read_kind
 
 __all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
 
@@ -136,11 +136,10 @@ def _write_yaml(items: Iterable[dict[str, Any]]) -> Iterator[str]:
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the interface of the library
             return True
 
+    options = {"allow_unicode": True, "sort_keys": False, "default_flow_style": False, "width": 10**9}
     head = "items:\n"
     for item in items:
-        yield head + yaml.dump(
-            [item], Dumper=Plain, allow_unicode=True, sort_keys=False, default_flow_style=False, width=10**9
-        )
+        yield head + yaml.dump([item], Dumper=Plain, **options)
         head = ""
     if head:
         yield "items: []\n"
@@ -194,27 +193,21 @@ def export_items(
     _check_syntax(fmt)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_ITEMS:
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number, 1 to {MAX_ITEMS}.")
-    if kind is not None and not isinstance(kind, Iterable):
-        raise TypeError(f"kind is of type {type(kind).__name__}. It must be a kind, or a list of kinds.")
     wanted = None if kind is None else [read_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
-    place = None if after is None else _place(after)
+    place = None if after is None else _read_place(after)
     call = open_call(db, settings, scope)
-    kinds = [
-        each
-        for each in table_transfer.kinds(call.db, call.persona)
-        if each != INSTRUCTION and (wanted is None or each in wanted)
-    ]
-    seen = None
+    stored = [each for each in table_transfer.kinds(call.db, call.persona) if each != INSTRUCTION]
+    visible = None
     if call.scope.conversation is not None:
-        seen = load_access(replace(call, scope=replace(call.scope, destination="local"))).viewer.audiences
+        visible = load_access(replace(call, scope=replace(call.scope, destination="local"))).viewer.audiences
     rows = table_transfer.oldest_first(
         call.db,
         call.persona,
-        kinds,
+        [each for each in stored if wanted is None or each in wanted],
         limit=limit + 1,
         session_ttl_seconds=call.settings.session_ttl_sec,
         after=place,
-        seen=seen,
+        seen=visible,
     )
     return ItemExport(rows, fmt, limit, max_bytes if max_bytes is None else check_bytes(max_bytes))
 
@@ -224,12 +217,12 @@ def _check_syntax(fmt: object) -> None:
         raise ValueError(f"fmt is {str(fmt)[:40]!r}. It must be {', '.join(SYNTAXES)}.")
 
 
-def _place(after: str) -> Place:
-    found = _PLACE.match(after) if isinstance(after, str) else None
-    at = parse_time(found["at"]) if found and found["at"] else None
-    if found is None or (found["at"] and at is None) or int(found["id"]) >= 2**63:
+def _read_place(after: str) -> Place:
+    match = _PLACE.match(after) if isinstance(after, str) else None
+    at = parse_time(match["at"]) if match and match["at"] else None
+    if match is None or (match["at"] and at is None) or int(match["id"]) >= 2**63:
         raise ValueError("after is no place in an export. Pass `next_after` of the export that came before.")
-    return Place(at, int(found["id"]))
+    return Place(at, int(match["id"]))
 
 
 # Import
@@ -285,24 +278,19 @@ def import_items(
     >>> result.format, result.imported, result.skipped
     ('items', 1, 1)
     """
-    # 1. the arguments
     if fmt is not None:
         _check_syntax(fmt)
     kind = read_kind(default_kind)
-    stop = should_stop or (lambda: False)
-    # 2. the file as a whole
     items = read_items(source, fmt, max_bytes)
     total = len(items.rows)
     if progress:
         progress("looking", total, total)
-    if stop():
+    if should_stop and should_stop():
         return ItemImport(items.format, stopped_after_row=0, dry_run=dry_run)
-    # 3. batch by batch
     call = open_call(db, settings, scope)
-    defaults = ItemDefaults(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
-    writer = ItemWriter(call, defaults, screen=screen, dry_run=dry_run)
+    writer = ItemWriter(call, kind, screen=screen, dry_run=dry_run)
     for batch in writer.batches(items.rows):
-        if stop():
+        if should_stop and should_stop():
             return replace(writer.result(items.format), stopped_after_row=writer.row)
         writer.store(batch)
         if progress:

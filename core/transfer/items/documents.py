@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Literal
 
 from ...base.yaml_text import YamlError, compose
 from ...errors import TransferError
-from ..files import check_bytes
+from ..files import GZIP, check_bytes
 from ..json_values import MAX_BLANK_LINES, BadJson, JsonLine, read_value
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
@@ -29,7 +29,6 @@ MAX_DEPTH = 20
 MAX_VALUES = 3_000_000
 """Most values of a file. Each takes many times its bytes once it is read; 50,000 full items have half as many."""
 
-_GZIP = b"\x1f\x8b"
 _LOOKED_AT = 1 << 16
 _PATH_CHARS = 4096
 """No system takes a longer path."""
@@ -51,7 +50,7 @@ def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
     check_bytes(max_bytes)
     try:
         content = _read_bytes(source, max_bytes)
-        if content.startswith(_GZIP):
+        if content.startswith(GZIP):
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
                 content = packed.read(max_bytes + 1)
         if len(content) > max_bytes:
@@ -74,9 +73,9 @@ def read_beginning(path: Path) -> str:
     """Return the first characters of a file, unpacked; blank where it cannot be read."""
     try:
         with path.open("rb") as stream:
-            packed = stream.read(2) == _GZIP
+            is_packed = stream.read(2) == GZIP
             stream.seek(0)
-            content = gzip.GzipFile(fileobj=stream).read(_LOOKED_AT) if packed else stream.read(_LOOKED_AT)
+            content = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(_LOOKED_AT)
     except (OSError, EOFError, zlib.error):
         return ""
     return content.decode("utf-8", errors="replace").removeprefix("\ufeff")
@@ -85,35 +84,21 @@ def read_beginning(path: Path) -> str:
 def _read_bytes(source: Source, max_bytes: int) -> bytes:
     if isinstance(source, (bytes, bytearray)):
         return bytes(source)
-    if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        _check_path(path)
-        with path.open("rb") as stream:
-            return stream.read(max_bytes + 1)
-    if not callable(getattr(source, "read", None)):
-        raise TypeError(
-            f"source is of type {type(source).__name__}. It must be a path, bytes, or a stream opened in binary mode."
-        )
-    content = source.read(max_bytes + 1)
-    if not isinstance(content, (bytes, bytearray)):
-        raise TypeError(f"source gives {type(content).__name__} where bytes are needed. Open it in binary mode.")
-    return bytes(content)
-
-
-def _check_path(path: Path) -> None:
-    """Refuse a path that is no file; a text of memories handed over by mistake is not repeated."""
-    shown = str(path)
-    if len(shown) > _PATH_CHARS or "\n" in shown:
+    if not isinstance(source, (str, os.PathLike)):
+        content = source.read(max_bytes + 1)
+        if not isinstance(content, (bytes, bytearray)):
+            raise TypeError(f"source gives {type(content).__name__} where bytes are needed. Open it in binary mode.")
+        return bytes(content)
+    path, shown = Path(source), str(source)
+    if len(shown) > _PATH_CHARS or "\n" in shown:  # a text of memories by mistake is not repeated
         raise TransferError(
             f"source is a text of {len(shown)} characters, which is no path. Pass what a file holds as bytes."
         )
-    try:
-        if path.is_file():
-            return
-        what = "is a folder" if path.is_dir() else "does not exist" if not path.exists() else "is not a regular file"
-    except (OSError, ValueError) as error:
-        raise TransferError(f"{shown!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
-    raise TransferError(f"{shown!r} {what}. Name a file of memories.", path=shown)
+    if not path.is_file():
+        what = "is no regular file" if path.exists() else "does not exist"
+        raise TransferError(f"{shown!r} {what}. Name a file of memories.", path=shown)
+    with path.open("rb") as stream:
+        return stream.read(max_bytes + 1)
 
 
 # The document
@@ -150,16 +135,16 @@ def name_of(source: Any) -> str:
 
 def find_syntax(text: str, name: str = "") -> Syntax:
     """Return the syntax of a text: by the ending of its file where that says it, else by how it begins."""
-    ending = re.search(r"\.[a-z]+$", name.lower().removesuffix(".gz"))
-    if ending and ending[0] in _ENDINGS:
-        return _ENDINGS[ending[0]]
-    lines = begins_with_lines(text)
-    if ending and ending[0] == ".json" and not lines:
+    ending = Path(name.lower().removesuffix(".gz")).suffix
+    if ending in _ENDINGS:
+        return _ENDINGS[ending]
+    is_lines = begins_with_lines(text)
+    if ending == ".json" and not is_lines:
         return "json"
     if not re.match(r"\s*[\[{]", text):
         return "yaml"
     is_json = re.match(r"\s*(\{\s*[\"}]|\[)", text) is not None
-    return "jsonl" if lines else "json" if is_json else "yaml"
+    return "jsonl" if is_lines else "json" if is_json else "yaml"
 
 
 def begins_with_lines(text: str) -> bool:

@@ -16,7 +16,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,16 +26,7 @@ from ...memories.rules import SAVED
 from ...text.folding import clean
 from ..files import describe_file
 from ..json_values import BadJson, JsonLine
-from .documents import (
-    MAX_BYTES,
-    Source,
-    Syntax,
-    begins_with_lines,
-    find_syntax,
-    name_of,
-    parse,
-    read_text,
-)
+from .documents import MAX_BYTES, Source, Syntax, begins_with_lines, find_syntax, name_of, parse, read_text
 
 _SHAPES = (
     "It must hold {items: [...]}, or one item a line; or be a World Info file, a character book, an export of mem0 or "
@@ -79,7 +71,7 @@ def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MA
         return Items("list", list(_read_list(text)))
     syntax = syntax or find_syntax(text, name_of(source))
     value = parse(text, syntax)
-    items = _read_lines(value) if syntax == "jsonl" else _read_table_dump(value) or _read_document(value)
+    items = _read_lines(value) if syntax == "jsonl" else _read_document(value)
     if items is None:
         looks = f": {describe_file(Path(source))}" if isinstance(source, (str, os.PathLike)) else ""
         raise TransferError(f"The file is of no shape that is known{looks}. {_SHAPES}.")
@@ -98,49 +90,70 @@ def is_items(text: str) -> bool:
     value = line.value if isinstance(line.value, dict) else {}
     if value.keys() & {"speaker", "mes", "user_name", "chat_metadata"}:
         return False
-    return bool(value.keys() & {"kind", "tier", "memory", "importance"}) or is_synth(value) or is_graph(value)
+    return bool(value.keys() & {"kind", "tier", "memory", "importance"}) or _is_synth(value) or _is_graph(value)
 
 
 def _read_lines(lines: list[JsonLine]) -> Items:
-    if lines and is_graph(lines[0].value):
+    if lines and _is_graph(lines[0].value):
         return Items("mcp_memory", [row for line in lines for row in _read_graph(line.row, line.value)])
-    return Items("lines", [
-        Row(line.row, None, None, line.value.reason) if isinstance(line.value, BadJson) else item(line.row, line.value)
-        for line in lines
-    ])  # fmt: skip
+    return Items("lines", [_read_item(line.row, line.value) for line in lines])
 
 
 def _read_document(value: Any) -> Items | None:
-    if isinstance(value, list):
-        return _read_mem0_list("mem0", value)
-    if isinstance(value.get("items"), list):
-        items = value["items"]
-        kind = "vtuber" if items and is_vtuber(items[0]) else "items"
-        return Items(kind, [item(number, each) for number, each in enumerate(items, 1)])
-    if isinstance(value.get("entities"), list):
-        graph = [*value["entities"], *(value.get("relations") if isinstance(value.get("relations"), list) else ())]
-        return Items("mcp_memory", [row for n, each in enumerate(graph, 1) for row in _read_graph(n, each)])
-    if isinstance(value.get("data"), str) and value.get("format") == "yaml":  # what an Open-LLM-VTuber wraps
-        return Items("vtuber", (_read_document(parse(value["data"], "yaml")) or Items("", [])).rows)
+    match value:
+        case [*parts] if any(_is_part(part) for part in parts):
+            tables = [part for part in parts if _is_part(part) and isinstance(part.get("data"), list)]
+            return _read_tables({str(table.get("name"))[:64]: table["data"] for table in tables}) or Items("synth", [])
+        case [*memories]:
+            return Items("mem0", _read_alike(memories, _is_mem0, _read_mem0)) if any(map(_is_mem0, memories)) else None
+        case {"items": list(items)}:
+            is_vtuber = bool(items) and _is_vtuber(items[0])
+            return Items("vtuber" if is_vtuber else "items", [_read_item(n, each) for n, each in enumerate(items, 1)])
+        case {"entities": list(graph)}:
+            graph = [*graph, *_list(value.get("relations"))]
+            return Items("mcp_memory", [row for n, each in enumerate(graph, 1) for row in _read_graph(n, each)])
+        case {"format": "yaml", "data": str(text)}:  # what an Open-LLM-VTuber wraps
+            inner = _read_document(parse(text, "yaml"))
+            return Items("vtuber", inner.rows if inner else [])
+        case {"results": list(memories)} | {"memories": list(memories)} if any(map(_is_mem0, memories)):
+            relations = [
+                Row(n, None, None, "a relation, which is no memory")
+                for n, _ in enumerate(_list(value.get("relations")), 1)
+            ]
+            return Items("mem0", _read_alike(memories, _is_mem0, _read_mem0) + relations)
     return _read_tables(value) or _read_books(value)
 
 
-def item(number: int, value: Any) -> Row:
-    """Return the row of an item, in whose words ever it is."""
-    if is_vtuber(value):
+def _read_item(number: int, value: Any) -> Row:
+    """Return the row of an item, in the words of whatever program."""
+    if isinstance(value, BadJson):
+        return Row(number, None, None, value.reason)
+    if _is_vtuber(value):
         return _read_vtuber(number, value)
-    if is_mem0(value):
+    if _is_mem0(value):
         return _read_mem0(number, value)
-    if isinstance(value, dict) and "text" not in value and is_synth(value):
+    if _is_synth(value) and "text" not in value:
         return _read_synth(number, value)
     return Row(number, None, value)
 
 
-def uid_of(value: Any, missing: str | int | None = None) -> str | int | None:
+def _read_alike(entries: Sequence[Any], fits: Callable[[Any], bool], read: Callable[[int, Any], Row]) -> list[Row]:
+    """Return the rows of a list that holds memories of one program alone."""
+    return [
+        read(number, entry) if fits(entry) else Row(number, None, None, "the row is no memory")
+        for number, entry in enumerate(entries, 1)
+    ]
+
+
+def _uid(value: Any, missing: str | int | None = None) -> str | int | None:
     """Return an id cut to 64 characters; `missing` where it is neither a text nor a number."""
     if isinstance(value, str):
         return clean(value)[:64]
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else missing
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 # A list as text
@@ -153,39 +166,22 @@ def _is_list(text: str) -> bool:
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("```")]
     if lines and _HEADING.match(lines[0]) and not _IS_ENTRY.match(lines[0]):
         lines = lines[1:]
-    return (
-        bool(lines) and all(_IS_ENTRY.match(line) for line in lines) and not re.match(r"\s*-\s*[\w\"']+:\s", lines[0])
-    )
+    is_each_entry = bool(lines) and all(_IS_ENTRY.match(line) for line in lines)
+    return is_each_entry and not re.match(r"\s*-\s*[\w\"']+:\s", lines[0])
 
 
 def _read_list(text: str) -> Iterator[Row]:
     for number, line in enumerate(text.splitlines(), 1):
-        found = _ENTRY.match(line) if _IS_ENTRY.match(line) else None
-        if found:
-            value = {"text": found["text"].strip(), **({"timestamp": found["at"]} if found["at"] else {})}
-            yield Row(number, None, value)
+        entry = _ENTRY.match(line) if _IS_ENTRY.match(line) else None
+        if entry:
+            yield Row(number, None, {"text": entry["text"].strip(), "timestamp": entry["at"]})
 
 
 # mem0
 
 
-def is_mem0(entry: Any) -> bool:
-    """Return whether a value is a memory of mem0."""
+def _is_mem0(entry: Any) -> bool:
     return isinstance(entry, dict) and "memory" in entry and "text" not in entry
-
-
-def _read_mem0_list(name: str, entries: list[Any], relations: Any = None) -> Items | None:
-    if not any(is_mem0(entry) for entry in entries):
-        return None
-    rows = [
-        _read_mem0(n, each) if is_mem0(each) else Row(n, None, None, "the row is no memory")
-        for n, each in enumerate(entries, 1)
-    ]
-    rows += [
-        Row(n, None, None, "a relation, which is no memory")
-        for n, _ in enumerate(relations if isinstance(relations, list) else (), 1)
-    ]
-    return Items(name, rows)
 
 
 _READ_OF_MEM0 = frozenset({"memory", "created_at", "categories", "expiration_date", "metadata"})
@@ -193,32 +189,29 @@ _READ_OF_MEM0 = frozenset({"memory", "created_at", "categories", "expiration_dat
 
 def _read_mem0(number: int, entry: dict[str, Any]) -> Row:
     """Return the row of a memory: its categories are tags, whose it is and all else is kept in the metadata."""
-    made: dict[str, Any] = {"text": entry["memory"]}
-    if isinstance(entry.get("categories"), list):
-        made["tags"] = [tag for tag in entry["categories"] if isinstance(tag, str)]
-    times = {"timestamp": entry.get("created_at"), "expires_at": entry.get("expiration_date")}
-    made |= {name: value for name, value in times.items() if value is not None}
-    given = entry.get("metadata")
-    kept = dict(given) if isinstance(given, dict) else {} if given is None else {"metadata": given}
-    for name, value in entry.items():
-        if name not in _READ_OF_MEM0 and value is not None:
-            kept.setdefault(name, value)
-    if kept:
-        made["metadata"] = kept
-    return Row(number, uid_of(entry.get("id")), made)
+    metadata = entry.get("metadata")
+    kept = metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}
+    rest = {name: value for name, value in entry.items() if name not in _READ_OF_MEM0 and value is not None}
+    return Row(number, _uid(entry.get("id")), {
+        "text": entry["memory"],
+        "tags": [tag for tag in _list(entry.get("categories")) if isinstance(tag, str)],
+        "timestamp": entry.get("created_at"),
+        "metadata": {**rest, **kept},
+        **({"expires_at": entry["expiration_date"]} if entry.get("expiration_date") is not None else {}),
+    })  # fmt: skip
 
 
 # The memory server of MCP
 
 
-def is_graph(entry: Any) -> bool:
-    """Return whether a value is an entity or a relation of the reference memory server of MCP."""
+def _is_graph(entry: Any) -> bool:
+    """Return whether a value is an entity or a relation."""
     return isinstance(entry, dict) and ("observations" in entry or {"from", "to", "relationType"} <= entry.keys())
 
 
 def _read_graph(number: int, entry: Any) -> Iterator[Row]:
     """Yield a row for each observation of an entity, and one for a relation."""
-    if not is_graph(entry):
+    if not _is_graph(entry):
         yield Row(number, None, None, "the row is neither an entity nor a relation")
         return
     if "observations" not in entry:
@@ -228,10 +221,9 @@ def _read_graph(number: int, entry: Any) -> Iterator[Row]:
     name, kind = _words(entry.get("name")), _words(entry.get("entityType"))
     observations = entry["observations"]
     for text in observations if isinstance(observations, list) else [observations]:
-        said = f"{name}: {text}" if name and isinstance(text, str) and text.strip() else text
-        yield Row(number, uid_of(entry.get("name")), {
-            "text": said, "tags": [each for each in (name, kind) if each], "source": "mcp_memory"
-        })  # fmt: skip
+        whole = f"{name}: {text}" if name and isinstance(text, str) and text.strip() else text
+        tags = [each for each in (name, kind) if each]
+        yield Row(number, _uid(entry.get("name")), {"text": whole, "tags": tags, "source": "mcp_memory"})
 
 
 def _words(value: Any) -> str:
@@ -242,19 +234,15 @@ def _words(value: Any) -> str:
 # An Open-LLM-VTuber with a memory
 
 _VTUBER_KINDS = {
-    "user": "FactsAboutUser",
-    "self": "SelfBeliefs",
-    "thirdparty": "KeyFacts",
-    "sessionevent": "PastEvents",
+    "user": "FactsAboutUser", "self": "SelfBeliefs", "thirdparty": "KeyFacts", "sessionevent": "PastEvents",
     "objectivetemp": "Objectives",
-}
+}  # fmt: skip
 """Kinds of its versions that are not ours."""
 _SESSION = frozenset({"sessionevent", "objectivetemp"})
-_LIFTED = ("kind", "importance", "tags", "timestamp", "is_session")
+_LIFTED = ("kind", "importance", "timestamp", "tags")
 
 
-def is_vtuber(entry: Any) -> bool:
-    """Return whether a value is an item of that application."""
+def _is_vtuber(entry: Any) -> bool:
     if not isinstance(entry, dict) or "tier" in entry or not isinstance(entry.get("metadata"), dict):
         return False
     keys = entry["metadata"].keys()
@@ -262,35 +250,28 @@ def is_vtuber(entry: Any) -> bool:
 
 
 def _read_vtuber(number: int, entry: dict[str, Any]) -> Row:
-    given = entry["metadata"]
-    made = {name: value for name, value in entry.items() if name not in ("metadata", "id", "score")}
-    for name in ("kind", "importance", "timestamp"):
-        if made.get(name) is None and given.get(name) is not None:
-            made[name] = given[name]
-    kind = made.get("kind")
+    metadata = entry["metadata"]
+    value = {name: held for name, held in entry.items() if name not in ("metadata", "id", "score")}
+    for name in _LIFTED:
+        if value.get(name) is None:
+            value[name] = metadata.get(name)
+    kind = value["kind"]
     form = "".join(char for char in kind.lower() if char.isalnum()) if isinstance(kind, str) else ""
-    if given.get("is_session") is True or form in _SESSION:
-        made["tier"] = "session"
-    made["kind"] = _VTUBER_KINDS.get(form, kind)
-    if not made.get("timestamp"):
-        made.pop("timestamp", None)
-    made["tags"] = _read_tags(made.get("tags", given.get("tags")))
-    kept = {name: value for name, value in given.items() if name not in _LIFTED}
-    if kept:
-        made["metadata"] = kept
-    return Row(number, uid_of(entry.get("id")), made)
+    if metadata.get("is_session") is True or form in _SESSION:
+        value["tier"] = "session"
+    value |= {"kind": _VTUBER_KINDS.get(form, kind), "tags": _read_tags(value["tags"])}
+    value["timestamp"] = value["timestamp"] or None
+    value["metadata"] = {name: held for name, held in metadata.items() if name not in (*_LIFTED, "is_session")}
+    return Row(number, _uid(entry.get("id")), value)
 
 
 def _read_tags(value: Any) -> Any:
     """Return the tags, which its store keeps as JSON or with commas where it can keep no list."""
     if not isinstance(value, str):
         return value or []
-    try:
-        tags = json.loads(value)
-    except (ValueError, RecursionError):
-        tags = None
-    if isinstance(tags, list):
-        return [tag for tag in tags if isinstance(tag, str)]
+    with suppress(ValueError, RecursionError):
+        if isinstance(tags := json.loads(value), list):
+            return [tag for tag in tags if isinstance(tag, str)]
     return [tag.strip() for tag in value.split(",") if tag.strip()]
 
 
@@ -303,80 +284,42 @@ _OTHER_TABLES = frozenset({
 _UNUSED_COLUMNS = frozenset({"id", "content_hash", "text_folded", "audience_id", "persona_id"})
 
 
-def is_synth(entry: Any) -> bool:
+def _is_synth(entry: Any) -> bool:
     """Return whether a value is a row of the table `memories`."""
     return isinstance(entry, dict) and "content" in entry and bool(entry.keys() & {"author", "scope", "emotion_state"})
 
 
-def _read_synth(number: int, entry: dict[str, Any]) -> Row:
-    uid = uid_of(entry.get("id"))
-    if entry.get("archived_at") or entry.get("superseded_by"):
-        return Row(number, uid, None, "archived")
-    left = {name: value for name, value in entry.items() if name not in _UNUSED_COLUMNS and value is not None}
-    return Row(number, uid, {"text" if name == "content" else name: value for name, value in left.items()})
-
-
-def _read_tables(value: dict[str, Any]) -> Items | None:
-    """Return the rows of {memories: [...]} and the other tables, of mem0 likewise."""
-    memories: list[Any] = next((value[key] for key in ("results", "memories") if isinstance(value.get(key), list)), [])
-    if made := _read_mem0_list("mem0", memories, value.get("relations")):
-        return made
-    rows: list[Row] = []
-    for table, entries in value.items():
-        if table == "memories" and any(is_synth(entry) for entry in memories):
-            rows += [
-                _read_synth(n, each) if is_synth(each) else Row(n, None, None, "the row is no memory")
-                for n, each in enumerate(memories, 1)
-            ]
-        elif table in _OTHER_TABLES and isinstance(entries, list):
-            rows += [_refuse(n, table, each) for n, each in enumerate(entries, 1) if isinstance(each, dict)]
-    return Items("synth", rows) if rows else None
-
-
-def _read_table_dump(value: Any) -> Items | None:
-    if not isinstance(value, list) or not any(_is_part(part) for part in value):
-        return None
-    rows: list[Row] = []
-    for part in value:
-        table = str(part.get("name"))[:64] if _is_part(part) and part.get("type") == "table" else ""
-        for entry in part["data"] if table and isinstance(part.get("data"), list) else ():
-            number = len(rows) + 1
-            is_memory = table == "memories" and isinstance(entry, dict)
-            rows.append(_read_synth(number, entry) if is_memory else _refuse(number, table, entry))
-    return Items("synth", rows)
-
-
 def _is_part(value: Any) -> bool:
+    """Return whether a value is a part of a dump by phpMyAdmin."""
     return isinstance(value, dict) and value.get("type") in ("header", "database", "table")
 
 
-def _refuse(number: int, table: str, entry: Any) -> Row:
-    why = f"a row of {table}, which is no memory: `prompt-engine import --from URL` reads the whole database"
-    return Row(number, uid_of(entry.get("id")) if isinstance(entry, dict) else None, None, why)
+def _read_synth(number: int, entry: dict[str, Any]) -> Row:
+    uid = _uid(entry.get("id"))
+    if entry.get("archived_at") or entry.get("superseded_by"):
+        return Row(number, uid, None, "archived")
+    return Row(number, uid, {name: value for name, value in entry.items() if name not in _UNUSED_COLUMNS})
+
+
+def _read_tables(tables: dict[str, Any]) -> Items | None:
+    """Return the rows of {memories: [...]} and the other tables."""
+    rows: list[Row] = []
+    for table, entries in tables.items():
+        if table == "memories" and any(map(_is_synth, _list(entries))):
+            rows += _read_alike(entries, _is_synth, _read_synth)
+        elif table in _OTHER_TABLES:
+            why = f"a row of {table}, which is no memory: `prompt-engine import --from URL` reads the whole database"
+            rows += [
+                Row(number, _uid(entry.get("id")), None, why)
+                for number, entry in enumerate(_list(entries), 1)
+                if isinstance(entry, dict)
+            ]
+    return Items("synth", rows) if rows else None
 
 
 # Books of SillyTavern
 
-
-def _read_books(value: dict[str, Any]) -> Items | None:
-    """Return the rows of a World Info file, a character book, or the book of a character card."""
-    name = value.get("name") if isinstance(value.get("name"), str) else ""
-    entries = value.get("entries")
-    if isinstance(entries, list):
-        return Items("character_book", list(read_book({"name": name, "entries": entries})))
-    if isinstance(entries, dict) and is_world_info(entries):
-        return Items("world_info", list(read_world_info(entries, name or "")))
-    for key in ("character_book", "data"):
-        if (book := find_book(value.get(key))) is not None:
-            held = value[key]
-            character = held.get("name") if isinstance(held.get("character_book"), dict) else None
-            name = character.strip() if isinstance(character, str) else ""
-            return Items("character_book", [row._replace(character=name) for row in read_book(book)])
-    return None
-
-
-_TEXT = "content"
-_MACRO = re.compile(r"\{\{\s*(?:(char)|(user))\s*\}\}|<(?:(BOT|CHAR)|(USER))>", re.IGNORECASE)
+_NOT_KEPT = ("content", "disable", "enabled", "uid", "id")
 
 
 def is_world_info(entries: Any) -> bool:
@@ -384,95 +327,65 @@ def is_world_info(entries: Any) -> bool:
     return isinstance(entries, dict) and (not entries or any(isinstance(entry, dict) for entry in entries.values()))
 
 
-def read_world_info(entries: Mapping[str, Any], book: str = "") -> Iterator[Row]:
-    """Yield a row for each entry of a World Info file, in their order."""
-    for number, (name, entry) in enumerate(entries.items(), 1):
-        if not isinstance(entry, dict):
-            yield Row(number, uid_of(name), None, "the entry is no object")
+def find_book(value: Any) -> Mapping[str, Any] | None:
+    """Return the book of a card's data, or the value itself where it is one; None for everything else."""
+    book = value.get("character_book") if isinstance(value, dict) else None
+    book = book if isinstance(book, dict) else value
+    entries = book.get("entries") if isinstance(book, dict) else None
+    return book if isinstance(entries, list) or is_world_info(entries) else None
+
+
+def _read_books(value: dict[str, Any]) -> Items | None:
+    """Return the rows of a World Info file, a character book, or the book of a character card."""
+    for held in (value, value.get("character_book"), value.get("data")):
+        if (book := find_book(held)) is None or (held is value and book is not value):
             continue
-        uid = entry.get("uid", name)
-        yield _read_entry(
-            number, uid, entry, ("key", "keysecondary"), is_disabled=entry.get("disable") is True, book=book
-        )
+        name = held.get("name") if held is not book else ""  # type: ignore[union-attr]
+        rows = list(_read_book(book, name.strip() if isinstance(name, str) else ""))
+        return Items("world_info" if held is value and isinstance(book["entries"], dict) else "character_book", rows)
+    return None
 
 
-def _read_entry(
-    number: int, uid: Any, entry: Mapping[str, Any], keys: tuple[str, str], *, is_disabled: bool, book: str
-) -> Row:
+def _read_book(book: Mapping[str, Any], character: str) -> Iterator[Row]:
+    """Yield a row for each entry of a book, in their order."""
+    entries, title = book["entries"], book.get("name")
+    named = entries.items() if isinstance(entries, dict) else enumerate(entries, 1)
+    for number, (name, entry) in enumerate(named, 1):
+        if isinstance(entry, dict):
+            yield _read_entry(number, name, entry, title if isinstance(title, str) else "", character)
+        else:
+            yield Row(number, _uid(name), None, "the entry is no object")
+
+
+def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: str, character: str) -> Row:
     """Return the row of an entry; a blank one is not taken."""
-    told = uid_of(uid, number)
-    text = entry.get(_TEXT)
+    extensions = entry.get("extensions")
+    ids = (entry.get("uid"), entry.get("id"), extensions.get("uid") if isinstance(extensions, dict) else None, name)
+    uid = _uid(next(each for each in ids if each is not None), number)
+    text = entry.get("content")
     if text is None or (isinstance(text, str) and not clean(text).strip()):
-        return Row(number, told, None, "empty")
-    found = [key for name in keys for key in _keys(entry.get(name))]
-    left = {name: value for name, value in entry.items() if name not in (_TEXT, "disable", "enabled", "uid", *keys)}
-    patterns = [key for key in found if _is_pattern(key)]
+        return Row(number, uid, None, "empty")
+    names = ("keys", "secondary_keys") if "keys" in entry else ("key", "keysecondary")
+    keys = [key for each in names for key in _keys(entry.get(each))]
+    is_disabled = entry.get("disable") is True or entry.get("enabled") is False
     is_constant = entry.get("constant") is True
-    metadata: dict[str, Any] = {"uid": told, "disabled": is_disabled, "constant": is_constant}
-    metadata |= {"book": book} if book else {}
-    metadata |= {"patterns": patterns} if patterns else {}
-    metadata |= {
-        name: value for name, value in left.items() if name not in metadata and value not in (None, "", [], {})
-    }
-    tags = [key for key in found if not _is_pattern(key)]
-    value: dict[str, Any] = {"text": text, "tags": tags, "metadata": metadata}
+    metadata: dict[str, Any] = {"uid": uid, "disabled": is_disabled, "constant": is_constant}
+    beside = {"book": book, "patterns": [key for key in keys if _is_pattern(key)]}
+    beside |= {name: value for name, value in entry.items() if name not in (*_NOT_KEPT, *names, *metadata, "book")}
+    metadata |= {name: value for name, value in beside.items() if value not in (None, "", [], {})}
+    value: dict[str, Any] = {"text": text, "tags": [key for key in keys if not _is_pattern(key)], "metadata": metadata}
     if is_constant:
         value["kind"] = SAVED  # shown in every prompt, whatever is said
     if is_disabled:
         value["quarantined"] = True  # shown in none until somebody releases it
-    return Row(number, told, value, character="")
-
-
-def fill_macros(value: Mapping[str, Any], character: str, user: str) -> dict[str, Any]:
-    """Return an entry with names in place of {{char}} and {{user}}, in its text and its keys."""
-
-    def fill(text: Any) -> Any:
-        if not isinstance(text, str):
-            return text
-        return _MACRO.sub(lambda found: character if found[1] or found[3] else user, text)
-
-    return {**value, "text": fill(value["text"]), "tags": [fill(tag) for tag in value["tags"]]}
+    return Row(number, uid, value, character=character)
 
 
 def _keys(value: Any) -> list[str]:
     """Return the keys of an entry; older files hold them as one text with commas."""
-    if isinstance(value, str):
-        value = value.split(",")
-    return [key.strip() for key in value if isinstance(key, str) and key.strip()] if isinstance(value, list) else []
+    keys = value.split(",") if isinstance(value, str) else _list(value)
+    return [key.strip() for key in keys if isinstance(key, str) and key.strip()]
 
 
 def _is_pattern(key: str) -> bool:
     return len(key) > 2 and key.startswith("/") and key.rstrip("dgimsuvy").endswith("/")
-
-
-def find_book(value: Any) -> Mapping[str, Any] | None:
-    """Return the book of a card's data, or the value itself where it is one; None for everything else."""
-    if isinstance(value, dict) and isinstance(value.get("character_book"), dict):
-        value = value["character_book"]
-    if not isinstance(value, dict):
-        return None
-    entries = value.get("entries")
-    return value if isinstance(entries, list) or is_world_info(entries) else None
-
-
-def read_book(book: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield a row for each entry of a book, in their order."""
-    name = book.get("name") if isinstance(book.get("name"), str) else ""
-    if isinstance(book["entries"], dict):
-        yield from read_world_info(book["entries"], name or "")
-        return
-    for number, entry in enumerate(book["entries"], 1):
-        yield read_book_entry(number, entry, name or "")
-
-
-def read_book_entry(number: int, entry: Any, book: str = "") -> Row:
-    """Return the row of one entry."""
-    if not isinstance(entry, dict):
-        return Row(number, number, None, "the entry is no object")
-    uid = entry.get("uid", entry.get("id"))
-    if isinstance(entry.get("extensions"), dict) and uid is None:
-        uid = entry["extensions"].get("uid")
-    keys = ("keys", "secondary_keys") if "keys" in entry else ("key", "keysecondary")
-    is_disabled = entry.get("enabled") is False or entry.get("disable") is True
-    left = {name: value for name, value in entry.items() if name != "id"}
-    return _read_entry(number, number if uid is None else uid, left, keys, is_disabled=is_disabled, book=book)

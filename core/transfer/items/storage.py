@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +23,7 @@ from ...text.folding import clean
 from ...text.hits import name_persona
 from ...text.strict_json import make_strict
 from ..fields import RefusedError, said_type
-from .formats import Row, fill_macros
+from .formats import Row
 
 BATCH = 1000
 """Items stored in one transaction."""
@@ -45,6 +46,8 @@ _READ = frozenset({
 })  # fmt: skip
 _TIERS = {"longterm": "long_term", "ltm": "long_term", "session": "session"}
 _PROVENANCES = ("host", "model", "extract", "manual", "import")
+_MACRO = re.compile(r"\{\{\s*(?:(char)|(user))\s*\}\}|<(?:(BOT|CHAR)|(USER))>", re.IGNORECASE)
+_USER_NAME = "the user"
 
 
 class ItemProblem(NamedTuple):
@@ -92,13 +95,10 @@ class ItemDefaults:
     kind: str
     now: datetime
     session_ttl_seconds: int
-    user_name: str = "the user"
-    """Name that replaces {{user}} in entries of a book."""
 
 
 class _ReadyItem(NamedTuple):
-    row: int
-    uid: str | int | None
+    row: Row
     number: int
     memory: NewMemory
 
@@ -106,13 +106,12 @@ class _ReadyItem(NamedTuple):
 class ItemWriter:
     """Stores the items of one import and counts what became of them."""
 
-    def __init__(
-        self, call: Call, defaults: ItemDefaults, *, screen: screening.Screen | None = None, dry_run: bool = False
-    ) -> None:
-        self._call, self._defaults, self._screen, self._dry_run = call, defaults, screen, dry_run
+    def __init__(self, call: Call, kind: str, *, screen: screening.Screen | None = None, dry_run: bool = False) -> None:
+        self._call, self._screen, self._dry_run = call, screen, dry_run
+        self._defaults = ItemDefaults(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
         self._errors: list[ItemProblem] = []
-        self._error_count = self._imported = self._duplicates = self._blank = 0
         self._notes: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self.rows_done = 0
         self.row = 0
         """The last row that was stored or was there already."""
@@ -127,25 +126,27 @@ class ItemWriter:
         known = Known()
         for self.rows_done, row in enumerate(rows, 1):
             try:
-                if row.reason:
-                    raise RefusedError(row.reason)
-                value = row.value
-                if row.character is not None and value is not None:
-                    character = row.character or name_persona(self._defaults.scope.persona)
-                    value = fill_macros(value, character, self._defaults.user_name)
-                memory = read_item(value, self._defaults)
+                memory = self._read_row(row)
             except RefusedError as error:
-                self._refuse(ItemProblem(row.number, str(error), row.uid))
+                self._refuse(row, str(error))
                 continue
             if memory is None:
-                self._blank += 1
+                self._counts["blank"] += 1
             else:
-                yield _ReadyItem(row.number, row.uid, known.number(memory), memory)
+                yield _ReadyItem(row, known.number(memory), memory)
 
-    def _refuse(self, problem: ItemProblem) -> None:
-        self._error_count += 1
+    def _read_row(self, row: Row) -> NewMemory | None:
+        if row.reason:
+            raise RefusedError(row.reason)
+        if row.character is None:
+            return read_item(row.value, self._defaults)
+        name = row.character or name_persona(self._defaults.scope.persona)
+        return read_item(_fill_macros(row.value, name), self._defaults)
+
+    def _refuse(self, row: Row, reason: str) -> None:
+        self._counts["refused"] += 1
         if len(self._errors) < MAX_LISTED:
-            self._errors.append(problem)
+            self._errors.append(ItemProblem(row.number, reason, row.uid))
 
     def store(self, batch: list[_ReadyItem]) -> None:
         """Store the new items of a part of the file, in one transaction."""
@@ -161,10 +162,9 @@ class ItemWriter:
         except MessageError as error:
             raise TransferError(f"{error} Nothing was imported.") from error
         for i in sorted(done.private):
-            self._refuse(ItemProblem(batch[i].row, "privacy", batch[i].uid))
-        self._imported += done.stored
-        self._duplicates += done.duplicates
-        self.row = batch[-1].row
+            self._refuse(batch[i].row, "privacy")
+        self._counts.update({"stored": done.stored, "duplicate": done.duplicates})
+        self.row = batch[-1].row.number
 
     def _screen_memory(self, memory: NewMemory) -> NewMemory:
         flagged, notes = screening.is_flagged(memory.content, "memory", screen=self._screen)
@@ -175,14 +175,25 @@ class ItemWriter:
         """Return what was done so far."""
         return ItemImport(
             format=format_name,
-            imported=self._imported,
-            skipped=self._blank + self._duplicates,
-            duplicates=self._duplicates,
+            imported=self._counts["stored"],
+            skipped=self._counts["blank"] + self._counts["duplicate"],
+            duplicates=self._counts["duplicate"],
             errors=tuple(sorted(self._errors, key=lambda problem: problem.row)),
-            error_count=self._error_count,
+            error_count=self._counts["refused"],
             notes=tuple(f"{text}: {count}" for text, count in self._notes.items()),
             dry_run=self._dry_run,
         )
+
+
+def _fill_macros(value: Mapping[str, Any], character: str) -> dict[str, Any]:
+    """Return an entry of a book with names in place of {{char}} and {{user}}, in its text and its keys."""
+
+    def fill(text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
+        return _MACRO.sub(lambda macro: character if macro[1] or macro[3] else _USER_NAME, text)
+
+    return {**value, "text": fill(value["text"]), "tags": [fill(tag) for tag in value["tags"]]}
 
 
 # From a row to a memory
@@ -221,8 +232,8 @@ def _build_memory(text: str, given: Mapping[str, Any], defaults: ItemDefaults) -
     values = {name: given[name] for name in _COLUMNS if given.get(name) not in (None, "", [])}
     if kind == "saved":
         values.setdefault("pinned", True)
-    if "timestamp" not in values and given.get("created_at") is not None:
-        values["timestamp"] = given["created_at"]
+    if given.get("created_at") is not None:
+        values.setdefault("timestamp", given["created_at"])
     provenance = given.get("provenance")
     is_ours = isinstance(provenance, str) and provenance in _PROVENANCES
     memory = new_item.read(
@@ -261,13 +272,7 @@ def _build_metadata(given: Mapping[str, Any], more: Mapping[str, Any]) -> Any:
     unknown |= more
     if not unknown:
         return own
-    kept = dict(own) if isinstance(own, dict) else {} if own is None else {"metadata": own}
-    for name, value in unknown.items():
-        free = name
-        while free in kept and kept[free] != value:
-            free += "_"
-        kept[free] = value
-    return make_strict(kept)[0]
+    return make_strict({**unknown, **(own if isinstance(own, dict) else {} if own is None else {"metadata": own})})[0]
 
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
