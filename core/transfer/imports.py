@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..access.rules import plain_key
-from ..calls.call import Call, GivenSettings, open_call
+from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import TransferError
 from ..scope import KEY_BYTES, Scope, key_text
@@ -27,7 +26,7 @@ from .fields import SPEAKER_BYTES
 from .files import MAX_BYTES, WHAT_TO_DO, describe_file
 from .formats import ChatFiles, find_export
 from .shapes import Fault, Reading
-from .storage import Progress, store_export, store_notes
+from .storage import ChatWriter, Progress
 from .survey import MAX_LISTED, SHOWN_LINES, Plan, Survey, count_export
 
 
@@ -92,17 +91,14 @@ class ImportResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values, fields in their order."""
-        made = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        made["errors"] = [_shown(problem) for problem in self.errors]
-        made["conversations"] = self.conversations[:MAX_LISTED]
-        made["lines"] = {key: list(shown) for key, shown in self.lines.items()}
-        made["instruction_texts"] = [list(pair) for pair in self.instruction_texts]
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in made.items()}
-
-
-def _shown(problem: Problem) -> dict[str, Any]:
-    told: dict[str, Any] = {"row": problem.row, "reason": problem.reason}
-    return {**told, "place": problem.place} if problem.place else told
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values["errors"] = [
+            {name: value for name, value in each._asdict().items() if value or name != "place"} for each in self.errors
+        ]
+        values["conversations"] = self.conversations[:MAX_LISTED]
+        values["lines"] = {key: list(shown) for key, shown in self.lines.items()}
+        values["instruction_texts"] = [list(pair) for pair in self.instruction_texts]
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def import_file(
@@ -177,18 +173,19 @@ def import_file(
         raise TransferError(f"Nothing can be taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}")
     stop = should_stop or (lambda: False)
     reading = Reading(zone, day_first, user, private)
-    survey = count_export(files, reading, _named(progress, "looking"), stop)
+    survey = count_export(files, reading, progress, stop)
     speaker = None if persona is None else _find_speaker(survey, persona, file)
-    server = scope.server if scope else ""
-    plan = Plan(survey, interface, conversation, speaker, bool(private), server)
+    plan = Plan(survey, interface, conversation, speaker, bool(private), scope.server if scope else "")
     if dry_run or stop():
         result = _describe(plan, files, reading, shown=dry_run)
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
     call = open_call(db, settings, scope)
     plan = replace(plan, server=call.scope.server)
     result = _describe(plan, files, reading)
-    here = replace(call, scope=replace(call.scope, conversation=None, participant=None))
-    return _store(here, files, reading, plan, result, progress, stop)
+    own = replace(call, scope=replace(call.scope, conversation=None, participant=None))
+    writer = ChatWriter(own, files, reading, plan)
+    writer.store(progress, stop)
+    return _add_stored(result, writer, plan, files)
 
 
 def _check_arguments(time_zone: str, interface: str | None, conversation: str | None, user: str) -> tzinfo:
@@ -204,11 +201,8 @@ def _check_arguments(time_zone: str, interface: str | None, conversation: str | 
     return zone
 
 
-def _named(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress(what, done, total)
-
-
 def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
+    """Return the id of the speaker of that id, name or handle."""
     people = survey.people
     if asked in people:
         return asked
@@ -220,35 +214,30 @@ def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
         raise TransferError(f"{len(same)} people are called {asked!r}. Name one by id: {', '.join(same[:8])}.")
     if len(people) >= MAX_LISTED:
         return asked
-    known = ", ".join(repr(each.name) for each in islice(sorted(people.values(), key=lambda one: -one.lines), 8))
+    known = ", ".join(repr(each.name) for each in sorted(people.values(), key=lambda one: -one.lines)[:8])
     raise TransferError(f"Nobody called {asked!r} speaks in {str(file)!r}. Speakers are {known}.")
 
 
-def _store(
-    call: Call, files: ChatFiles, reading: Reading, plan: Plan, result: ImportResult, progress: Progress | None,
-    should_stop: Callable[[], bool],
-) -> ImportResult:  # fmt: skip
-    outcome = store_export(call, files, reading, plan, progress, should_stop)
-    memories = store_notes(call, plan, outcome) if outcome.stopped_after is None else 0
-    counts, left = outcome.counts, Counter(result.left_out)
+def _add_stored(result: ImportResult, writer: ChatWriter, plan: Plan, files: ChatFiles) -> ImportResult:
+    """Return a result with what was stored of the export in it."""
+    counts, left = writer.counts, Counter(result.left_out)
     left.update({name: n for name, n in counts.items() if name not in ("stored", "edited", "service", "duplicate")})
+    errors = sorted((*result.errors, *_problems(writer.refused, files)), key=lambda problem: problem.row)
     return replace(
         result,
         imported=counts["stored"],
         edited=counts["edited"],
         duplicates=counts["duplicate"],
         service=counts["service"],
-        memories=memories,
-        story={name: count for name, count in outcome.story.items() if count},
-        instructions=outcome.instructions,
-        instruction_texts=tuple(outcome.instruction_texts),
+        memories=writer.memories,
+        story={name: count for name, count in writer.story.items() if count},
+        instructions=writer.instructions,
+        instruction_texts=tuple(writer.instruction_texts),
         conversations=tuple(map(plain_key, plan.privacies())),
         left_out=dict(sorted(left.items())),
-        errors=tuple(
-            sorted((*result.errors, *_problems(outcome.refused, files)), key=lambda one: one.row)[:MAX_LISTED]
-        ),
-        error_count=result.error_count + outcome.refused_count,
-        stopped_after_row=outcome.stopped_after,
+        errors=tuple(errors[:MAX_LISTED]),
+        error_count=result.error_count + writer.refused_count,
+        stopped_after_row=writer.stopped_after,
     )
 
 

@@ -163,7 +163,7 @@ class Survey:
 def count_export(
     files: ChatFiles,
     reading: Reading,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Survey:
     """Return what a whole export holds."""
@@ -172,7 +172,7 @@ def count_export(
         survey.add(program, read, maker)
         if number % _EVERY == 0:
             if progress:
-                progress(number, 0)
+                progress("looking", number, 0)
             if should_stop and should_stop():
                 break
     survey.settle()
