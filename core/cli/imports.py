@@ -120,56 +120,43 @@ def import_(
     if (file is None) == (from_url is None):
         raise typer.BadParameter("say either which FILE, or --from which URL")
     if from_url is not None:
-        _import_original(run, from_url)
+        from ..transfer.original import import_original
+
+        counts = import_original(from_url, db=run.db, scope=run.scope()).as_dict()
+        run.answer(counts, lambda: output.facts(counts.items()))
         return
     assert file is not None
     from ..conversations.memory_files import NAMES
     from ..transfer.cards import read_card
 
-    if any((file / name).is_file() for name in NAMES):
-        _import_markdown(run, file, run.scope(conversation, user or None, server))
-        return
     with refusals():
-        is_card = read_card(file) is not None
-    if is_card:
-        _import_card(run, file, dry_run=dry_run)
-    elif _is_items(file):
-        if persona is not None or private is not None:
-            raise typer.BadParameter(
-                "--persona-speaker and --private belong to conversations, and the file holds memories"
-            )
-        _import_items(run, file, kind or DEFAULT_KIND, run.scope(conversation, server=server), dry_run, strict)
-    else:
-        options: dict[str, Any] = {"interface": interface, "conversation": conversation, "persona": persona}
-        options |= {"user": user, "private": private, "time_zone": timezone, "day_first": day_first}
-        options |= {"dry_run": dry_run, "db": None if dry_run else run.db}
-        options |= {"scope": None if dry_run else run.scope(server=server)}
-        _import_chats(run, file, options, consolidate=consolidate, strict=strict)
+        if any((file / name).is_file() for name in NAMES):
+            _import_markdown(run, file, run.scope(conversation, user or None, server))
+        elif read_card(file) is not None:
+            _import_card(run, file, dry_run=dry_run)
+        elif not _holds_chats(file):
+            if persona is not None or private is not None:
+                raise typer.BadParameter(
+                    "--persona-speaker and --private belong to conversations, and the file holds memories"
+                )
+            scope = run.scope(conversation, server=server)
+            _import_items(run, file, {"default_kind": kind or DEFAULT_KIND, "dry_run": dry_run, "scope": scope}, strict)
+        else:
+            options: dict[str, Any] = {"interface": interface, "conversation": conversation, "persona": persona}
+            options |= {"user": user, "private": private, "time_zone": timezone, "day_first": day_first}
+            options |= {"dry_run": dry_run, "db": None if dry_run else run.db}
+            options |= {"scope": None if dry_run else run.scope(server=server)}
+            _import_chats(run, file, options, consolidate=consolidate, strict=strict)
 
 
-def _import_original(run: Run, url: str) -> None:
-    from ..transfer.original import import_original
+def _holds_chats(file: Path) -> bool:
+    """Return whether a file is for `import_file`, which also says what is wrong with one that cannot be read."""
+    from ..transfer.formats import find_export
 
-    done = import_original(url, db=run.db, scope=run.scope())
-    run.answer(done.as_dict(), lambda: output.facts(done.as_dict().items()))
-
-
-def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: int) -> None:
-    """Say what was not imported; exit with 1 if it was stopped or nothing was, with `strict` also if rows were not."""
-    if result.error_count:
-        rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
-        output.note(f"{rows} not taken; the answer gives the reasons.", style="yellow")
-    if result.stopped_after_row is not None:
-        where = f"after row {result.stopped_after_row}" if result.stopped_after_row else "before anything was stored"
-        output.note(f"Stopped {where}. Run the same command again to go on.", style="yellow")
-        raise typer.Exit(1)
-    if not taken and result.stopped_after_row is None:
-        from ..transfer.files import WHAT_TO_DO, describe_file
-
-        output.note(f"Nothing was taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}", style="yellow")
-        raise typer.Exit(1)
-    if strict and result.error_count:
-        raise typer.Exit(1)
+    try:
+        return find_export(file, sys.maxsize) is not None
+    except TransferError:
+        return True
 
 
 @contextmanager
@@ -192,8 +179,10 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _print_rest(result: ImportResult | ItemImport, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print the notes, and the first rows that were not taken."""
+def _print_rest(
+    result: ImportResult | ItemImport, columns: Sequence[str], rows: Sequence[Sequence[object]], next_step: str = ""
+) -> None:
+    """Print the notes, the first rows that were not taken, and what to run next."""
     for note in result.notes:
         output.say(output.sentence(f"Note: {note}"))
     if result.error_count:
@@ -201,26 +190,36 @@ def _print_rest(result: ImportResult | ItemImport, columns: Sequence[str], rows:
         output.table(columns, rows, right=(0,))
         if result.error_count > _SHOWN:
             output.say(f"... and {result.error_count - _SHOWN} more; --json lists up to 1000.")
+    if result.dry_run:
+        output.say("Nothing was stored. The same command without --dry-run stores it.")
+    elif next_step:
+        output.say(next_step)
 
 
-# Exports of other programs
+def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: int) -> None:
+    """Say what was not imported; exit with 1 if it was stopped or nothing was, with `strict` also if rows were not."""
+    if result.error_count:
+        rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
+        output.note(f"{rows} not taken; the answer gives the reasons.", style="yellow")
+    if result.stopped_after_row is not None:
+        where = f"after row {result.stopped_after_row}" if result.stopped_after_row else "before anything was stored"
+        output.note(f"Stopped {where}. Run the same command again to go on.", style="yellow")
+        raise typer.Exit(1)
+    if not taken:
+        from ..transfer.files import WHAT_TO_DO, describe_file
+
+        output.note(f"Nothing was taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}", style="yellow")
+    if not taken or (strict and result.error_count):
+        raise typer.Exit(1)
 
 
-def _import_markdown(run: Run, folder: Path, scope: Scope) -> None:
-    """Add what the two Markdown files hold and is not stored."""
-    from ..conversations import import_markdown
-
-    with refusals():
-        done = import_markdown(folder, db=run.db, settings=run.settings, scope=scope)
-    run.answer(asdict(done), lambda: output.facts([("Added", done.added), ("Not taken", len(done.left_out))]))
-    for reason in done.left_out:
-        output.note(reason, style="yellow")
+# Chats
 
 
 def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolidate: bool, strict: bool) -> None:
     from ..transfer.imports import import_file
 
-    with refusals(), _stoppable() as should_stop, output.bar() as bar:
+    with _stoppable() as should_stop, output.bar() as bar:
         chats = import_file(file, progress=bar, should_stop=should_stop, **options)
     queued = 0
     if consolidate and not chats.dry_run and chats.stopped_after_row is None:
@@ -250,14 +249,14 @@ def _print_chats(result: ImportResult, queued: int) -> None:
     for key, lines in result.lines.items():
         output.heading(key)
         output.lines(lines)
-    shown = [(p.place or p.row, p.reason) for p in result.errors[:_SHOWN]]
-    _print_rest(result, ("place" if result.errors and result.errors[0].place else "row", "reason"), shown)
-    if result.dry_run:
-        output.say("Nothing was stored. The same command without --dry-run stores it.")
-    elif queued:
-        output.say(f"Operations that wait: {queued:,}. To do them: prompt-engine worker --once")
+    next_step = ""
+    if queued:
+        next_step = f"Operations that wait: {queued:,}. To do them: prompt-engine worker --once"
     elif result.imported or result.edited:
-        output.say("Searchable from now on. The same command with --consolidate makes summaries and memories of it.")
+        next_step = "Searchable from now on. The same command with --consolidate makes summaries and memories of it."
+    column = "place" if result.errors and result.errors[0].place else "row"
+    shown = [(p.place or p.row, p.reason) for p in result.errors[:_SHOWN]]
+    _print_rest(result, (column, "reason"), shown, next_step)
 
 
 def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
@@ -296,14 +295,23 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-# Memory items
+# Memories and cards
+
+
+def _import_markdown(run: Run, folder: Path, scope: Scope) -> None:
+    """Add what the two Markdown files hold and is not stored."""
+    from ..conversations import import_markdown
+
+    done = import_markdown(folder, db=run.db, settings=run.settings, scope=scope)
+    run.answer(asdict(done), lambda: output.facts([("Added", done.added), ("Not taken", len(done.left_out))]))
+    for reason in done.left_out:
+        output.note(reason, style="yellow")
 
 
 def _import_card(run: Run, file: Path, *, dry_run: bool) -> None:
     from ..transfer.cards import import_card
 
-    with refusals():
-        done = import_card(file, dry_run=dry_run, db=run.db, settings=run.settings, scope=run.scope())
+    done = import_card(file, dry_run=dry_run, db=run.db, settings=run.settings, scope=run.scope())
     run.answer(done.as_dict(), lambda: _print_card(done))
 
 
@@ -315,49 +323,22 @@ def _print_card(done: CardImport) -> None:
     _print_items(done.items)
 
 
-def _is_items(file: Path) -> bool:
-    """Return whether a file holds memory items and no conversation; what cannot be read is refused when it is read."""
-    from ..transfer.formats import find_export
-    from ..transfer.items.documents import read_beginning
-    from ..transfer.items.formats import is_items
-
-    try:
-        return find_export(file, sys.maxsize) is None and is_items(read_beginning(file))
-    except TransferError:
-        return False
-
-
-def _import_items(run: Run, file: Path, kind: str, scope: Scope, dry_run: bool, strict: bool) -> None:
+def _import_items(run: Run, file: Path, options: Mapping[str, Any], strict: bool) -> None:
     from ..transfer.items import import_items
 
-    with refusals(), _stoppable() as should_stop, output.bar() as bar:
-        items = import_items(
-            file,
-            default_kind=kind,
-            dry_run=dry_run,
-            progress=bar,
-            should_stop=should_stop,
-            db=run.db,
-            scope=scope,
-        )
+    with _stoppable() as should_stop, output.bar() as bar:
+        items = import_items(file, progress=bar, should_stop=should_stop, db=run.db, **options)
     run.answer(items.as_dict(), lambda: _print_items(items))
     _end(items, file, strict=strict, taken=items.imported + items.duplicates)
 
 
 def _print_items(result: ItemImport) -> None:
     blank = result.skipped - result.duplicates
-    output.facts(
-        [
-            ("Format", result.format),
-            ("Could import" if result.dry_run else "Imported", result.imported),
-            *([("There already", result.duplicates)] if result.duplicates else []),
-            *([("Blank", blank)] if blank else []),
-        ]
-    )
+    counts = {"There already": result.duplicates, "Blank": blank}
+    facts = [("Format", result.format), ("Could import" if result.dry_run else "Imported", result.imported)]
+    output.facts([*facts, *((name, count) for name, count in counts.items() if count)])
     shown = [(p.row, "" if p.uid is None else p.uid, p.reason) for p in result.errors[:_SHOWN]]
     _print_rest(result, ("row", "uid", "reason"), shown)
-    if result.dry_run:
-        output.say("Nothing was stored. The same command without --dry-run stores it.")
 
 
 def register(app: typer.Typer) -> None:

@@ -69,18 +69,6 @@ def too_large(max_bytes: int) -> TransferError:
     return TransferError(f"The file is larger than {max_bytes:,} bytes. Split it into smaller files.")
 
 
-def read_beginning(path: Path) -> str:
-    """Return the first characters of a file, unpacked; blank where it cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            is_packed = stream.read(2) == GZIP
-            stream.seek(0)
-            content = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(_LOOKED_AT)
-    except (OSError, EOFError, zlib.error):
-        return ""
-    return content.decode("utf-8", errors="replace").removeprefix("\ufeff")
-
-
 def _read_bytes(source: Source, max_bytes: int) -> bytes:
     if isinstance(source, (bytes, bytearray)):
         return bytes(source)
@@ -105,7 +93,7 @@ def _read_bytes(source: Source, max_bytes: int) -> bytes:
 
 
 def parse(text: str, syntax: Syntax) -> Any:
-    """Return what a text holds: a dict or a list, with `jsonl` a list of `JsonLine`.
+    """Return what a text holds; with `jsonl` a list of `JsonLine`.
 
     Raises:
         TransferError: the file cannot be taken as a whole.
@@ -117,11 +105,9 @@ def parse(text: str, syntax: Syntax) -> Any:
         lists = [value]
     else:
         value = _read_json(text) if syntax == "json" else _read_yaml(text)
-        if not isinstance(value, (dict, list)):
-            raise TransferError("The file holds a single value, where an object with a list is needed.")
         _check_depth(value)
-        lists = [value] if isinstance(value, list) else [each for each in value.values() if isinstance(each, list)]
-    if any(len(each) > MAX_ITEMS for each in lists):
+        lists = [value, *(value.values() if isinstance(value, dict) else ())]
+    if any(isinstance(each, list) and len(each) > MAX_ITEMS for each in lists):
         raise TransferError(f"The file holds more than {MAX_ITEMS:,} items. Split it into smaller files.")
     return value
 
@@ -138,7 +124,7 @@ def find_syntax(text: str, name: str = "") -> Syntax:
     ending = Path(name.lower().removesuffix(".gz")).suffix
     if ending in _ENDINGS:
         return _ENDINGS[ending]
-    is_lines = begins_with_lines(text)
+    is_lines = _begins_with_lines(text)
     if ending == ".json" and not is_lines:
         return "json"
     if not re.match(r"\s*[\[{]", text):
@@ -147,7 +133,7 @@ def find_syntax(text: str, name: str = "") -> Syntax:
     return "jsonl" if is_lines else "json" if is_json else "yaml"
 
 
-def begins_with_lines(text: str) -> bool:
+def _begins_with_lines(text: str) -> bool:
     """Return whether the first line is a value by itself, of an item and not of a whole document."""
     first, _, rest = text.lstrip().partition("\n")
     value = read_value(first)

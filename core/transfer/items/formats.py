@@ -26,11 +26,12 @@ from ...memories.rules import SAVED
 from ...text.folding import clean
 from ..files import describe_file
 from ..json_values import BadJson, JsonLine
-from .documents import MAX_BYTES, Source, Syntax, begins_with_lines, find_syntax, name_of, parse, read_text
+from .documents import MAX_BYTES, Source, Syntax, find_syntax, name_of, parse, read_text
 
 _SHAPES = (
     "It must hold {items: [...]}, or one item a line; or be a World Info file, a character book, an export of mem0 or "
-    "of the memory server of MCP, a list of memories with a bullet each, or the original application's tables as JSON"
+    "of the memory server of MCP, a list of memories with a bullet each, or the original application's tables as JSON. "
+    "docs/import.md lists the chats of other programs that are taken"
 )
 _ENTRY = re.compile(r"\s*(?:[-*•]|\d{1,4}[.)])?\s*(?:\[(?P<at>\d{4}-\d\d-\d\d)\]\s*-?\s*)?(?P<text>\S.*)")
 _IS_ENTRY = re.compile(r"\s*(?:(?:[-*•]|\d{1,4}[.)])\s+\S|\[\d{4}-\d\d-\d\d\]\s*-?\s*\S|(?:The user|User) \S)")
@@ -78,21 +79,6 @@ def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MA
     return items
 
 
-def is_items(text: str) -> bool:
-    """Return whether the beginning of a file is that of memory items, and of no conversation."""
-    if _is_list(text):
-        return True
-    if not re.match(r"\s*[\[{]", text):
-        return bool(_IS_YAML.match(text))
-    if not begins_with_lines(text):
-        return True
-    (line,) = parse(text.lstrip().partition("\n")[0], "jsonl")
-    value = line.value if isinstance(line.value, dict) else {}
-    if value.keys() & {"speaker", "mes", "user_name", "chat_metadata"}:
-        return False
-    return bool(value.keys() & {"kind", "tier", "memory", "importance"}) or _is_synth(value) or _is_graph(value)
-
-
 def _read_lines(lines: list[JsonLine]) -> Items:
     if lines and _is_graph(lines[0].value):
         return Items("mcp_memory", [row for line in lines for row in _read_graph(line.row, line.value)])
@@ -121,7 +107,7 @@ def _read_document(value: Any) -> Items | None:
                 for n, _ in enumerate(_list(value.get("relations")), 1)
             ]
             return Items("mem0", _read_alike(memories, _is_mem0, _read_mem0) + relations)
-    return _read_tables(value) or _read_books(value)
+    return (_read_tables(value) or _read_books(value)) if isinstance(value, dict) else None
 
 
 def _read_item(number: int, value: Any) -> Row:

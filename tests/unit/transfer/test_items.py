@@ -21,7 +21,7 @@ from core.scope import Scope
 from core.transfer.fields import RefusedError
 from core.transfer.items import write_items
 from core.transfer.items.documents import MAX_ITEMS, SYNTAXES, find_syntax, parse, read_text
-from core.transfer.items.formats import Row, is_items, read_items
+from core.transfer.items.formats import Row, read_items
 from core.transfer.items.storage import ItemDefaults, read_item
 
 READING = ItemDefaults(Scope("iris"), "KeyFacts", datetime(2026, 3, 10, 12, tzinfo=UTC), 604800)
@@ -112,25 +112,6 @@ def test_a_path_says_its_syntax_by_its_ending(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_text(content)
         assert find_syntax(read_text(path), name) == told, name
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ('{"speaker": "Ann", "text": "hi", "timestamp": "2026-01-01"}\n', False),
-        ('{"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}\n{"mes": "hi"}\n', False),
-        ('{"text": "hi", "timestamp": "2026-01-01", "conversation": "c"}\n', False),
-        ('{"text": "hi", "timestamp": "2026-01-01", "kind": "chat"}\n', True),
-        ('{"items": []}', True),
-        ("items:\n- a", True),
-        ('{"entries": {}}', True),
-        ("hello", False),
-        ("", False),
-    ],
-)
-def test_items_are_told_from_conversations(content: str, told: bool) -> None:
-    """`prompt-engine import` takes both."""
-    assert is_items(content) is told
 
 
 # What is refused
@@ -266,7 +247,6 @@ def _never_fails(content: bytes) -> None:
                     read_item(row.value, READING)
         except (TransferError, RefusedError):
             pass
-    is_items(content.decode(errors="replace"))
 
 
 @given(DOCUMENTS)
