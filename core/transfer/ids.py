@@ -23,7 +23,7 @@ class MadeId(NamedTuple):
 class IdMaker:
     """Makes ids of time and text, which stay the same when a chat or contact gets another name.
 
-    Lines that are alike in everything are numbered.
+    Lines of one file that are alike in everything are numbered; those of two files of a chat are the same.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class IdMaker:
     def make_id(self, line: Line) -> MadeId:
         """Return the id of a line."""
         made = f"{_PREFIX}{_digest(line.made_of or line.at.isoformat())[:16]}-{_digest(line.text)[:12]}"
-        file = line.place if line.row else ""  # files of lines may overlap
+        file = line.place.rpartition(": ")[0] or line.place
         known = number_of(f"{file}\x1f{line.room.id}\x1f{made}")
         count = self._seen[known] = self._seen.get(known, 0) + 1
         return MadeId(made if count == 1 else f"{made}-{count}", "" if line.row else made[:_FAMILY_CHARS])

@@ -384,6 +384,19 @@ def test_r22_a_later_export_without_ids_adds_and_edits(db: Database, tmp_path: P
     assert (again.imported, again.edited) == (0, 0)
 
 
+def test_r22_lines_that_two_exports_of_one_zip_share_come_in_once(db: Database, tmp_path: Path) -> None:
+    """A chat that was exported twice lies there as two files; equal lines of one file are as many as it has."""
+    head, path = "13/03/2026, 12:0", tmp_path / "both.zip"
+    first = [f"{head}0 - Ann: ha", f"{head}0 - Ann: ha", f"{head}1 - Bob: yes"]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("WhatsApp Chat with Ann.txt", "\n".join(first))
+        archive.writestr("WhatsApp Chat with Ann (1).txt", "\n".join([*first, f"{head}2 - Ann: see you"]))
+    scope = own_scope()
+    _import(db, scope, path)
+    assert sorted(_texts(db, scope)) == ["ha", "ha", "see you", "yes"]
+    assert _import(db, scope, path).imported == 0
+
+
 def test_r22_what_was_edited_here_stays(db: Database) -> None:
     """Somebody mends a line here; the export still has the old one, and it is not put back."""
     scope = own_scope()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 from ...errors import TransferError
-from ...scope import Privacy
 from ...text.folding import clean
-from ..fields import TEXT_BYTES
+from ..fields import TEXT_BYTES, build_metadata
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
@@ -25,57 +22,19 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _OMITTED = _words("""
-media omitted | image omitted | video omitted | audio omitted | sticker omitted | gif omitted |
-document omitted | contact card omitted | voice message omitted | video note omitted |
-view once voice message omitted | medien ausgeschlossen | bild weggelassen | video weggelassen |
-audio weggelassen | sticker weggelassen | gif weggelassen | dokument weggelassen | kontaktkarte weggelassen |
-sprachnachricht weggelassen | videonachricht weggelassen | multimedia omitido | imagen omitida |
-imagen omitido | video omitido | audio omitido | sticker omitido | gif omitido | documento omitido |
-tarjeta de contacto omitida | se omitió el archivo multimedia | archivo omitido | médias omis | media omis |
-fichier omis | image absente | image omise | vidéo absente | vidéo omise | audio omis | audio absent |
-sticker omis | sticker absent | gif omis | gif retiré | gif absent | document omis | document manquant |
-fiche contact omise | carte contact omise | médias exclus | media omessi | media omesso | immagine omessa |
-video omesso | audio omesso | sticker omesso | sticker non incluso | gif esclusa | gif omessa |
-documento omesso | scheda contatto omessa | mídia oculta | arquivo de mídia oculto | mídia omitida |
-imagem ocultada | imagem omitida | imagem oculta | vídeo omitido | vídeo oculto | vídeo ocultado |
-áudio ocultado | áudio omitido | áudio oculto | figurinha omitida | figurinha oculta |
-cartão do contato omitido | ficheiro não revelado | ficheiros não revelados | ficheiro omitido |
-media weggelaten | afbeelding weggelaten | foto weggelaten | audio weggelaten | contactkaart weggelaten |
-document weggelaten | spraakbericht weggelaten | без медиафайлов | файл пропущен | медиафайл пропущен |
-изображение отсутствует | изображение пропущено | видео отсутствует | видео пропущено | аудиофайл отсутствует |
-аудиофайл пропущен | аудио пропущено | стикер отсутствует | стикер пропущен | gif отсутствует | gif пропущено |
-gif пропущен | документ отсутствует | документ пропущен | карточка контакта пропущена | medya dahil edilmedi |
-görüntü dahil edilmedi | resim dahil edilmedi | video dahil edilmedi | ses dahil edilmedi |
-çıkartma dahil edilmedi | gif dahil edilmedi | belge dahil edilmedi | kişi kartı dahil edilmedi |
-pominięto multimedia | multimedia pominięte | media pominięto | pominięto obraz | obraz został pominięty |
-obraz pominięty | wideo pominięte | film został pominięty | audio pominięte | naklejka pominięta |
-gif pominięty | dokument pominięty | plik pominięty | pominięto plik multimedialny |
-メディアは含まれていません | メディアなし | メディア省略 | メディアファイルは省略されました |
-画像は含まれていません | 画像が省略されました | 動画は含まれていません | 動画が省略されました |
-ビデオは含まれていません | 音声は含まれていません | 音声が省略されました | ステッカーは含まれていません |
-スタンプは含まれていません | gifは含まれていません | 文書は含まれていません | ドキュメントは含まれていません |
-미디어 파일을 제외한 채팅 | 미디어 파일 제외 | 미디어 제외 | 사진 읽지 않음 | 사진 생략됨 | 동영상 생략됨 |
-오디오 생략됨 | 스티커 생략됨 | 이미지 생략됨 | 문서 생략됨 | 미디어 생략됨 | 사진 제외됨 | 동영상 제외됨 |
-媒体文件已省略 | 省略多媒体文件 | 已忽略多媒体文件 | 忽略多媒体文件 | 媒体已忽略 | 图像已忽略 | 图片已忽略 |
-视频已忽略 | 音频已忽略 | 贴图已忽略 | 文件已忽略 | 忽略媒体 | 略過多媒體檔 | 省略多媒體檔案 |
-已略過多媒體檔案 | 已忽略圖片 | 圖片已略過 | 影片已略過 | 音訊已略過 | 貼圖已略過 | 忽略影像 | 影像已略去 |
-媒體已略去 | 不包含媒體 | تم استبعاد الوسائط | الوسائط غير مدرجة | تم حذف الوسائط | الوسائط المستبعدة |
-وسائط محذوفة | صورة غير مدرجة | تم استبعاد الصورة | تم استبعاد الفيديو | تم استبعاد الصوت | تم استبعاد الملصق |
-فيديو غير مدرج | صوت غير مدرج | ملصق غير مدرج | مستند غير مدرج | मीडिया के बिना | मीडिया छोड़ा गया |
-मीडिया हटाया गया | मीडिया शामिल नहीं है | चित्र छोड़ा गया | चित्र शामिल नहीं है | वीडियो छोड़ा गया |
-ऑडियो छोड़ा गया | स्टिकर छोड़ा गया | मीडिया छोड़ दिया गया | छवि छोड़ी गई | media tidak disertakan |
-gambar tidak disertakan | video tidak disertakan | audio tidak disertakan | stiker tidak disertakan |
-gif tidak disertakan | dokumen tidak disertakan | המדיה לא נכללה | מדיה לא נכללה | התמונה הושמטה |
-הסרטון הושמט | השמע הושמט | הסטיקר הושמט | תמונה הושמטה | média vynechána | médium vynecháno |
-média vynechaná | obrázek vynechán | mediafil utelämnad | media har utelämnats | bild utelämnad |
-mediefil utelukket | medier utelukket | medier utelatt | medier udeladt | billede udeladt |
-media jätettiin pois | kuva jätetty pois | hiányzó médiafájl | média eltávolítva | kép kihagyva |
-fișier media omis | conținut media omis | imagine omisă | медіафайл пропущено | медіафайли пропущено |
-без медіафайлів | зображення пропущено | παραλείφθηκαν πολυμέσα | τα πολυμέσα παραλείφθηκαν |
-εικόνα παραλείφθηκε | tệp media bị bỏ qua | đã bỏ qua media | media diabaikan | สื่อถูกละไว้ | ไม่รวมสื่อ |
-رسانه حذف شده | رسانه حذف شد
+omit | omis | omess | weggelassen | ausgeschlossen | absent | manquant | exclus | esclus | retiré |
+non incluso | ocult | não revelado | weggelaten | без медиафайл | без медіафайл | пропущен | отсутствует |
+dahil edilmedi | pomini | 含まれていません | メディアなし | 省略 | 제외 | 읽지 않음 | 생략 | 忽略 | 略過 |
+略去 | 不包含 | استبعاد | المستبعد | مدرج | حذف | محذوف | के बिना | छोड़ | शामिल नहीं | हटाया गया |
+disertakan | נכלל | הושמט | vynech | utelämnad | utelämnat | utelukket | utelatt | udeladt | jätett |
+hiányzó | eltávolítva | kihagyva | παραλείφθηκ | bị bỏ qua | đã bỏ qua | diabaikan | ถูกละไว้ | ไม่รวม
 """)
-OMITTED = frozenset(word.casefold() for word in _OMITTED)
+OMITTED = re.compile(
+    rf"(?:<[^<>\n]{{0,60}}(?:{'|'.join(map(re.escape, _OMITTED))})[^<>\n]{{0,60}}>"
+    rf"|\u200e[^\n]{{0,60}}(?:{'|'.join(map(re.escape, _OMITTED))})[^\n]{{0,60}})\s*",
+    re.IGNORECASE,
+)
+"""<Media omitted> on Android, a marked `image omitted` on iOS: the stem of the word says that something is left out."""
 
 _ATTACHED = _words("""
 file attached | datei angehängt | archivo adjunto | fichier joint | file allegato | arquivo anexado |
@@ -89,16 +48,8 @@ ATTACHED = re.compile(
     rf"(?P<name>\S[^\n/\\<>:]{{0,255}}\.\w{{2,5}}) \((?:{'|'.join(map(re.escape, _ATTACHED))})\)", re.IGNORECASE
 )
 """Android: the name of a file, then that it is attached."""
-_ATTACHED_HERE = _words("""
-attached | anhang | angehängt | adjunto | pièce jointe | fichier joint | allegato | anexado | anexo |
-bijgevoegd | bijlage | прикреплено | вложение | ek | eklendi | załączono | załącznik | 添付ファイル | 添付 |
-첨부됨 | 첨부 | 附件 | 已附加 | 附加 | مرفق | المرفق | संलग्न | terlampir | מצורף | připojeno | bifogad |
-bifogat | vedlagt | vedhæftet | liite | csatolva | atașat | вкладено | συνημμένο
-""")
-ATTACHED_HERE = re.compile(
-    rf"\u200e?<\u200e?(?:{'|'.join(map(re.escape, _ATTACHED_HERE))})\s?[:：]\s?(?P<name>[^<>\n]+)>", re.IGNORECASE
-)
-"""iOS: <attached: name>."""
+ATTACHED_HERE = re.compile(r"\u200e<\u200e?[^<>:：\n]{2,30}[:：]\s?(?P<name>[^<>\n]+)>")
+"""iOS: a mark, then <attached: name>."""
 
 _EDITED = _words("""
 this message was edited | diese nachricht wurde bearbeitet | se editó este mensaje | este mensaje fue editado |
@@ -153,14 +104,14 @@ CHAT_NAMES = re.compile(rf"(?:{'|'.join(re.escape(name) for name in _NAMED)})(?:
 _MARKS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 """Marks of direction, which stand around names and numbers and belong to nobody's words."""
 _SPACES = re.compile("[\u00a0\u2007-\u200a\u202f\u3000]")
-_HALF = "|".join(sorted((re.escape(word) for word in {*AM, *PM}), key=len, reverse=True))
+HALVES = "|".join(sorted((re.escape(word) for word in {*AM, *PM}), key=len, reverse=True))
 _HEAD = re.compile(
     r"(?P<open>\[)?\s*"
     r"(?P<a>\d{1,4})\s?(?P<sep>[./\-年년])\s?(?P<b>\d{1,2})\s?[./\-月월]\s?(?P<c>\d{1,4})\s?[.日일]?"
     r"(?P<comma>[,،、]?)\s*(?:klo|kl\.?|um|at|à|às|alle|ob|o|v)?\s*"
-    rf"(?:(?P<before>{_HALF})\s*)?"
+    rf"(?:(?P<before>{HALVES})\s*)?"
     r"(?P<hour>\d{1,2})[:.h](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?"
-    rf"(?:\s*(?P<after>{_HALF}))?\s*(?:Uhr\s*)?"
+    rf"(?:\s*(?P<after>{HALVES}))?\s*(?:Uhr\s*)?"
     r"(?:(?P<close>\])\s*|\s*[-–—]\s|\s*,\s(?=[^:]{1,60}\s:\s)|:\s)",
     re.IGNORECASE,
 )
@@ -173,40 +124,35 @@ _LINE_CHARS = 1 << 20
 _FOUNDED = 2009
 _FEW = 4
 
-
-class _Stamp(NamedTuple):
-    """The numbers of a line's time, as written."""
-
-    a: int
-    b: int
-    c: int
-    hour: int
-    minute: int
-    second: int
-    half: str
+Day = tuple[int, int, int]
+"""The numbers of a date, in the order of the file."""
 
 
-class _Style(NamedTuple):
-    """How one file writes the beginning of a line."""
+class _Head(NamedTuple):
+    """What a line begins with."""
 
     in_brackets: bool
     separator: str
+    day: Day
+    clock: time | None
+    """None where there is no such time."""
+
+    def is_alike(self, other: _Head) -> bool:
+        """Return whether another line is written in the same style."""
+        return self[:2] == other[:2]
 
 
-@dataclass(slots=True)
-class _Dates:
-    """What the dates of a whole file say about the order of their parts."""
+class _Message(NamedTuple):
+    number: int
+    """Of its first line."""
+    head: _Head | None
+    """None for text before the first message."""
+    text: str
+    """Who speaks and what they say, marks of direction in it."""
 
-    days: Counter[tuple[int, int, int]] = field(default_factory=Counter)
-    following: list[tuple[int, int, int]] = field(default_factory=list)
-    separator: str = ""
 
-    def add(self, stamp: _Stamp) -> None:
-        """Count a date; dates that follow each other are kept once."""
-        day = stamp.a, stamp.b, stamp.c
-        self.days[day] += 1
-        if not self.following or self.following[-1] != day:
-            self.following.append(day)
+class UnclearError(Exception):
+    """The order of day and month cannot be found."""
 
 
 def fits(text: str) -> bool:
@@ -218,45 +164,41 @@ def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     """Yield the lines of every file."""
     for member in members:
         try:
-            yield from _chat(member, reading)
+            yield from _read_chat(member, reading)
         except UnclearError as error:
             if len(members) == 1:
                 raise TransferError(str(error)) from None
             yield Fault(member.name, str(error))
 
 
-class UnclearError(Exception):
-    """The order of day and month cannot be found."""
-
-
-def _chat(member: Member, reading: Reading) -> Iterator[Read]:
+def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
     # 1. the whole file for how it writes times, and who speaks
-    style: _Style | None = None
-    dates, people = _Dates(), set[str]()
+    style: _Head | None = None
+    days: list[Day] = []
+    people: set[str] = set()
     broken: list[Fault] = []
-    with member.guarded(broken) as text:
-        for line in _each_line(text):
-            parsed = _parse(line)
-            if parsed is None or (style is not None and parsed.style != style):
+    with member.guarded(broken) as stream:
+        for line in _each_line(stream):
+            head, rest = _parse(line) or (None, "")
+            if head is None or (style is not None and not style.is_alike(head)):
                 continue
-            style = style or parsed.style
-            dates.separator = parsed.style.separator
-            dates.add(parsed.stamp)
-            name, said = _split(parsed.rest)
-            if name and not said.lstrip(" ").startswith("\u200e"):
+            style = style or head
+            if not days or days[-1] != head.day:
+                days.append(head.day)
+            name, text = _split(rest)
+            if name and not text.lstrip(" ").startswith("\u200e"):
                 people.add(name)
     if style is None:
         yield Fault(member.name, "no line begins with a time as WhatsApp writes it")
         yield from broken
         return
-    order = find_order(dates.days, dates.following, dates.separator, reading.day_first)
+    order = find_order(days, style.separator, reading.day_first)
     # 2. line by line
     title = _title(member)
-    privacy: Privacy = "direct" if len(people) <= 2 else "restricted"
-    room = Room(title.replace("/", "_") or "chat", title, privacy)
-    with member.guarded([]) as text:
-        for number, block in _blocks(text, style):
-            yield from _message(f"{member.name}: line {number}", block, room, order, reading)
+    room = Room(title.replace("/", "_") or "chat", title, "direct" if len(people) <= 2 else "restricted")
+    with member.guarded([]) as stream:
+        for message in _read_messages(stream, style):
+            yield _read_line(f"{member.name}: line {message.number}", message, room, order, reading)
     yield from broken
 
 
@@ -268,61 +210,61 @@ def _each_line(text: TextIO) -> Iterator[str]:
     return iter(lambda: text.readline(_LINE_CHARS), "")
 
 
-class _Parsed(NamedTuple):
-    style: _Style
-    stamp: _Stamp
-    rest: str
-    """What stands behind the time, marks of direction in it."""
-
-
-def _parse(line: str) -> _Parsed | None:
-    """Return what a line begins with, None for one that goes on."""
+def _parse(line: str) -> tuple[_Head, str] | None:
+    """Return what a line begins with and what stands behind it, None for one that goes on."""
     start = line.lstrip("\u200e\u200f\ufeff\u202a\u202c ")
     if not start or not (start[0] == "[" or start[0].isdecimal()):
         return None
     head = start[:_HEAD_CHARS]
     kept: Sequence[int] = range(len(head))
-    if head.isascii():
-        plain = head
-    else:
+    plain = head
+    if not head.isascii():
         head = _SPACES.sub(" ", head)
         kept = [at for at, char in enumerate(head) if not _MARKS.match(char)]
-        plain = "".join(_digit(head[at]) for at in kept)
-    found = _HEAD.match(plain)
-    if found is None or bool(found["open"]) != bool(found["close"]):
+        plain = "".join(str(int(head[at])) if head[at].isdecimal() else head[at] for at in kept)
+    match = _HEAD.match(plain)
+    if match is None or bool(match["open"]) != bool(match["close"]):
         return None
-    end = kept[found.end()] if found.end() < len(kept) else len(head)
+    end = kept[match.end()] if match.end() < len(kept) else len(head)
     while end > 0 and _MARKS.match(head[end - 1]):  # a mark before the text belongs to it
         end -= 1
-    half = (found["before"] or found["after"] or "").lower()
-    a, b, c, hour, minute = (int(found[name]) for name in ("a", "b", "c", "hour", "minute"))
-    stamp = _Stamp(a, b, c, hour, minute, int(found["second"] or 0), half)
-    return _Parsed(_Style(bool(found["open"]), found["sep"]), stamp, start[end:].rstrip("\r\n"))
+    clock = read_clock(match["hour"], match["minute"], match["second"], match["before"] or match["after"])
+    day = int(match["a"]), int(match["b"]), int(match["c"])
+    return _Head(bool(match["open"]), match["sep"], day, clock), start[end:].rstrip("\r\n")
 
 
-def _digit(char: str) -> str:
-    return str(int(char)) if char.isdecimal() and not char.isascii() else char
+def read_clock(hour: str, minute: str, second: str | None, half: str | None) -> time | None:
+    """Return a time of day, None where it is none; `half` is what stands for a.m. or p.m."""
+    hours, half = int(hour), (half or "").lower()
+    if half in PM and hours < 12:
+        hours += 12
+    elif half in AM and hours == 12:
+        hours = 0
+    try:
+        return time(hours, int(minute), int(second or 0))
+    except ValueError:
+        return None
 
 
-def _blocks(text: TextIO, style: _Style) -> Iterator[tuple[int, _Parsed | str]]:
-    """Yield messages with the lines that go on, and the number of their first line; text before the first as it is."""
-    begun: _Parsed | None = None
+def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
+    """Yield messages with the lines that go on."""
+    begun: _Message | None = None
     further: list[str] = []
-    at = chars = 0
-    for number, line in enumerate(_each_line(text), 1):
-        parsed = _parse(line)
-        if parsed is None or parsed.style != style:
-            if begun is not None and chars <= TEXT_BYTES:  # what is longer is refused where it is stored
-                further.append(line.rstrip("\r\n"))
-                chars += len(line)
-            elif _MARKS.sub("", line).strip():
-                yield number, line
-            continue
-        if begun is not None:
-            yield at, begun._replace(rest="\n".join([begun.rest, *further]))
-        begun, further, at, chars = parsed, [], number, 0
+    chars = 0
+    for number, line in enumerate(_each_line(stream), 1):
+        head, rest = _parse(line) or (None, "")
+        if head is not None and style.is_alike(head):
+            if begun is not None:
+                yield begun._replace(text="\n".join([begun.text, *further]))
+            begun, further, chars = _Message(number, head, rest), [], 0
+        elif begun is None:
+            if _MARKS.sub("", line).strip():
+                yield _Message(number, None, line)
+        elif chars <= TEXT_BYTES:  # what is longer is refused where it is stored
+            further.append(line.rstrip("\r\n"))
+            chars += len(line)
     if begun is not None:
-        yield at, begun._replace(rest="\n".join([begun.rest, *further]))
+        yield begun._replace(text="\n".join([begun.text, *further]))
 
 
 def _split(rest: str) -> tuple[str, str]:
@@ -336,43 +278,36 @@ def _split(rest: str) -> tuple[str, str]:
     return shown, said
 
 
-def _message(place: str, block: _Parsed | str, room: Room, order: str, reading: Reading) -> Iterator[Read]:
-    if isinstance(block, str):
-        yield Fault(place, "it stands before the first line that has a time")
-        return
-    name, said = _split(block.rest)
-    local = _local(block.stamp, order)
-    if local is None:
-        yield Fault(place, "its date is none in the order of day and month of this file")
-        return
-    metadata: dict[str, Any] = {}
-    is_marked = said.lstrip(" ").startswith("\u200e")
+def _read_line(place: str, message: _Message, room: Room, order: str, reading: Reading) -> Read:
+    if message.head is None:
+        return Fault(place, "it stands before the first line that has a time")
+    date = _date(message.head.day, order)
+    if date is None or message.head.clock is None:
+        return Fault(place, "its date is none in the order of day and month of this file")
+    local = datetime.combine(date, message.head.clock)
+    name, said = _split(message.text)
+    said = said.lstrip(" ")
+    is_marked = said.startswith("\u200e")
     said, is_edited = EDITED.subn("", said)
-    files: list[dict[str, str]] = []
-
-    def note_file(found: re.Match[str]) -> str:
-        files.append({"name": _MARKS.sub("", found["name"]).strip()[:255]})
-        return ""
-
-    said = ATTACHED.sub(note_file, ATTACHED_HERE.sub(note_file, said))
-    text = clean(_SPACES.sub(" ", _MARKS.sub("", said))).strip()
-    bare = text.strip("<>. ").casefold()
-    if bare in OMITTED or (files and not text):
-        yield Left("pictures, voice or files without a word")
-        return
-    if bare in DELETED:
-        yield Left("deleted there")
-        return
+    if _MARKS.sub("", said).strip("<>. ").casefold() in DELETED:
+        return Left("deleted there")
+    if OMITTED.fullmatch(said):
+        return Left("pictures, voice or files without a word")
+    files = [
+        _MARKS.sub("", match["name"]).strip() for match in (*ATTACHED.finditer(said), *ATTACHED_HERE.finditer(said))
+    ]
+    text = ATTACHED_HERE.sub("", ATTACHED.sub("", said))
+    text = clean(_SPACES.sub(" ", _MARKS.sub("", text))).strip()
+    if files and not text:
+        return Left("pictures, voice or files without a word")
     if not text:
-        yield Left("blank")
-        return
-    if files:
-        metadata["attachments"] = files
+        return Left("blank")
     is_service = not name or (is_marked and not files)
-    yield Line(
-        place=place, room=room, text=text, at=local.replace(tzinfo=reading.zone).astimezone(UTC),
-        speaker=Speaker(name, name) if name and not is_service else None, is_service=is_service, metadata=metadata,
-        edited=local.replace(tzinfo=reading.zone).astimezone(UTC) if is_edited else None, made_of=local.isoformat(),
+    at = local.replace(tzinfo=reading.zone).astimezone(UTC)
+    return Line(
+        place=place, room=room, text=text, at=at, speaker=Speaker(name, name) if name and not is_service else None,
+        is_service=is_service, metadata=build_metadata([{"name": file[:255]} for file in files]),
+        edited=at if is_edited else None, made_of=local.isoformat(),
     )  # fmt: skip
 
 
@@ -388,27 +323,21 @@ def _title(member: Member) -> str:
 # Dates
 
 
-def find_order(
-    days: Counter[tuple[int, int, int]],
-    following: Sequence[tuple[int, int, int]],
-    separator: str,
-    day_first: bool | None,
-) -> str:
+def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> str:
     """Return in which order a file writes its dates: dmy, mdy, ymd or ydm."""
     long = any(a > 99 or c > 99 for a, _, c in days)
     orders = ["ymd", "ydm"] if separator in ("年", "년") or any(a > 99 for a, _, _ in days) else ["dmy", "mdy"]
     if not long and orders[0] != "ymd":
         orders.append("ymd")
-    wrong = {order: sum(n for day, n in days.items() if not _is_possible(day, order)) for order in orders}
-    fewest = min(wrong.values())
-    left = [order for order in orders if wrong[order] == fewest]
+    wrong = {order: sum(not _is_possible(day, order) for day in days) for order in orders}
+    left = [order for order in orders if wrong[order] == min(wrong.values())]
     if "dmy" not in left or "mdy" not in left or all(a == b for a, b, _ in days):
         return left[0]
     if day_first is not None:
         return "dmy" if day_first else "mdy"
-    if separator != "/" or any(_calendar(c) for _, _, c in days):
+    if separator != "/" or any(_find_calendar(c) for _, _, c in days):
         return "dmy"  # who writes the month first counts years as in Rome
-    back = {order: _steps_back(following, order) for order in ("dmy", "mdy")}
+    back = {order: _count_steps_back(days, order) for order in ("dmy", "mdy")}
     if back["dmy"] != back["mdy"]:
         return min(back, key=lambda order: back[order])
     firsts, seconds = {a for a, _, _ in days}, {b for _, b, _ in days}
@@ -420,7 +349,7 @@ def find_order(
     )
 
 
-def _calendar(year: int) -> Callable[[int, int, int], datetime] | None:
+def _find_calendar(year: int) -> Callable[[int, int, int], datetime] | None:
     """Return what reads a date of the calendar that counts such years now, None for the Gregorian one."""
     if year > 2400:
         return lambda year, month, day: datetime(year - 543, month, day)  # noqa: DTZ001 - as below
@@ -449,41 +378,22 @@ def _from_islamic(year: int, month: int, day: int) -> datetime:
     return datetime(622, 7, 19) + timedelta(days)  # noqa: DTZ001 - as below
 
 
-def _is_possible(day: tuple[int, int, int], order: str) -> bool:
+def _is_possible(day: Day, order: str) -> bool:
     """Return whether a date can be one; a year of two digits must be one in which the program existed."""
     date = _date(day, order)
-    if date is None:
-        return False
-    return max(day) > 99 or _FOUNDED <= date.year <= datetime.now(UTC).year + 1
+    return date is not None and (max(day) > 99 or _FOUNDED <= date.year <= datetime.now(UTC).year + 1)
 
 
-def _date(day: tuple[int, int, int], order: str) -> datetime | None:
+def _date(day: Day, order: str) -> datetime | None:
     named = dict(zip(order, day, strict=True))
-    year = named["y"]
-    year += 2000 if year < 100 else 0
-    calendar = _calendar(year)
+    year = named["y"] + (2000 if named["y"] < 100 else 0)
     try:
-        if calendar is not None:
-            return calendar(year, named["m"], named["d"])
-        return datetime(year, named["m"], named["d"])  # noqa: DTZ001 - of the phone, whose zone the caller knows
+        return (_find_calendar(year) or datetime)(year, named["m"], named["d"])
     except ValueError:
         return None
 
 
-def _steps_back(following: Sequence[tuple[int, int, int]], order: str) -> int:
+def _count_steps_back(days: Sequence[Day], order: str) -> int:
     """Return how often a date lies before the one above it."""
-    dates = [date for date in (_date(day, order) for day in following) if date is not None]
-    return sum(1 for early, late in pairwise(dates) if late < early)
-
-
-def _local(stamp: _Stamp, order: str) -> datetime | None:
-    """Return a line's time as its phone wrote it, None where it is none."""
-    date = _date((stamp.a, stamp.b, stamp.c), order)
-    hour = stamp.hour
-    if stamp.half in PM and hour < 12:
-        hour += 12
-    elif stamp.half in AM and hour == 12:
-        hour = 0
-    if date is None or hour > 23 or stamp.minute > 59 or stamp.second > 59:
-        return None
-    return date.replace(hour=hour, minute=stamp.minute, second=stamp.second)
+    dates = [date for date in (_date(day, order) for day in days) if date is not None]
+    return sum(late < early for early, late in pairwise(dates))
