@@ -136,7 +136,7 @@ def _write_yaml(items: Iterable[dict[str, Any]]) -> Iterator[str]:
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the interface of the library
             return True
 
-    options = {"allow_unicode": True, "sort_keys": False, "default_flow_style": False, "width": 10**9}
+    options: Any = {"allow_unicode": True, "sort_keys": False, "default_flow_style": False, "width": 10**9}
     head = "items:\n"
     for item in items:
         yield head + yaml.dump([item], Dumper=Plain, **options)
