@@ -1,14 +1,14 @@
-"""Figures of memory items (table memories) for people to look at: growth, counts, texts."""
+"""Figures of memory items (table memories) for people to look at: counts, texts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, func, or_, select
 
-from ..database.dialects import Key, Time
+from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.schema import memories
 from .table_reading import is_there
@@ -16,59 +16,6 @@ from .table_reading import is_there
 _C = memories.c
 _SOURCE = "memories"
 _MINE = _C.persona_id == bindparam("persona", type_=Key(64))
-_SINCE = bindparam("since", type_=Time())
-MOST_DAYS = 400
-"""Longest time that growth is told for."""
-
-
-class Growth(NamedTuple):
-    """How many items there were of a tier: before the first day, and those of each day that has any."""
-
-    tier: str
-    before: int
-    days: tuple[tuple[date, int], ...]
-
-
-def growth(db: Database, persona: str, days: int = 90) -> list[Growth]:
-    """Return for each tier how many items it has of which day, by the time of the items, UTC."""
-    since = _midnight(db.clock()) - timedelta(days=min(max(days, 1), MOST_DAYS) - 1)
-    values = {"persona": persona, "since": since}
-    with db.request_connection():
-        before = {row[0] or "": int(row[1]) for row in db.read(_BEFORE, values, source=_SOURCE)}
-        made: dict[str, list[tuple[date, int]]] = {tier: [] for tier in before}
-        for row in db.read(_PER_DAY, values, source=_SOURCE):
-            if (day := _date(row[1])) is not None:
-                made.setdefault(row[0] or "", []).append((day, int(row[2])))
-    return [Growth(tier, before.get(tier, 0), tuple(per_day)) for tier, per_day in sorted(made.items())]
-
-
-_BEFORE = (
-    select(_C.tier, func.count())
-    .where(_MINE, *is_there(), or_(_C.timestamp < _SINCE, _C.timestamp.is_(None)))
-    .group_by(_C.tier)
-)
-_DAY = func.date(_C.timestamp).label("day")
-_PER_DAY = (
-    select(_C.tier, _DAY, func.count())
-    .where(_MINE, *is_there(), _C.timestamp >= _SINCE)
-    .group_by(_C.tier, _DAY)
-    .order_by(_C.tier, _DAY)
-)
-
-
-def _midnight(at: datetime) -> datetime:
-    return at.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _date(value: Any) -> date | None:
-    """Return a day as the server gives it: a date, or its text."""
-    if isinstance(value, date):
-        return value
-    text = value.decode() if isinstance(value, (bytes, bytearray)) else str(value or "")
-    try:
-        return date.fromisoformat(text[:10])
-    except ValueError:
-        return None
 
 
 def texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, str]:

@@ -1,17 +1,16 @@
-"""Figures over items: the numbers behind the plots of the page, of one persona and of what holds."""
+"""Figures over items: those that the page shows, of one persona and of what holds."""
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
-from core import chat_history_cache, lifelong
+from core import chat_history_cache
 from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory
 from core.memories import table_figures as item_figures
 from core.memories import table_sources
-from core.memories.table_figures import Growth
 from core.scope import Scope
 from tests.store.world import NOW, own_scope
 
@@ -22,23 +21,6 @@ def keep(db: Database, scope: Scope, text: str, days: float, **more: Any) -> int
     """Store an item of some days ago."""
     moment = NOW - timedelta(days=days)
     return insert_memory(text, "synth", "chat", [], scope, timestamp=moment, db=db, settings=DEFAULTS, **more)
-
-
-def test_growth_counts_items_by_their_day_and_those_before_together(db: Database) -> None:
-    """Days are of UTC, the last is today; what is archived, and another persona's, counts not."""
-    scope = own_scope()
-    for days in (0, 0.4, 0.6, 3, 400):
-        keep(db, scope, f"item {days}", days)
-    keep(db, scope, "for a while", 1, tier="session")
-    gone = keep(db, scope, "gone", 1)
-    lifelong.delete_items([gone], operator=True, db=db, settings=DEFAULTS, scope=scope)
-    keep(db, own_scope(), "foreign", 0)
-    found = item_figures.growth(db, scope.persona, days=3)
-    assert found == [
-        Growth("long_term", 2, ((date(2026, 3, 9), 1), (date(2026, 3, 10), 2))),
-        Growth("session", 0, ((date(2026, 3, 9), 1),)),
-    ]
-    assert item_figures.growth(db, own_scope().persona) == []
 
 
 def test_texts_are_those_of_the_persona_alone(db: Database) -> None:

@@ -3,7 +3,7 @@
 | Module | Owns |
 |---|---|
 | page | one request and its answer; names; how form values are read; the environment of the templates |
-| formats, plots | pure: how values are shown, what is drawn |
+| formats | pure: how values are shown |
 | memory, people, why, upkeep, programs | the screens, and what their forms change |
 | templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
 
@@ -13,6 +13,7 @@ comfortable. Screens call doors; what a door refuses is shown in its words.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form
@@ -25,7 +26,7 @@ from ... import access, guard
 from ...bodies import OPERATOR, REFUSALS
 from ...context import WebContext
 from . import memory, people, programs, upkeep, why
-from .page import BASE, STATIC, Page, Pages, of_memory, render_missing
+from .page import BASE, STATIC, Page, Screen, add_screen, of_memory, render_missing
 
 __all__ = ["BASE", "STATIC", "StaticPage", "render_missing", "router"]
 
@@ -40,43 +41,47 @@ class StaticPage(StaticFiles):
         return answer
 
 
+SCREENS: Mapping[str, Screen] = {
+    "/memory": of_memory(memory.listing),
+    "/memory/item": of_memory(memory.item),
+    "/conversations": people.list_conversations,
+    "/conversations/one": people.show_conversation,
+    "/people": people.list_people,
+    "/people/one": of_memory(people.show_person),
+    "/upkeep": upkeep.listing,
+    "/programs": programs.listing,
+    "/why": why.show,
+}
+CHANGES: Mapping[str, Screen] = {
+    "/forget": people.forget_all,
+    "/memory/row": of_memory(memory.row),
+    "/memory/bulk": of_memory(memory.bulk),
+    "/memory/edit": of_memory(memory.edit),
+    "/memory/add": of_memory(memory.add),
+    "/memory/classify": of_memory(memory.classify),
+    "/memory/undo": of_memory(memory.undo),
+    "/upkeep/change": upkeep.change,
+    "/upkeep/run": of_memory(upkeep.run),
+    "/upkeep/release": upkeep.release,
+    "/why": why.ask,
+    "/programs/answer": programs.answer,
+    "/programs/revoke": programs.revoke,
+}
+"""What the forms post to."""
+
+
 def router(context: WebContext) -> APIRouter:
     """Return the routes of the page, to stand below the application's prefix."""
-    pages = Pages(context)
-    pages.add("/", _front)
-    pages.add("/login", _log_in, is_open=True)
-    for path, screen in (
-        ("/memory", of_memory(memory.listing)),
-        ("/memory/item", of_memory(memory.item)),
-        ("/conversations", people.list_conversations),
-        ("/conversations/one", people.show_conversation),
-        ("/people", people.list_people),
-        ("/people/one", of_memory(people.show_person)),
-        ("/upkeep", upkeep.listing),
-        ("/programs", programs.listing),
-        ("/why", why.show),
-    ):
-        pages.add(BASE + path, screen)
-    for path, screen in (
-        ("/forget", people.forget_all),
-        ("/memory/row", of_memory(memory.row)),
-        ("/memory/bulk", of_memory(memory.bulk)),
-        ("/memory/edit", of_memory(memory.edit)),
-        ("/memory/add", of_memory(memory.add)),
-        ("/memory/classify", of_memory(memory.classify)),
-        ("/memory/undo", of_memory(memory.undo)),
-        ("/upkeep/change", upkeep.change),
-        ("/upkeep/run", of_memory(upkeep.run)),
-        ("/upkeep/release", upkeep.release),
-        ("/why", why.ask),
-        ("/programs/answer", programs.answer),
-        ("/programs/revoke", programs.revoke),
-    ):
-        pages.add(BASE + path, screen, method="POST")
+    routes = APIRouter()
+    add_screen(routes, context, "/", _front)
+    add_screen(routes, context, "/login", _log_in, is_open=True)
+    for screens, method in ((SCREENS, "GET"), (CHANGES, "POST")):
+        for path, screen in screens.items():
+            add_screen(routes, context, BASE + path, screen, method=method)
     # The path itself, without a slash: Starlette's own routes take no blank path.
-    pages.router.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require_operator)])
-    _add_login(pages.router, context)
-    return pages.router
+    routes.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require_operator)])
+    _add_login(routes, context)
+    return routes
 
 
 def _bare(request: Request) -> RedirectResponse:
@@ -140,13 +145,9 @@ def _log_in(page: Page) -> Response:
 
     Who is logged in is led on: a browser that comes from another site does not send its cookie to the first page.
     """
-    wanted = page.query("next")
+    query = page.request.query_params
+    wanted = query.get("next", "")
     if wanted and page.context.sessions.holds(page.request.cookies.get(access.COOKIE, ""), page.context.now()):
         return page.redirect(page.root + _choose_page(wanted))
-    return page.render(
-        "sign_in.html.j2",
-        is_signed_in=False,
-        title="Sign in",
-        is_wrong=bool(page.query("failed")),
-        wanted=wanted,
-    )
+    is_wrong = "failed" in query
+    return page.render("sign_in.html.j2", is_signed_in=False, title="Sign in", is_wrong=is_wrong, wanted=wanted)

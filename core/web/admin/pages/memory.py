@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from .... import lifelong
@@ -14,88 +16,58 @@ from ....memories import table_sources
 from ....memories.rules import INSTRUCTION
 from ...errors import Refused
 from .formats import plural
-from .page import (
-    PAGE_SIZES,
-    Page,
-    choose_word,
-    name_items,
-    parse_day,
-    parse_fraction,
-    parse_ids,
-    parse_offset,
-    parse_page_size,
-    parse_whole,
-    parse_words,
-)
+from .page import Fraction, Id, Ids, Key, Offset, Page, Words, name_items, split_ids
 
 TEMPLATE = "memory.html.j2"
+PAGE_SIZES = (25, 50, 100)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 MOST_UNDONE = 200
 """Ids that an address carries for undoing; a page has no more rows."""
 
 
-class Search(NamedTuple):
+class Search(BaseModel):
     """What the form of the search says, as it is shown in it again."""
 
-    q: str
-    kinds: list[str]
-    tier: str
-    tags: str
-    since: str
-    until: str
-    min_importance: str
-    conversation: str
-    participant: str
-    archived: bool
-    size: int
-    offset: int
+    q: str = ""
+    kind: list[str] = []
+    tier: Literal["long_term", "session"] | None = None
+    tags: Words = []
+    since: str | None = None
+    until: str | None = None
+    min_importance: Fraction = None
+    conversation: Key | None = None
+    participant: Key | None = None
+    archived: bool = False
+    size: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50
+    offset: Offset = 0
 
     def query(self, **more: Any) -> dict[str, Any]:
         """Return the values of the address that lists the same, defaults left out."""
-        values = {**self._asdict(), **more}
-        values["kind"] = values.pop("kinds")
-        values["archived"] = "1" if values["archived"] else ""
-        values["size"] = "" if values["size"] == 50 else values["size"]
-        values["offset"] = values["offset"] or ""
-        return values
+        return {**self.model_dump(exclude_defaults=True), **more}
 
     @property
     def narrowed(self) -> int:
-        """Return how many filters are set beside the words."""
-        given = (self.kinds, self.tier, self.tags, self.since, self.until, self.min_importance,
-                 self.conversation, self.participant)  # fmt: skip
-        return sum(bool(value) for value in given)
+        """How many filters are set beside the words."""
+        return len(self.model_fields_set - {"q", "archived", "size", "offset"})
 
 
-def read_search(page: Page) -> Search:
-    """Return what the address asks for."""
-    return Search(
-        page.query("q"),
-        page.queries("kind"),
-        choose_word(page.query("tier"), ("long_term", "session"), ""),
-        page.query("tags"),
-        page.query("since"),
-        page.query("until"),
-        page.query("min_importance"),
-        page.query("conversation"),
-        page.query("participant"),
-        page.query("archived") == "1",
-        parse_page_size(page.query("size")),
-        parse_offset(page.query("offset")),
-    )
+class Listed(BaseModel):
+    edit: Id = 0
 
 
 def find_items(page: Page, search: Search) -> lifelong.ItemPage:
     """Return a page of items."""
+    until = search.until
     return lifelong.search_items(
         search.q,
-        search.kinds or None,
-        search.tier or None,
-        conversation=search.conversation.strip() or None,
-        participant=search.participant.strip() or None,
-        min_importance=parse_fraction(search.min_importance, "importance"),
-        since=parse_day(search.since),
-        until=parse_day(search.until, end=True),
-        tags=parse_words(search.tags) or None,
+        search.kind or None,
+        search.tier,
+        conversation=search.conversation,
+        participant=search.participant,
+        min_importance=search.min_importance,
+        since=search.since,
+        until=f"{until}T23:59:59.999999" if until and _DATE.fullmatch(until) else until,
+        tags=search.tags or None,
         limit=search.size,
         offset=search.offset,
         archived=search.archived,
@@ -105,44 +77,45 @@ def find_items(page: Page, search: Search) -> lifelong.ItemPage:
 
 def listing(page: Page) -> Response:
     """Return the search with its page of items."""
-    search = read_search(page)
+    search = page.read(Search)
     items_page = find_items(page, search)
     if not items_page["items"] and items_page["total"]:
         # The last row of the last page was deleted: the page before it is the last one now.
-        search = search._replace(offset=(items_page["total"] - 1) // search.size * search.size)
+        last = (items_page["total"] - 1) // search.size * search.size
+        search = search.model_copy(update={"offset": last})
         items_page = find_items(page, search)
-    edited = parse_ids([page.query("edit")])
     return page.render(
         TEMPLATE,
         title="Memory",
-        screen="memory",
         asked=search,
         found=items_page,
         kinds=(*lifelong.KINDS, INSTRUCTION),
         new_kinds=lifelong.KINDS,
-        edited=edited[0] if edited else None,
+        edited=page.read(Listed).edit or None,
         names=name_items(page.db, page.persona, items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
     )
 
 
+class OneItem(BaseModel):
+    id: Id = 0
+    edit: bool = False
+
+
 def item(page: Page) -> Response:
     """Return one item with everything that is known of it, and every text it has had."""
-    wanted = parse_ids([page.query("id")])
-    row_id = wanted[0] if wanted else 0
-    shown_item = lifelong.get_item(row_id, **page.operating())
-    versions = lifelong.get_item_history(row_id, **page.operating())
+    asked = page.read(OneItem)
+    row = lifelong.get_item(asked.id, **page.operating())
     return page.render(
         "memory_item.html.j2",
         title="Item",
-        screen="memory",
-        item=shown_item,
-        names=name_items(page.db, page.persona, [shown_item]),
+        item=row,
+        names=name_items(page.db, page.persona, [row]),
         kinds=lifelong.KINDS,
-        versions=versions[:-1][::-1],
-        lines=table_sources.read_sources(page.db, page.persona, shown_item["source_message_ids"]),
-        edited=bool(page.query("edit")),
+        versions=lifelong.get_item_history(asked.id, **page.operating())[-2::-1],
+        lines=table_sources.read_sources(page.db, page.persona, row["source_message_ids"]),
+        edited=asked.edit,
         flash=build_flash(page),
     )
 
@@ -165,6 +138,15 @@ SENTENCES: Mapping[str, str] = {
 }
 
 
+class Done(BaseModel):
+    """What an address says was done."""
+
+    note: str = ""
+    count: Offset = 0
+    unknown: Ids = []
+    undo: Ids = []
+
+
 class Flash(NamedTuple):
     """What is said after a change, once."""
 
@@ -174,70 +156,76 @@ class Flash(NamedTuple):
 
 def build_flash(page: Page) -> Flash | None:
     """Return what the address says was done, in words of this module alone; None where nothing was."""
-    note = page.query("note")
-    if note not in SENTENCES:
+    done = page.read(Done)
+    if done.note not in SENTENCES:
         return None
-    count = parse_whole(page.query("count"), "count")
-    unknown = len(parse_ids([page.query("unknown")]))
-    text = SENTENCES[note] if count == 1 else f"{plural(count, 'item')}: {SENTENCES[note]}"
-    if count == 0 and note != "unchanged":
+    text = SENTENCES[done.note] if done.count == 1 else f"{plural(done.count, 'item')}: {SENTENCES[done.note]}"
+    if done.count == 0 and done.note != "unchanged":
         text = "Nothing changed: no item was chosen, or all of them were so already."
-    if unknown:
-        text += f" {plural(unknown, 'item')} could not be found any more."
-    undo = parse_ids([page.query("undo")]) if note == "deleted" else []
-    return Flash(text, undo)
+    if done.unknown:
+        text += f" {plural(len(done.unknown), 'item')} could not be found any more."
+    return Flash(text, done.undo if done.note == "deleted" else [])
 
 
 # What the forms change: one row, the chosen ones, a text
 
 
+_NOTES = {
+    "delete": "deleted", "restore": "restored", "pin": "pinned", "unpin": "unpinned", "add": "retagged",
+    "remove": "retagged",
+}  # fmt: skip
+"""Action to what is said about it."""
+
+
+class Chosen(BaseModel):
+    action: str = ""
+    ids: Ids = []
+    tags: Words = []
+
+
 def row(page: Page) -> Response:
     """Delete, restore, pin or unpin the one item whose button was pressed."""
     for action in ("delete", "restore", "pin", "unpin"):
-        if chosen := parse_ids([page.field(action)]):
-            return _lead_back(page, *_change_items(page, action, chosen), chosen)
+        if ids := split_ids(page.field(action)):
+            return _change_items(page, action, ids)
     raise Refused(422, "No item was named. Press a button beside one.")
 
 
 def bulk(page: Page) -> Response:
     """Do to every chosen item what the pressed button says."""
-    action = page.field("action")
-    chosen = list(dict.fromkeys(parse_ids(page.fields("ids"))))
-    if not chosen:
-        return _lead_back(page, {"add": "retagged", "remove": "retagged"}.get(action, "deleted"), BulkResult(0), [])
-    return _lead_back(page, *_change_items(page, action, chosen), chosen)
+    form = page.read(Chosen)
+    return _change_items(page, form.action, list(dict.fromkeys(form.ids)), form.tags)
 
 
-def _change_items(page: Page, action: str, chosen: list[int]) -> tuple[str, BulkResult]:
-    """Return what is said about the action, and what became of it."""
-    asking = page.operating()
-    if action == "delete":
-        return "deleted", lifelong.delete_items(chosen, **asking)
-    if action == "restore":
-        return "restored", lifelong.restore_items(chosen, **asking)
-    if action in ("pin", "unpin"):
-        return f"{action}ned", lifelong.pin_items(chosen, action == "pin", **asking)
-    tags = parse_words(page.field("tags"))
-    if not tags:
-        raise Refused(422, "No tag was written. Write one or several with commas between, then press the button.")
-    if action == "add":
-        return "retagged", lifelong.retag_items(chosen, add=tags, **asking)
-    if action == "remove":
-        return "retagged", lifelong.retag_items(chosen, remove=tags, **asking)
-    raise Refused(422, "The form named no action. Press one of its buttons.")
+def undo(page: Page) -> Response:
+    """Bring back what was deleted a moment ago."""
+    return _change_items(page, "restore", page.read(Chosen).ids)
 
 
-def _lead_back(page: Page, note: str, result: BulkResult, chosen: list[int]) -> Response:
-    unknown = set(result.unknown)
-    undo = ",".join(str(each) for each in chosen if each not in unknown)[: MOST_UNDONE * 20]
+def _change_items(page: Page, action: str, ids: list[int], tags: Sequence[str] = ()) -> Response:
+    asking, result = page.operating(), BulkResult(0)
+    if action not in _NOTES:
+        raise Refused(422, "The form named no action. Press one of its buttons.")
+    if ids and _NOTES[action] == "retagged":
+        if not tags:
+            raise Refused(422, "No tag was written. Write one or several with commas between, then press the button.")
+        add, remove = (tags, ()) if action == "add" else ((), tags)
+        result = lifelong.retag_items(ids, add, remove, **asking)
+    elif ids and action in ("pin", "unpin"):
+        result = lifelong.pin_items(ids, action == "pin", **asking)
+    elif ids:
+        change = lifelong.delete_items if action == "delete" else lifelong.restore_items
+        result = change(ids, **asking)
+    unknown = [str(each) for each in result.unknown]
+    undone = [str(each) for each in ids[:MOST_UNDONE] if each not in result.unknown]
     return page.redirect(
         page.url_after(
             _screen_of_form(page),
             page.field("back"),
-            note=note,
+            note=_NOTES[action],
             count=str(result.count),
-            undo=undo if note == "deleted" and result.count else "",
-            unknown=",".join(str(each) for each in result.unknown),
+            undo=",".join(undone) if action == "delete" and result.count else "",
+            unknown=",".join(unknown),
         )
     )
 
@@ -247,57 +235,64 @@ def _screen_of_form(page: Page) -> str:
     return "memory/item" if page.field("on") == "item" else "memory"
 
 
+class NewItem(BaseModel):
+    """An item that an operator writes by hand."""
+
+    text: str = ""
+    kind: str = ""
+    importance: Fraction = None
+    tags: Words = []
+    pinned: bool = False
+    participant: Key | None = None
+    conversation: Key | None = None
+
+
 def add(page: Page) -> Response:
     """Store an item that an operator writes by hand."""
-    text = page.field("text").replace("\r\n", "\n")
+    new = page.read(NewItem)
     entry = {
-        "text": text,
-        "kind": page.field("kind"),
-        "importance": parse_fraction(page.field("importance"), "importance"),
-        "tags": parse_words(page.field("tags")),
-        "pinned": page.field("pinned") == "1",
+        **new.model_dump(exclude={"participant", "conversation"}, exclude_none=True),
         "provenance": "manual",
         "author": "operator",
         "source": "admin page",
     }
     asking = page.asking()
-    asking["scope"] = replace(
-        asking["scope"],
-        participant=page.field("participant").strip() or None,
-        conversation=page.field("conversation").strip() or None,
-    )
-    done = lifelong.add_facts_with_meta([{k: v for k, v in entry.items() if v is not None}], **asking)
+    asking["scope"] = replace(asking["scope"], participant=new.participant, conversation=new.conversation)
+    done = lifelong.add_facts_with_meta([entry], **asking)
     note = "added" if done.ids else "joined" if done.merged else "refused"
     return page.redirect(page.url("memory", note=note, count="1"))
 
 
+class ItemForm(BaseModel):
+    """A change of one item."""
+
+    id: Id = 0
+    kind: str | None = None
+    importance: Fraction = None
+    new_content: str = ""
+
+
+def _read_item_form(page: Page) -> ItemForm:
+    form = page.read(ItemForm)
+    if not form.id:
+        raise Refused(422, "No item was named. Open one and press its button.")
+    return form
+
+
 def classify(page: Page) -> Response:
     """Give one item another kind and importance."""
-    chosen = parse_ids([page.field("id")])
-    if not chosen:
-        raise Refused(422, "No item was named. Open one and press Change.")
-    importance = parse_fraction(page.field("importance"), "importance")
-    done = lifelong.classify_items(chosen, page.field("kind") or None, importance, **page.operating())
-    return page.redirect(page.url("memory/item", id=chosen[0], note="classified", count=str(done.count)))
+    form = _read_item_form(page)
+    done = lifelong.classify_items([form.id], form.kind, form.importance, **page.operating())
+    return page.redirect(page.url("memory/item", id=form.id, note="classified", count=str(done.count)))
 
 
 def edit(page: Page) -> Response:
     """Give one item another text."""
-    chosen = parse_ids([page.field("id")])
-    if not chosen:
-        raise Refused(422, "No item was named. Open one and press Edit.")
-    text = page.field("new_content").replace("\r\n", "\n")
-    if not text.strip():
+    form = _read_item_form(page)
+    if not form.new_content:
         raise Refused(422, "The text is blank. Write one, or delete the item.")
-    done = lifelong.edit_item(chosen[0], text, editor="operator", **page.operating())
+    done = lifelong.edit_item(form.id, form.new_content, editor="operator", **page.operating())
     if not done.stored and done.reason != "unchanged":
         raise Refused(422, f"The text was not changed: {'; '.join(done.notes) or done.reason}.")
     note = "edited" if done.stored else "unchanged"
     return page.redirect(page.url_after(_screen_of_form(page), page.field("back"), note=note, count="1"))
-
-
-def undo(page: Page) -> Response:
-    """Bring back what was deleted a moment ago."""
-    chosen = parse_ids(page.fields("ids"))
-    result = lifelong.restore_items(chosen, **page.operating()) if chosen else BulkResult(0)
-    return _lead_back(page, "restored", result, chosen)

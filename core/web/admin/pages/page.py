@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hmac
-import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode
+from typing import Annotated, Any, NamedTuple, TypeVar, get_origin
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter
+from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
@@ -64,6 +65,26 @@ MOST_PERSONAS = 200
 """Names that the field at the top offers."""
 
 
+def split_ids(text: str) -> list[int]:
+    """Return ids between commas; what is none is passed over."""
+    parts = [part.strip() for part in text.split(",")]
+    return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 20]
+
+
+Id = Annotated[int, BeforeValidator(lambda text: next(iter(split_ids(str(text))), 0))]
+"""The first id of a text; 0 where there is none."""
+Ids = Annotated[list[int], BeforeValidator(lambda texts: split_ids(",".join(texts)))]
+Words = Annotated[
+    list[str], BeforeValidator(lambda texts: [part.strip() for part in ",".join(texts).split(",") if part.strip()])
+]
+Fraction = Annotated[float | None, BeforeValidator(lambda text: text.replace(",", "."))]
+Offset = Annotated[int, Field(ge=0)]
+Key = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
 class Page:
     """One request of the page."""
 
@@ -71,42 +92,47 @@ class Page:
         self.context = context
         self.request = request
         self.form = form
-        self.persona: str = self.query("conf_uid") or "default"  # as it is written: a blank more is another one
+        self.persona: str = request.query_params.get("conf_uid") or "default"  # as it is: a blank more is another one
         self.root: str = guard.admin_root(request.scope)
         self.base: str = self.root + BASE
 
-    # What was asked
+    def read(self, model: type[Model]) -> Model:
+        """Return what the form says, of a screen without a form what the address says; blank values count as left out.
 
-    def query(self, name: str) -> str:
-        """Return a value of the address, blank where there is none."""
-        return self.request.query_params.get(name, "")
-
-    def queries(self, name: str) -> list[str]:
-        """Return all values of a name in the address that are not blank."""
-        return [value for value in self.request.query_params.getlist(name) if value]
+        Raises:
+            RequestValidationError: a value does not fit.
+        """
+        source = self.request.query_params if self.request.method in guard.READING else self.form
+        given: dict[str, Any] = {}
+        for name, field in model.model_fields.items():
+            texts = [value.replace("\r\n", "\n") for value in source.getlist(name) if isinstance(value, str)]
+            values = [text for text in texts if text.strip()]
+            if values:
+                given[name] = values if get_origin(field.annotation) is list else values[-1]
+        try:
+            return model.model_validate(given)
+        except ValidationError as error:
+            problems = [{**problem, "loc": ("form", *problem["loc"])} for problem in error.errors()]
+            raise RequestValidationError(problems) from None
 
     def field(self, name: str) -> str:
         """Return a text of the form, blank where there is none."""
         value = self.form.get(name, "")
         return value if isinstance(value, str) else ""
 
-    def fields(self, name: str) -> list[str]:
-        """Return all texts of a name in the form."""
-        return [value for value in self.form.getlist(name) if isinstance(value, str)]
-
     @cached_property
     def admin(self) -> AdminCall:
-        """Return what a screen works with: database, settings and the scope of the persona, read once."""
+        """What a screen works with: database, settings and the scope of the persona, read once."""
         return open_admin_call(self.context, self.persona)
 
     @property
     def db(self) -> Database:
-        """Return the database."""
+        """The database."""
         return self.admin.call.db
 
     @property
     def settings(self) -> Settings:
-        """Return the settings as they were when the screen was asked for."""
+        """The settings as they were when the screen was asked for."""
         return self.admin.call.settings
 
     def asking(self) -> dict[str, Any]:
@@ -127,10 +153,7 @@ class Page:
 
     def url_after(self, path: str, back: str, **query: Any) -> str:
         """Return the address of a screen with the values of an earlier address, for after a change."""
-        pairs = [(name, value) for name, value in parse_qsl(back[:4000]) if name not in _NOT_KEPT]
-        given: dict[str, list[str]] = {}
-        for name, value in pairs:
-            given.setdefault(name, []).append(value)
+        given = {name: values for name, values in parse_qs(back[:4000]).items() if name not in _NOT_KEPT}
         return self.url(path, **{**given, **query})
 
     @property
@@ -147,20 +170,9 @@ class Page:
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a screen made of a template."""
-        html = (
-            environment()
-            .get_template(template)
-            .render(
-                page=self,
-                groups=GROUPS,
-                names=values.pop("names", None) or Names(),
-                is_signed_in=values.pop("is_signed_in", True),
-                personas=values.pop("personas", None) or self._list_personas,
-                zone=_read_zone(self.context),
-                **values,
-            )
-        )
-        return HTMLResponse(html, status)
+        usual = {"names": Names(), "is_signed_in": True, "flash": None, "screen": "memory"}
+        more = {"page": self, "groups": GROUPS, "personas": self._list_personas, "zone": _read_zone(self.context)}
+        return HTMLResponse(environment().get_template(template).render({**usual, **more, **values}), status)
 
     def _list_personas(self) -> list[str]:
         try:
@@ -180,7 +192,7 @@ _NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit", "unknown", "part")
 def _texts_of(value: Any) -> list[str]:
     if isinstance(value, (list, tuple)):
         return [str(each) for each in value if str(each)]
-    return [] if value is None or value in ("", False) else [str(value)]
+    return [] if value is None or value in ("", False) else ["1" if value is True else str(value)]
 
 
 def _read_zone(context: WebContext) -> str:
@@ -203,39 +215,29 @@ def of_memory(screen: Screen) -> Screen:
     return asked
 
 
-class Pages:
-    """The paths of the page, put together by `admin.pages.router`."""
+def add_screen(
+    router: APIRouter, context: WebContext, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False
+) -> None:
+    """Put a screen under its path below the prefix."""
 
-    def __init__(self, context: WebContext) -> None:
-        self.context = context
-        self.router: APIRouter = APIRouter()
+    async def handle(request: Request) -> Response:
+        if not is_open:
+            guard.require_operator(request)
+        page = Page(context, request, FormData())
+        if method == "GET":
+            return await run_in_threadpool(_answer_screen, screen, page)
+        try:
+            async with request.form(max_fields=5000) as form:
+                page.form = form
+                return await run_in_threadpool(_answer_screen, screen if page.is_own_form else _refuse_form, page)
+        except HTTPException as error:
+            return await run_in_threadpool(_render_problem, page, str(error.detail), error.status_code)
 
-    def add(self, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False) -> None:
-        """Put a screen under its path below the prefix."""
-        handler = self._handler(screen, changes=method != "GET", is_open=is_open)
-        self.router.add_route(path, handler, methods=[method], include_in_schema=False)
-
-    def _handler(self, screen: Screen, *, changes: bool, is_open: bool) -> Callable[[Request], Awaitable[Response]]:
-        async def handle(request: Request) -> Response:
-            if not is_open:
-                guard.require_operator(request)
-            page = Page(self.context, request, FormData())
-            if changes:
-                try:
-                    page.form = await request.form(max_fields=5000)
-                except HTTPException as error:
-                    return await run_in_threadpool(_render_problem, page, str(error.detail), error.status_code)
-            try:
-                if changes and not page.is_own_form:
-                    return await run_in_threadpool(_render_problem, page, _STALE, 403)
-                return await run_in_threadpool(_answer_screen, screen, page)
-            finally:
-                await page.form.close()
-
-        return handle
+    router.add_route(path, handle, methods=[method], include_in_schema=False)
 
 
-_STALE = "This form is from another log-in. Open the screen again and repeat what you did."
+def _refuse_form(_: Page) -> Response:
+    raise errors.Refused(403, "This form is from another log-in. Open the screen again and repeat what you did.")
 
 
 def _answer_screen(screen: Screen, page: Page) -> Response:
@@ -299,73 +301,7 @@ def read_names(
     return Names(table_overview.read_names(db, persona, keys), titles)
 
 
-def name_items(db: Database, persona: str, items: Iterable[Mapping[str, object]]) -> Names:
+def name_items(db: Database, persona: str, items: Iterable[Mapping[str, Any]]) -> Names:
     """Return what the people and conversations of memory items, or of operations, are called."""
     rows = list(items)
-    return read_names(
-        db, persona, (_text(row["participant"]) for row in rows), (_text(row["conversation"]) for row in rows)
-    )
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-# Values of forms and addresses
-
-PAGE_SIZES = (25, 50, 100)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-def parse_ids(values: Iterable[str]) -> list[int]:
-    """Return ids; several may stand in one text with commas between."""
-    parts = [part.strip() for value in values for part in value.split(",")]
-    return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 20]
-
-
-def parse_words(text: str) -> list[str]:
-    """Return what stands between commas, without blanks."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def parse_whole(text: str, name: str, default: int = 0) -> int:
-    """Return a whole number, the default for a blank text."""
-    if not text.strip():
-        return default
-    try:
-        return int(text.strip())
-    except ValueError:
-        raise ValueError(f"{name} is {text[:40]!r}. It must be a whole number.") from None
-
-
-def parse_offset(text: str) -> int:
-    """Return how many rows are passed over, 0 for a blank text or a number below."""
-    return max(0, parse_whole(text, "offset"))
-
-
-def parse_fraction(text: str, name: str) -> float | None:
-    """Return a number, None for a blank text."""
-    if not text.strip():
-        return None
-    try:
-        return float(text.strip().replace(",", "."))
-    except ValueError:
-        raise ValueError(f"{name} is {text[:40]!r}. It must be a number.") from None
-
-
-def parse_day(text: str, *, end: bool = False) -> str | None:
-    """Return the first or last instant of a day as ISO text, None for a blank text; what is no day stays as it is."""
-    given = text.strip()
-    if not given:
-        return None
-    return f"{given}T23:59:59.999999" if end and _DATE.fullmatch(given) else given
-
-
-def choose_word(text: str, allowed: Sequence[str], default: str) -> str:
-    """Return one of the allowed words, the default for another."""
-    return text if text in allowed else default
-
-
-def parse_page_size(text: str) -> int:
-    """Return how many rows a page has."""
-    return int(text) if text in {str(size) for size in PAGE_SIZES} else 50
+    return read_names(db, persona, (row["participant"] for row in rows), (row["conversation"] for row in rows))

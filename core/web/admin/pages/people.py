@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from .... import lifelong, relationships, stories
@@ -14,7 +16,7 @@ from ....forgetting import forget
 from ....messages import table_log
 from ...errors import Refused
 from .formats import words_of
-from .page import Names, Page, name_items, parse_ids, parse_offset, read_names
+from .page import Id, Key, Names, Offset, Page, name_items, read_names
 
 SIZE = 50
 """Rows of a page, and lines of a page of the log."""
@@ -22,28 +24,42 @@ MOST_ITEMS = 25
 """Items of a person that are shown on their screen."""
 
 
+class ListQuery(BaseModel):
+    q: Key = ""
+    offset: Offset = 0
+
+
+class OneQuery(BaseModel):
+    key: Key = ""
+    before: Id = 0
+
+
 def list_people(page: Page) -> Response:
     """Return a page of the people the persona knows, by name."""
-    words = page.query("q").strip()
-    offset = parse_offset(page.query("offset"))
-    shown, total = table_overview.list_people(page.db, page.persona, words, SIZE, offset)
+    asked = page.read(ListQuery)
+    rows, total = table_overview.list_people(page.db, page.persona, asked.q, SIZE, asked.offset)
+    names = read_names(page.db, page.persona, (each.person for each in rows))
+    return _render_list(page, "people", asked, total, people=rows, names=names)
+
+
+def list_conversations(page: Page) -> Response:
+    """Return a page of conversations, the one spoken in last first."""
+    asked = page.read(ListQuery)
+    rows, total = table_overview.list_conversations(page.db, page.persona, asked.q, SIZE, asked.offset)
+    names = read_names(page.db, page.persona, [each.person for each in rows], (each.key for each in rows))
+    return _render_list(page, "conversations", asked, total, conversations=rows, names=names)
+
+
+def _render_list(page: Page, screen: str, asked: ListQuery, total: int, **values: Any) -> Response:
     return page.render(
-        "people.html.j2",
-        title="People",
-        screen="people",
-        q=words,
-        people=shown,
-        names=read_names(page.db, page.persona, (each.person for each in shown)),
-        total=total,
-        offset=offset,
-        size=SIZE,
-        flash=None,
-    )
+        f"{screen}.html.j2", screen=screen, title=screen.capitalize(), q=asked.q, offset=asked.offset, size=SIZE,
+        total=total, **values,
+    )  # fmt: skip
 
 
 def show_person(page: Page) -> Response:
     """Return a person: by which keys they are known, what was agreed with them, what is remembered of them."""
-    key = page.query("key").strip()
+    key = page.read(OneQuery).key
     if not key:
         raise Refused(422, "No person was named. Choose one from the list.")
     identities = table_overview.read_identities(page.db, page.persona, key)
@@ -68,41 +84,17 @@ def show_person(page: Page) -> Response:
         found=items,
         instructions=instructions["items"],
         names=Names({**called.people, key: name}, called.places),
-        flash=None,
-    )
-
-
-# Conversations
-
-
-def list_conversations(page: Page) -> Response:
-    """Return a page of conversations, the one spoken in last first."""
-    words = page.query("q").strip()
-    offset = parse_offset(page.query("offset"))
-    shown, total = table_overview.list_conversations(page.db, page.persona, words, SIZE, offset)
-    people = [each.person for each in shown]
-    return page.render(
-        "conversations.html.j2",
-        title="Conversations",
-        screen="conversations",
-        q=words,
-        conversations=shown,
-        names=read_names(page.db, page.persona, people, (each.key for each in shown)),
-        total=total,
-        offset=offset,
-        size=SIZE,
-        flash=None,
     )
 
 
 def show_conversation(page: Page) -> Response:
     """Return a conversation with what was said in it, newest page first, and what was made of that."""
-    key = page.query("key").strip()
+    asked = page.read(OneQuery)
+    key = asked.key
     known = table_overview.find_conversation(page.db, page.persona, key)
     if known is None:
         raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
-    before = parse_ids([page.query("before")])
-    lines = table_log.read_log(page.db, page.persona, key, SIZE + 1, before[0] if before else None)
+    lines = table_log.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
     # What may go to a model on this machine alone is shown to an operator too.
     asking = page.asking()
     asking["scope"] = replace(asking["scope"], destination="local")
@@ -113,11 +105,10 @@ def show_conversation(page: Page) -> Response:
         conversation=known,
         lines=lines[-SIZE:],
         has_older=len(lines) > SIZE,
-        is_newest=not before,
+        is_newest=not asked.before,
         names=read_names(page.db, page.persona, [known.person], [key]),
         scenes=stories.list_scenes(key, **asking),
         running=stories.get_running_recap_storage(key, **asking),
-        flash=None,
     )
 
 
@@ -171,5 +162,4 @@ def forget_all(page: Page) -> Response:
         parts=sorted(parts.items(), key=lambda part: -part[1]),
         rows=sum(parts.values()),
         is_trial=is_trial,
-        flash=None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from .... import tokens
@@ -9,16 +10,22 @@ from ....access import table_overview
 from ....scope import Scope
 from ... import guard
 from ...errors import Refused
-from .page import Page, parse_ids, read_names
+from .page import Page, read_names, split_ids
 
 MOST_PEOPLE = 200
 """Keys of people that the form offers."""
 TOO_OLD = "This request is older than ten minutes, or was not made here. Connect the program again."
 
 
+class Query(BaseModel):
+    ask: str = ""
+    note: str = ""
+
+
 def listing(page: Page) -> Response:
     """Return the programs with their tokens, and the question of one that asks for one."""
-    text = page.query("ask")
+    query = page.read(Query)
+    text = query.ask
     listed = tokens.list_tokens(**page.asking())
     people = (
         [each.key for each in table_overview.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
@@ -32,7 +39,7 @@ def listing(page: Page) -> Response:
         people=people,
         tokens=[each for each in listed if not each["revoked_at"]],
         names=read_names(page.db, page.persona, [*people, *(each["participant"] for each in listed)]),
-        flash=_SAID.get(page.query("note")),
+        flash=_SAID.get(query.note),
     )
 
 
@@ -54,7 +61,7 @@ def answer(page: Page) -> Response:
 
 def revoke(page: Page) -> Response:
     """Let a token hold no more."""
-    chosen = parse_ids([page.field("revoke")])
+    chosen = split_ids(page.field("revoke"))
     done = bool(chosen) and tokens.revoke_token(chosen[0], **page.asking())
     return page.redirect(page.url("programs", note="revoked" if done else "ended"))
 

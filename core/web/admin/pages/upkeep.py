@@ -1,11 +1,12 @@
-"""Upkeep: how the memory has grown, what waits, runs and failed in the background, and what is started by hand."""
+"""Upkeep: how much is remembered, what waits, runs and failed in the background, and what is started by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, time, timedelta
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from .... import jobs, lifelong, privacy
@@ -15,59 +16,55 @@ from ....lifelong import CycleResult, Pruned, table_runs
 from ....lifelong.pruning import PROTECTED_IMPORTANCE
 from ....llm.table_usage import read_usage
 from ....memories import table_figures
-from ....memories.table_figures import Growth
-from ....shapes import OPEN_STATES, Source
+from ....shapes import OPEN_STATES, OperationState, Source
 from ...errors import Refused
-from . import plots
 from .formats import TIER_NAMES, plural
-from .page import Page, choose_word, parse_ids, read_names
-from .plots import Plot
+from .page import Page, read_names, split_ids
 
 MOST_LISTED = 100
 MOST_RUNS = 20
 REASON = "by hand, admin page"
-GROWTH_DAYS = 90
 USAGE_DAYS = 7
 MOST_SHOWN = 50
 """Pruned items that are shown with their texts."""
 
 
-class Count(NamedTuple):
-    """How many operations are in a state."""
-
-    state: str
-    items: int
+class Query(BaseModel):
+    state: OperationState | None = None
+    ask: str = ""
+    note: str = ""
 
 
 def listing(page: Page) -> Response:
     """Return the queue with its numbers, and the last runs."""
-    state = choose_word(page.query("state"), STATES, "")
-    counted = jobs.count_operations(**page.asking())
-    counts = [Count(each, sum(states.get(each, 0) for states in counted.values())) for each in STATES]
-    listed = jobs.list_operations(state or STATES, limit=MOST_LISTED, **page.asking())
+    asked = page.read(Query)
+    counted = jobs.count_operations(**page.asking()).values()
+    counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
+    listed = jobs.list_operations(asked.state or STATES, limit=MOST_LISTED, **page.asking())
     runs = table_runs.read_newest(page.db, page.persona, MOST_RUNS)
     people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
+    tiers: Counter[str] = Counter()
+    for kind in table_figures.count_kinds(page.db, page.persona):
+        tiers[TIER_NAMES.get(kind.tier, kind.tier or "No tier")] += kind.items
     return page.render(
         "upkeep.html.j2",
         title="Upkeep",
         screen="upkeep",
-        state=state,
-        asked=(parse_ids([page.query("ask")]) or [0])[0],
+        state=asked.state or "",
+        asked=next(iter(split_ids(asked.ask)), 0),
         counts=counts,
-        total=sum(each.items for each in counts),
         operations=listed,
         names=read_names(page.db, page.persona, people, [*places, *(run.conversation_key for run in runs)]),
         most=MOST_LISTED,
         open_states=OPEN_STATES,
-        growth=draw_growth(table_figures.growth(page.db, page.persona, GROWTH_DAYS), page.db.clock()),
-        days=GROWTH_DAYS,
+        tiers=tiers,
         runs=runs,
         usage=read_usage(page.db, USAGE_DAYS),
         today=f"{page.db.clock():%Y-%m-%d}",
         settings=page.settings,
         flagged=privacy.list_quarantined(MOST_LISTED, **page.asking()),
-        asked_row=page.query("ask"),
-        flash=_SAID.get(page.query("note")),
+        asked_row=asked.ask,
+        flash=_SAID.get(asked.note),
     )
 
 
@@ -84,47 +81,25 @@ _SAID = {
 
 def change(page: Page) -> Response:
     """Cancel one operation, or try a failed one again."""
-    back = {"state": page.field("state")}
-    if chosen := parse_ids([page.field("cancel")]):
-        note = "cancelled" if jobs.cancel(chosen[:1], **page.asking()) else "ended"
-        return page.redirect(page.url("upkeep", note=note, **back))
-    if chosen := parse_ids([page.field("retry")]):
-        done = jobs.retry_operation(chosen[0], **page.asking())
+    if ids := split_ids(page.field("cancel")):
+        note = "cancelled" if jobs.cancel(ids[:1], **page.asking()) else "ended"
+    elif ids := split_ids(page.field("retry")):
+        done = jobs.retry_operation(ids[0], **page.asking())
         note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
-        return page.redirect(page.url("upkeep", note=note, **back))
-    raise Refused(422, "No operation was named. Press a button beside one.")
-
-
-def draw_growth(grown: Sequence[Growth], now: datetime) -> Plot:
-    """Return how many items there were of each tier, a point for each day that brought some, and the ends."""
-    today = datetime.combine(now.date(), time(), UTC)
-    first = today - timedelta(days=GROWTH_DAYS - 1)
-    series = []
-    for tier in grown:
-        total = tier.before
-        points: list[tuple[datetime, int]] = [(first, total)]
-        for day, items in tier.days:
-            total += items
-            points.append((datetime.combine(day, time(), UTC), total))
-        points.append((max(today, points[-1][0]), total))
-        series.append((TIER_NAMES.get(tier.tier, tier.tier or "no tier"), points))
-    if not any(value for _, points in series for _, value in points):
-        return plots.draw_lines([])
-    return plots.draw_lines(series)
-
-
-# What the screening hook flagged
+    else:
+        raise Refused(422, "No operation was named. Press a button beside one.")
+    return page.redirect(page.url("upkeep", note=note, state=page.field("state")))
 
 
 def release(page: Page) -> Response:
-    """Let one flagged row be found, or delete it for good."""
+    """Let one row that the screening hook flagged be found, or delete it for good."""
     action = "delete" if page.field("delete") else "release"
     source, _, number = page.field(action).partition(":")
-    chosen = parse_ids([number])
-    if not chosen:
+    ids = split_ids(number)
+    if not ids:
         raise Refused(422, "No row was named. Press the button beside one.")
     change_row = delete_quarantined if action == "delete" else privacy.release
-    done = change_row(cast("Source", source), chosen[0], **page.asking())
+    done = change_row(cast("Source", source), ids[0], **page.asking())
     return page.redirect(page.url("upkeep", note=f"{action}d" if done else "ended"))
 
 
@@ -150,30 +125,15 @@ def run(page: Page) -> Response:
     if action is None:
         raise Refused(422, "The form named no action. Press one of its buttons.")
     outcome = action(page)
-    ids = [row_id for row_id, _ in outcome.items[:MOST_SHOWN]]
-    texts = table_figures.texts(page.db, page.persona, ids)
+    texts = table_figures.texts(page.db, page.persona, [row_id for row_id, _ in outcome.items[:MOST_SHOWN]])
     return page.render(
-        "outcome.html.j2",
-        title=outcome.title,
-        screen="upkeep",
-        outcome=outcome,
-        texts=texts,
-        most=MOST_SHOWN,
-        flash=None,
+        "outcome.html.j2", title=outcome.title, screen="upkeep", outcome=outcome, texts=texts, most=MOST_SHOWN
     )
 
 
 def _consolidate(page: Page) -> Outcome:
     done = lifelong.trigger_memory_consolidation(REASON, model=page.context.model, **page.asking())
     return Outcome("Consolidation", _describe_cycle(done))
-
-
-def _try_deep(page: Page) -> Outcome:
-    """Show what a deep run would archive, and what it asks a model for, before it does."""
-    wanted = lifelong.prune_ltm(dry_run=True, **page.asking())
-    line = f"{plural(wanted, 'long-term item')} would be archived first. Nothing was changed yet."
-    words = f"Archive {plural(wanted, 'item')} and consolidate" if wanted else "Consolidate deeply"
-    return Outcome("Deep consolidation", [line, *_describe_rule(page)], list(wanted.items), "deep", words)
 
 
 def _deep(page: Page) -> Outcome:
@@ -199,30 +159,36 @@ def _prune_session(page: Page) -> Outcome:
     return Outcome("Expired session items", [f"{plural(done, 'item')} archived.", *done.notes], list(done.items))
 
 
+def _prune(page: Page) -> Outcome:
+    done = lifelong.prune_ltm(**page.asking())
+    return _show_pruned(page, "Pruning", done, f"{plural(done, 'long-term item')} archived.")
+
+
 def _try_pruning(page: Page) -> Outcome:
     done = lifelong.prune_ltm(dry_run=True, **page.asking())
     line = f"{plural(done, 'long-term item')} would be archived. Nothing was changed."
     again = ("prune", f"Archive these {plural(done, 'item')}") if done else ("", "")
-    return Outcome("Pruning, tried", [line, *_describe_rule(page)], list(done.items), *again)
+    return _show_pruned(page, "Pruning, tried", done, line, *again)
 
 
-def _prune(page: Page) -> Outcome:
-    done: Pruned = lifelong.prune_ltm(**page.asking())
-    return Outcome("Pruning", [f"{plural(done, 'long-term item')} archived.", *_describe_rule(page)], list(done.items))
+def _try_deep(page: Page) -> Outcome:
+    """Show what a deep run would archive, and what it asks a model for, before it does."""
+    done = lifelong.prune_ltm(dry_run=True, **page.asking())
+    line = f"{plural(done, 'long-term item')} would be archived first. Nothing was changed yet."
+    button = f"Archive {plural(done, 'item')} and consolidate" if done else "Consolidate deeply"
+    return _show_pruned(page, "Deep consolidation", done, line, "deep", button)
 
 
-def _describe_rule(page: Page) -> list[str]:
+def _show_pruned(page: Page, title: str, done: Pruned, line: str, action: str = "", button: str = "") -> Outcome:
     settings = page.settings
     joint = "or" if settings.prune_mode == "any" else "and"
     rule = (
         f"Too old is {plural(settings.prune_max_age_days, 'day')} or more, {joint} too unimportant is below "
-        f"{settings.prune_max_importance:g}."
+        f"{settings.prune_max_importance:g}. Pinned items, those saved on request, those of importance "
+        f"{PROTECTED_IMPORTANCE:g} and above, and what stood in a prompt within that time stay. What was archived can "
+        "be restored from the archive."
     )
-    kept = (
-        f"Pinned items, those saved on request, those of importance {PROTECTED_IMPORTANCE:g} and above, "
-        "and what stood in a prompt within that time stay."
-    )
-    return [f"{rule} {kept} What was archived can be restored from the archive."]
+    return Outcome(title, [line, rule], list(done.items), action, button)
 
 
 _ACTIONS: Mapping[str, Callable[[Page], Outcome]] = {

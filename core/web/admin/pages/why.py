@@ -17,17 +17,9 @@ from ....text.sizes import resolve_counter
 from ...bodies import ExplainBody
 from ...errors import Refused
 from ..operations import explain_message
-from .page import Page, parse_whole
+from .page import Key, Page
 
 TEMPLATE = "why.html.j2"
-EMPTY: Mapping[str, str] = {
-    "text": "",
-    "participant": "",
-    "conversation": "",
-    "destination": "remote",
-    "max_chars": "",
-    "limit_tokens": "",
-}
 MAX_IDS = 20
 """Ids of left-out rows that are shown for one section and reason."""
 
@@ -42,36 +34,35 @@ class Lost(NamedTuple):
     items: int
 
 
+class Question(ExplainBody):
+    """What the form says, as it is shown in it again."""
+
+    text: str = ""
+    conversation: Key | None = None
+    user_id: Key | None = None
+    destination: Destination = "remote"
+
+
 def show(page: Page) -> Response:
     """Return the form alone."""
-    return page.render(TEMPLATE, title="Why", screen="why", given=EMPTY, shown=None, problem="", flash=None)
+    return page.render(TEMPLATE, title="Why", screen="why", given=Question(), shown=None, problem="")
 
 
 def ask(page: Page) -> Response:
     """Return the form with the prompt of its message. Nothing is stored."""
-    given = {name: page.field(name) or default for name, default in EMPTY.items()}
-    if not given["text"].strip():
+    asked = page.read(Question)
+    if not asked.text:
         raise Refused(422, "The message is blank. Write one.")
-    conversation = given["conversation"].strip()
-    destination: Destination = "local" if given["destination"] == "local" else "remote"
-    body = ExplainBody(
-        text=given["text"].replace("\r\n", "\n"),
-        conversation=conversation or None,
-        user_id=given["participant"].strip() or None,
-        destination=destination,
-        max_chars=parse_whole(given["max_chars"], "characters") or None,
-        limit_tokens=parse_whole(given["limit_tokens"], "tokens") or None,
-    )
-    shown, problem = None, ""
+    shown, problem, place = None, "", asked.conversation
     try:
-        messages, _ = explain_message(page.admin, body, explain_messages)
-        shown = _build_shown(page, *explain_message(page.admin, body), messages)
-        if conversation and table_overview.find_conversation(page.db, page.persona, conversation) is None:
-            note = f"Nothing is stored of the conversation {conversation!r}: it is taken for a new one. See its key."
+        messages, _ = explain_message(page.admin, asked, explain_messages)
+        shown = _build_shown(page, *explain_message(page.admin, asked), messages)
+        if place and table_overview.find_conversation(page.db, page.persona, place) is None:
+            note = f"Nothing is stored of the conversation {place!r}: it is taken for a new one. See its key."
             shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
     except PromptTooLargeError as error:
         problem = str(error)
-    return page.render(TEMPLATE, title="Why", screen="why", given=given, shown=shown, problem=problem, flash=None)
+    return page.render(TEMPLATE, title="Why", screen="why", given=asked, shown=shown, problem=problem)
 
 
 def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], messages: Any) -> dict[str, Any]:
