@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import CoreError, StoreError
-from . import config, db, demo, exports, imports, jobs, memory, output, prompt, run, serve
+from . import output, run
+from .run import app
 
 NAME = "prompt-engine"
 
 _WrongUsage: Any = typer.BadParameter.__base__
 """The class of every error in a command line; the library it comes from differs between versions of typer."""
-
-app: typer.Typer = typer.Typer(
-    name=NAME,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
-)
 
 
 def _version(asked: bool) -> None:
@@ -46,8 +40,8 @@ def _root(
     """
 
 
-for module in (demo, prompt, memory, imports, exports, db, config, jobs, serve):
-    module.register(app)
+for name in ("demo", "prompt", "memory", "imports", "exports", "db", "config", "jobs", "serve"):  # as help lists them
+    import_module(f".{name}", __package__)
 
 
 def run_command(arguments: Sequence[str]) -> int:

@@ -10,42 +10,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, BadParameter, Option
 
 from ..errors import StoreError
 from ..text.times import parse_time
 from . import output
-from .run import ForceOption, Run, add_command
+from .run import ForceOption, Run, command
 
 if TYPE_CHECKING:
     from ..database.engine import Database
     from ..db import Finding
-    from ..upkeep.maintenance import Ran, Script, Value
-
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Which script; list shows them.", show_default=False)]
-SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of the script; may be repeated.")
-]
-BackupArgument = Annotated[
-    Path | None, typer.Argument(metavar="[FILE]", help="Without it prompt-engine-DATE here.", show_default=False)
-]
-ApplyOption = Annotated[bool, typer.Option("--apply", help="Change, not only count.")]
+    from ..upkeep.maintenance import Script, Value
 
 _STYLES = {"error": "red", "warning": "yellow"}
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
-_NO_ADVICE = "The database's own log may say more."
-"""In place of the advice to run the subcommand that is running."""
 
 
+@command("db init", creates=True)
 def init(run: Run) -> None:
     """Make the tables. A database that has them stays as it is."""
     from ..db import migrate as make_tables
 
     db = run.open_bare()
     done = make_tables(db)
-    value = {"database": db.target.shown, "created": done.changed, "messages": list(done.messages)}
-    run.answer(value, lambda: output.facts([("Database", db.target.shown), ("Done", " ".join(done.messages))]))
+    run.answer({"database": db.target.shown, "created": done.changed, "messages": list(done.messages)})
 
 
+@command("db migrate", creates=True)
 def migrate(run: Run) -> None:
     """Bring the database to the present.
 
@@ -53,12 +44,12 @@ def migrate(run: Run) -> None:
     """
     from .. import db as door
 
-    run.creates = True
     done = door.migrate(run.open_bare())
     value = {"changed": done.changed, "applied": list(done.applied), "messages": list(done.messages)}
     run.answer(value, lambda: output.lines(done.messages))
 
 
+@command("db check")
 def check(run: Run) -> None:
     """List what is wrong, and what repairs it. Changes nothing.
 
@@ -66,17 +57,16 @@ def check(run: Run) -> None:
     """
     from .. import db as door
     from ..database.failures import LOOK
-    from ..upkeep.check import EMPTY
+    from ..upkeep.check import NO_TABLES
 
     db = run.open_bare()
     try:
         findings = door.check_server(db)
-        if not any(one.severity == "error" or one.what == EMPTY for one in findings):
+        if NO_TABLES not in findings and not any(one.severity == "error" for one in findings):
             findings += _find_model_usage(run, db)
-    except StoreError as error:
-        if LOOK not in str(error):
-            raise
-        raise StoreError(str(error).replace(LOOK, _NO_ADVICE), source=error.source, number=error.number) from None
+    except StoreError as error:  # its advice is to run this subcommand
+        text = str(error).replace(LOOK, "The database's own log may say more.")
+        raise StoreError(text, source=error.source, number=error.number, server=error.server) from None
     run.answer([asdict(one) for one in findings], lambda: _print_findings(findings))
     if any(one.severity == "error" for one in findings):
         raise typer.Exit(1)
@@ -97,13 +87,14 @@ def _find_model_usage(run: Run, db: Database) -> list[Finding]:
 
 
 def _print_findings(findings: list[Finding]) -> None:
-    from ..upkeep.check import EMPTY
+    from ..upkeep.check import NO_TABLES
 
-    if not any(one.severity in _STYLES or one.what == EMPTY for one in findings):
+    if NO_TABLES in findings:
+        output.say(f"{NO_TABLES.what}: {NO_TABLES.remedy}")
+    elif not any(one.severity in _STYLES for one in findings):
         output.say("The database is in order.")
     for one in findings:
-        if one.what == EMPTY:
-            output.say(f"{one.what}: {one.remedy}")
+        if one == NO_TABLES:
             continue
         place = f" {one.where}:" if one.where else ""
         output.say(f"{one.severity}:{place} {one.what}", style=_STYLES.get(one.severity, ""))
@@ -111,15 +102,17 @@ def _print_findings(findings: list[Finding]) -> None:
             output.indented(f"repair: {one.remedy}")
 
 
+@command("db stats")
 def stats(run: Run) -> None:
     """Count the rows of every table."""
     from ..upkeep import check as checking
 
     counts = checking.count_rows(run.open_bare())
     nothing = "There are no tables. Make them with: prompt-engine db init"
-    run.answer(counts, lambda: output.table(("table", "rows"), list(counts.items()), nothing, right=(1,)))
+    run.answer(counts, lambda: output.table(("table", "rows"), counts.items(), nothing, right=(1,)))
 
 
+@command("db reindex")
 def reindex(run: Run) -> None:
     """Build the search index again from the rows.
 
@@ -132,6 +125,7 @@ def reindex(run: Run) -> None:
     run.answer({"done": done}, f"{done} rows were indexed.")
 
 
+@command("db pack")
 def pack(run: Run) -> None:
     """Make the search index quicker to read.
 
@@ -149,7 +143,14 @@ def pack(run: Run) -> None:
     run.answer({"done": done, "seconds": seconds}, sentence)
 
 
-def backup(run: Run, file: BackupArgument = None, force: ForceOption = False) -> None:
+@command("db backup")
+def backup(
+    run: Run,
+    file: Annotated[
+        Path | None, Argument(metavar="[FILE]", help="Without it prompt-engine-DATE here.", show_default=False)
+    ] = None,
+    force: ForceOption = False,
+) -> None:
     """Write a consistent copy of the database into a file.
 
     Only you can read the file. A SQLite file is copied; of a server mariadb-dump or mysqldump writes SQL. Others may
@@ -164,81 +165,53 @@ def backup(run: Run, file: BackupArgument = None, force: ForceOption = False) ->
     run.answer({"file": str(target.resolve()), "bytes": size}, f"{target.resolve()}: {size:,} bytes.")
 
 
-# The scripts of an operator, by name
-
-
-def run_script(run: Run, name: NameArgument, settings: SetOption = None, apply_: ApplyOption = False) -> None:
+@command("db maintenance")
+def run_script(
+    run: Run,
+    name: Annotated[str, Argument(metavar="NAME", help="Which script; list shows them.", show_default=False)],
+    settings: Annotated[
+        list[str] | None, Option("--set", metavar="NAME=VALUE", help="A value of the script; may be repeated.")
+    ] = None,
+    apply_: Annotated[bool, Option("--apply", help="Change, not only count.")] = False,
+) -> None:
     """Count, or with --apply change, by a script.
 
     Every script works on one persona: that of --persona-id, else of PERSONA_ID.
     """
     from ..upkeep import maintenance
 
+    known = maintenance.list_scripts()
     if name == "list":
-        _list_scripts(run)
+        scripts = [maintenance.get_script(each, "sqlite") for each in known]
+        run.answer([{"name": each.name, "values": dict(each.values), "about": each.head} for each in scripts])
         return
-    if name not in maintenance.list_scripts():
-        raise typer.BadParameter(f"there is no script {name!r}; known are {', '.join(maintenance.list_scripts())}")
+    if name not in known:
+        raise BadParameter(f"there is no script {name!r}; known are {', '.join(known)}")
     script = maintenance.get_script(name, run.db.family)
     values = dict(_read_value(script, each) for each in settings or ())
     if "persona" in script.values:
         values.setdefault("persona", run.scope().persona)
     if apply_ and "apply" not in script.values:
-        raise typer.BadParameter(f"{name} only counts; there is nothing to apply")
-    done = maintenance.run_script(run.db, name, values=values, apply=apply_)
-    run.answer(asdict(done), lambda: _print_script(done, script, apply_))
+        raise BadParameter(f"{name} only counts; there is nothing to apply")
+    done = asdict(maintenance.run_script(run.db, name, values=values, apply=apply_))
+    run.answer(done)
+    if not run.as_json and not apply_ and "apply" in script.values:
+        output.say("Nothing was changed. --apply does it.")
 
 
 def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
     """Return name and value of `NAME=VALUE`, the value of the type the script has there."""
     name, sign, given = text.partition("=")
     if not sign or name not in script.values:
-        raise typer.BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(script.values)}")
+        raise BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(script.values)}")
     default = script.values[name]
-    if isinstance(default, str):
-        if not _TIME.match(default):
-            return name, given
-        time = parse_time(given)
-        if time is None:
-            raise typer.BadParameter(f"--set {text!r}: {name} is a time such as 2026-01-01 00:00:00, UTC")
-        return name, time
+    if isinstance(default, str) and not _TIME.match(default):
+        return name, given
     try:
-        return name, type(default)(given)
+        value = parse_time(given) if isinstance(default, str) else type(default)(given)
     except ValueError:
-        raise typer.BadParameter(f"--set {text!r}: {name} is a number such as {default}") from None
-
-
-def _list_scripts(run: Run) -> None:
-    from ..upkeep import maintenance
-
-    scripts = [maintenance.get_script(name, "sqlite") for name in maintenance.list_scripts()]
-    run.answer(
-        [{"name": script.name, "values": dict(script.values), "about": script.head} for script in scripts],
-        lambda: output.table(
-            ("script", "about", "values"),
-            [(script.name, script.head.split("\n", 1)[0], ", ".join(script.values)) for script in scripts],
-        ),
-    )
-
-
-def _print_script(done: Ran, script: Script, applied: bool) -> None:
-    output.table(("counted", "rows"), done.counted.items(), right=(1,))
-    if applied:
-        output.heading("Changed")
-        output.table(("table", "rows"), done.changed.items(), right=(1,))
-    elif "apply" in script.values:
-        output.say("Nothing was changed. --apply does it.")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the subcommands to the command."""
-    group = typer.Typer(help="Make, check, repair and back up the database.")
-    add_command(group, "init", init, creates=True)
-    add_command(group, "migrate", migrate, creates=True)
-    add_command(group, "check", check)
-    add_command(group, "stats", stats)
-    add_command(group, "reindex", reindex)
-    add_command(group, "pack", pack)
-    add_command(group, "maintenance", run_script)
-    add_command(group, "backup", backup)
-    app.add_typer(group, name="db")
+        value = None
+    if value is None:
+        kind = "time such as 2026-01-01 00:00:00, UTC" if isinstance(default, str) else f"number such as {default}"
+        raise BadParameter(f"--set {text!r}: {name} is a {kind}")
+    return name, value

@@ -13,13 +13,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import typer
-
 from ..errors import StoreError
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER
 from . import output
-from .run import Run, add_command
+from .run import Run, command
 
 if TYPE_CHECKING:
     from ..database.engine import Database
@@ -41,15 +39,17 @@ _REASONS = {
 }
 
 
+@command("demo", without={"database", "persona_id"})
 def demo(run: Run) -> None:
     """Show what a question gets from a sample conversation.
 
     It tells what was found and left out, who may see it, and what the model is sent; --json prints the JSON prompt
     instead. The database is a file in this folder, made again each time.
     """
+    from ..config.file import read_yaml_value
     from ..prompt_engine import build_json_prompt
 
-    sample = _read_sample()
+    sample: Any = read_yaml_value((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
     file = Path.cwd() / FILE
     db = _open_new(file, sample["today"])
     run.use(db)
@@ -62,20 +62,12 @@ def demo(run: Run) -> None:
     output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {counts}, in {file.name}.")
     _tell_story(db, message)
     output.heading("Next")
-    output.lines(
-        [
-            f"  export DATABASE_URL=sqlite:///{file.name} PERSONA_ID={PERSONA}",
-            f"  {_program_name()} explain 'Who repairs the oven?' --conversation {KITCHEN}",
-        ]
-    )
-
-
-def _read_sample() -> dict[str, Any]:
-    from ..config.file import read_yaml_value
-
-    loaded = read_yaml_value((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
-    assert isinstance(loaded, dict)
-    return loaded
+    # the command by its name where the shell finds it, else by its path
+    called = Path(sys.argv[0])
+    by_path = called.name == "prompt-engine" and not shutil.which("prompt-engine")
+    output.say(f"  export DATABASE_URL=sqlite:///{file.name} PERSONA_ID={PERSONA}")
+    name = os.path.relpath(called) if by_path else "prompt-engine"
+    output.say(f"  {name} explain 'Who repairs the oven?' --conversation {KITCHEN}")
 
 
 def _open_new(file: Path, today: datetime) -> Database:
@@ -125,46 +117,21 @@ def _store_sample(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
     from .. import db as door
     from ..transfer.imports import import_file
 
-    scope = Scope(PERSONA)
+    own: Any = {"db": db, "scope": Scope(PERSONA)}
     messages = 0
     with output.bar() as bar:
         for name in ("kitchen", "mara", "jonas"):
-            imported = import_file(
-                _SAMPLE / f"{name}.jsonl",
-                interface=INTERFACE,
-                persona=PERSONA,
-                private=name != "kitchen",
-                progress=bar,
-                db=db,
-                scope=scope,
-            )
-            messages += imported.imported
-    for memory in sample["memories"]:
-        door.insert_memory(
-            memory["text"],
-            PERSONA_SENDER,
-            "demo",
-            memory["tags"],
-            scope,
-            timestamp=memory["time"],
-            label=memory["label"],
-            db=db,
-        )
+            place: Any = {"interface": INTERFACE, "persona": PERSONA, "private": name != "kitchen"}
+            messages += import_file(_SAMPLE / f"{name}.jsonl", progress=bar, **place, **own).imported
+    for each in sample["memories"]:
+        more = {"timestamp": each["time"], "label": each["label"]}
+        door.insert_memory(each["text"], PERSONA_SENDER, "demo", each["tags"], own["scope"], db=db, **more)
     for entry in sample["diary"]:
-        ai_diary.add_diary_entry(
-            entry["content"],
-            personal_thought=entry["thought"],
-            interaction_summary=entry.get("summary"),
-            context_tags=entry["tags"],
-            involved_users=entry["people"],
-            timestamp=entry["time"],
-            db=db,
-            scope=scope,
-        )
+        ai_diary.add_diary_entry(**entry, **own)
     for alias, tag in sample["aliases"].items():
-        synth_tagging.add_alias(alias, tag, db=db, scope=scope)
+        synth_tagging.add_alias(alias, tag, **own)
     for tag, other, weight in sample["links"]:
-        synth_tagging.link_tags(tag, other, weight, db=db, scope=scope)
+        synth_tagging.link_tags(tag, other, weight, **own)
     return {"messages": messages, "memories": len(sample["memories"]), "diary entries": len(sample["diary"])}
 
 
@@ -219,16 +186,3 @@ def _count_hidden(db: Database, text: str) -> int:
         return {hit["id"] for hit in search_memories(query=text, limit=_MOST_HITS, db=db, scope=scope)}
 
     return len((find("Mara", "Mara") | find("Jonas", "Jonas")) - find("kitchen", "Mara"))
-
-
-def _program_name() -> str:
-    """Return how to call this command here: by its name where the shell finds it, else by its path."""
-    called = Path(sys.argv[0])
-    if shutil.which("prompt-engine") or called.name != "prompt-engine":
-        return "prompt-engine"
-    return os.path.relpath(called)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the subcommand to the command."""
-    add_command(app, "demo", demo, without={"database", "persona_id"})

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
+from typer import Argument, BadParameter, Option
 
 from ..errors import TransferError
 from . import output
 from .memory import name_near
-from .run import ForceOption, LocalOption, Run, ServerOption, add_command, refusals
+from .run import ForceOption, LocalOption, Run, ServerOption, command, refusals
 
 if TYPE_CHECKING:
     from ..transfer.items import ItemExport
@@ -21,49 +21,32 @@ if TYPE_CHECKING:
 _STDOUT = "-"
 _FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
-TargetArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help="File that is written, - for stdout.", show_default=False)
-]
-ChatOption = Annotated[
-    str | None,
-    typer.Option("--chat", metavar="CONVERSATION", help="Conversation: interface/chat or interface/chat/thread."),
-]
-PersonOption = Annotated[
-    str | None, typer.Option("--person", metavar="KEY", help="All that is kept of a person: interface/id.")
-]
-ItemsOption = Annotated[bool, typer.Option("--items", help="The persona's memories in place of a conversation.")]
-KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND,...", help="Memories of these kinds alone.")]
-LimitOption = Annotated[
-    int | None, typer.Option("--limit", metavar="N", help="Most memories, the oldest; without it all.", min=1)
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="sillytavern: a chat of SillyTavern. Of memories json, yaml or jsonl; without it by the file's ending.",
-    ),
-]
 
-MarkdownOption = Annotated[
-    bool,
-    typer.Option("--markdown", help="Into the folder FILE: recent conversations and saved memories, to be read."),
-]
-
-
+@command("export")
 def export(
     run: Run,
-    file: TargetArgument,
-    chat: ChatOption = None,
-    items: ItemsOption = False,
-    person: PersonOption = None,
-    kind: KindOption = None,
-    limit: LimitOption = None,
-    format: FormatOption = None,  # noqa: A002 - the option's name
+    file: Annotated[Path, Argument(metavar="FILE", help="File that is written, - for stdout.", show_default=False)],
+    chat: Annotated[
+        str | None, Option(metavar="CONVERSATION", help="Conversation: interface/chat or interface/chat/thread.")
+    ] = None,
+    items: Annotated[bool, Option("--items", help="The persona's memories in place of a conversation.")] = False,
+    person: Annotated[str | None, Option(metavar="KEY", help="All that is kept of a person: interface/id.")] = None,
+    kind: Annotated[str | None, Option(metavar="KIND,...", help="Memories of these kinds alone.")] = None,
+    limit: Annotated[int | None, Option(metavar="N", help="Most memories, the oldest; without it all.", min=1)] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        str | None,
+        Option(
+            metavar="NAME",
+            help="sillytavern: a chat of SillyTavern. Of memories json, yaml or jsonl; without it by the file's "
+            "ending.",
+        ),
+    ] = None,
     server: ServerOption = "",
     local: LocalOption = False,
     force: ForceOption = False,
-    markdown: MarkdownOption = False,
+    markdown: Annotated[
+        bool, Option("--markdown", help="Into the folder FILE: recent conversations and saved memories, to be read.")
+    ] = False,
 ) -> None:
     """Write a conversation, memories or a person into a file.
 
@@ -78,10 +61,10 @@ def export(
 
         with refusals():
             done = export_markdown(file, db=run.db, settings=run.settings, scope=run.scope(chat, person, server))
-        run.answer(asdict(done), lambda: output.facts([("Conversations", done.recent), ("Memories", done.saved)]))
+        run.answer(asdict(done))
         return
     if sum((items, chat is not None, person is not None)) != 1:
-        raise typer.BadParameter("name one: a conversation with --chat, a person with --person, or --items")
+        raise BadParameter("name one: a conversation with --chat, a person with --person, or --items")
     if person is not None:
         _export_person(run, file, person, force=force)
         return
@@ -127,7 +110,7 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
     with write_whole(file, overwrite=force) as stream:
         stream.write((json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n").encode())
     counts = {name: len(each) for name, each in rows.items()}
-    run.answer({"file": str(file), "rows": counts}, lambda: output.table(("table", "rows"), counts.items(), right=(1,)))
+    run.answer({"file": str(file), "rows": counts})
 
 
 # Memory items
@@ -151,8 +134,7 @@ def _export_items(
             count, after = exported.count, exported.next_after
         else:
             count, after, written = _write_files(run, file, kinds, fmt, limit, force, bar)
-            facts = {"items": count, "files": written, "more": after is not None}
-            run.answer(facts, lambda: output.facts([("Items", count), *(("File", each) for each in written)]))
+            run.answer({"items": count, "files": written, "more": after is not None})
     if after is not None:
         output.note(f"More than these {count} are there; --limit takes more.", style="yellow")
 
@@ -184,8 +166,3 @@ def _export_part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after:
 
     options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": documents.MAX_BYTES}
     return export_items(**options, db=run.db, scope=run.scope())
-
-
-def register(app: typer.Typer) -> None:
-    """Add the subcommand to the command."""
-    add_command(app, "export", export)

@@ -17,7 +17,7 @@ import typer
 from ..errors import TransferError
 from ..memories.rules import DEFAULT_KIND
 from . import output
-from .run import DryRunOption, Run, ServerOption, add_command, refusals
+from .run import DryRunOption, Run, ServerOption, command, refusals
 
 if TYPE_CHECKING:
     from ..scope import Scope
@@ -84,6 +84,7 @@ _SHOWN = 20
 _SHOWN_NAMES = 5
 
 
+@command("import", creates=True)
 def import_(
     run: Run,
     file: FileArgument = None,
@@ -339,8 +340,3 @@ def _print_items(result: ItemImport) -> None:
     output.facts([*facts, *((name, count) for name, count in counts.items() if count)])
     shown = [(p.row, "" if p.uid is None else p.uid, p.reason) for p in result.errors[:_SHOWN]]
     _print_rest(result, ("row", "uid", "reason"), shown)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the subcommand to the command."""
-    add_command(app, "import", import_, creates=True)

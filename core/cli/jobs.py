@@ -8,36 +8,39 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, BadParameter, Option
 
 from ..errors import TransferError
 from ..scope import Scope
 from . import output
-from .run import Run, ServerOption, add_command
+from .run import Run, ServerOption, command
 
 if TYPE_CHECKING:
     from ..memories.shapes import CycleResult
     from ..shapes import ListedOperation, OperationRun
 
-OnceOption = Annotated[bool, typer.Option("--once", help="End as soon as nothing may begin, instead of waiting.")]
-ScheduleOption = Annotated[
-    bool, typer.Option("--schedule", help="Consolidate memory when it is due, too: by interval and number of messages.")
+IdArgument = Annotated[int, Argument(metavar="ID", help="Id of the operation.", show_default=False)]
+StoryArgument = Annotated[
+    str, Argument(metavar="CONVERSATION", help="interface/chat or interface/chat/thread.", show_default=False)
 ]
-PersonasOption = Annotated[
-    list[str] | None,
-    typer.Option("--persona-id", metavar="ID", help="Only work of this persona; may be repeated. Without it of all."),
-]
-IdArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the operation.", show_default=False)]
-FailedArgument = Annotated[int | None, typer.Argument(metavar="ID", help="Id of the operation.", show_default=False)]
-AllOption = Annotated[bool, typer.Option("--all", help="Every failed operation of the persona, in place of an ID.")]
-
 _SHOWN = 20
-_MOST_AGAIN = 10_000
-
+_MOST = 10_000
 
 # The worker
 
 
-def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, personas: PersonasOption = None) -> None:
+@command("worker", without={"persona_id"}, creates=True)
+def work(
+    run: Run,
+    once: Annotated[bool, Option("--once", help="End as soon as nothing may begin, instead of waiting.")] = False,
+    schedule: Annotated[
+        bool, Option("--schedule", help="Consolidate memory when it is due, too: by interval and number of messages.")
+    ] = False,
+    personas: Annotated[
+        list[str] | None,
+        Option("--persona-id", metavar="ID", help="Only work of this persona; may be repeated. Without it of all."),
+    ] = None,
+) -> None:
     """Do the work in the background: recaps, summaries, consolidation.
 
     Any number of workers may run at once. SIGTERM or Ctrl-C lets the present operation end first; a second one gives it
@@ -50,7 +53,10 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     failed: list[OperationRun] = []
 
     def report(done: OperationRun) -> None:
-        _print_run(run, done)
+        where = f" of {done.conversation}" if done.conversation else ""
+        why = f": {done.error}" if done.error else ""
+        style = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}[done.state]
+        _print_event(run, asdict(done), f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}", style)
         if done.state == "failed":
             failed.append(done)
 
@@ -65,41 +71,39 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
         with worker.on_signals(), _scheduled(run, personas or (), schedule=schedule, once=once):
             begun = worker.run(once=once)
         if once:
-            _print_waiting(run, personas)
-            _print_failed(failed)
+            _print_left(run, personas, failed)
     finally:
         llm.close()
     if not run.as_json:
         output.note(f"{begun} {'operation' if begun == 1 else 'operations'} done.")
 
 
-def _print_waiting(run: Run, personas: Sequence[str] | None) -> None:
-    """Print how many operations a run to the end has left: a model that does not answer looks like an empty queue."""
+def _print_event(run: Run, value: dict[str, Any], sentence: str, style: str = "") -> None:
+    if run.as_json:
+        output.print_json(value, in_one_line=True)
+    else:
+        output.say(sentence, style=style)
+
+
+def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> None:
+    """Print what a run to the end has left: a model that does not answer looks like an empty queue."""
     from .. import jobs
-    from ..jobs import table_claiming
+    from ..jobs.table_claiming import read_personas
 
-    waiting, why = 0, ""
-    for persona in personas or table_claiming.read_personas(run.db):
+    left: list[ListedOperation] = []
+    for persona in personas or read_personas(run.db):
         asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": Scope(persona)}
-        counts = jobs.count_operations(**asking)
-        waiting += sum(each.get(state, 0) for each in counts.values() for state in ("pending", "retrying"))
-        tried = jobs.list_operations("retrying", limit=1, **asking)
-        why = why or (tried[0]["error"] if tried else "")
-    if waiting:
-        reason = f", the last try failed: {why}" if why else ""
-        output.note(f"Operations that wait: {waiting}{reason}. See `prompt-engine jobs list`.", style="yellow")
-
-
-def _print_failed(failed: Sequence[OperationRun]) -> None:
-    """Print how many operations failed: they stay so until somebody tries them again."""
+        left += jobs.list_operations(("retrying", "pending"), limit=_MOST, **asking)
+    if left:
+        error = next((one["error"] for one in left if one["error"]), "")
+        reason = f", the last try failed: {error}" if error else ""
+        output.note(f"Operations that wait: {len(left)}{reason}. See `prompt-engine jobs list`.", style="yellow")
     if failed:
-        first = "Correct LLM_API_KEY, then: " if "auth" in failed[-1].error else ""
-        personas = sorted({each.persona for each in failed})
-        commands = ", ".join(f"`prompt-engine jobs retry --all --persona-id {each}`" for each in personas)
-        output.note(
-            f"Operations that failed: {len(failed)}, the last one: {failed[-1].error}. {first}{commands}.",
-            style="yellow",
-        )
+        error = failed[-1].error
+        first = "Correct LLM_API_KEY, then: " if "auth" in error else ""
+        names = sorted({each.persona for each in failed})
+        commands = ", ".join(f"`prompt-engine jobs retry --all --persona-id {each}`" for each in names)
+        output.note(f"Operations that failed: {len(failed)}, the last one: {error}. {first}{commands}.", style="yellow")
 
 
 @contextmanager
@@ -110,7 +114,12 @@ def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool)
         return
     from ..lifelong import Scheduler
 
-    scheduler = Scheduler(run.db, personas=personas, on_done=lambda persona, done: _print_cycle(run, persona, done))
+    def report(persona: str, done: CycleResult) -> None:
+        why = f": {done.reason}" if done.reason else ""
+        sentence = f"Cycle of {persona}: {done.stored} stored, {done.pruned} archived{why}"
+        _print_event(run, {"cycle": persona, **asdict(done)}, sentence)
+
+    scheduler = Scheduler(run.db, personas=personas, on_done=report)
     if once:
         scheduler.tick()
         yield
@@ -119,29 +128,10 @@ def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool)
         yield
 
 
-def _print_cycle(run: Run, persona: str, done: CycleResult) -> None:
-    """Print what a cycle of consolidation did, one line each."""
-    if run.as_json:
-        output.print_json({"cycle": persona, **asdict(done)}, in_one_line=True)
-        return
-    why = f": {done.reason}" if done.reason else ""
-    output.say(f"Cycle of {persona}: {done.stored} stored, {done.pruned} archived{why}")
-
-
-def _print_run(run: Run, done: OperationRun) -> None:
-    """Print what became of an operation, one line each."""
-    if run.as_json:
-        output.print_json(asdict(done), in_one_line=True)
-        return
-    where = f" of {done.conversation}" if done.conversation else ""
-    why = f": {done.error}" if done.error else ""
-    style = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}[done.state]
-    output.say(f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}", style=style)
-
-
 # The queue
 
 
+@command("jobs list")
 def list_jobs(run: Run) -> None:
     """List what waits, what runs and what failed."""
     from .. import jobs
@@ -190,6 +180,7 @@ def _print_operations(title: str, rows: Sequence[ListedOperation], column: str, 
         output.table(("id", "type", "conversation", "try", column, "reason"), cells, right=(0, 3))
 
 
+@command("jobs cancel")
 def cancel(run: Run, job_id: IdArgument) -> None:
     """Cancel an operation; the result of a running one is dropped."""
     from .. import jobs
@@ -200,6 +191,7 @@ def cancel(run: Run, job_id: IdArgument) -> None:
         raise typer.Exit(1)
 
 
+@command("jobs clear")
 def clear(run: Run) -> None:
     """Cancel all operations of a persona that have not ended.
 
@@ -207,20 +199,25 @@ def clear(run: Run) -> None:
     """
     from .. import jobs
 
-    waiting = jobs.list_operations(("in_progress", "retrying", "pending"), limit=10_000, **run.asking())
+    waiting = jobs.list_operations(("in_progress", "retrying", "pending"), limit=_MOST, **run.asking())
     number = jobs.cancel([each["id"] for each in waiting], **run.asking())
     run.answer({"cancelled": number}, f"{number} cancelled.")
 
 
-def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> None:
+@command("jobs retry")
+def retry(
+    run: Run,
+    job_id: Annotated[int | None, Argument(metavar="ID", help="Id of the operation.", show_default=False)] = None,
+    every: Annotated[bool, Option("--all", help="Every failed operation of the persona, in place of an ID.")] = False,
+) -> None:
     """Put a failed operation back into the queue."""
     from .. import jobs
 
     asking = run.asking()
     if (job_id is None) != every:
-        raise typer.BadParameter("say which operation: either its ID or --all")
+        raise BadParameter("say which operation: either its ID or --all")
     if job_id is None:
-        failed = jobs.list_operations("failed", (), _MOST_AGAIN, **asking)
+        failed = jobs.list_operations("failed", (), _MOST, **asking)
         again = [jobs.retry_operation(one["id"], **asking) for one in failed]
         pending, refused = sum(each.stored for each in again), sum(each.reason == "refused" for each in again)
         left = f" {refused} cannot be done again: their texts are not kept after the end." if refused else ""
@@ -240,17 +237,9 @@ _NOT_FAILED = "Nothing was changed: no failed operation of this persona has the 
 
 # Recaps
 
-StoryArgument = Annotated[
-    str, typer.Argument(metavar="CONVERSATION", help="interface/chat or interface/chat/thread.", show_default=False)
-]
-
 
 def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
-    """Return the arguments of the functions of stories.
-
-    Raises:
-        TransferError: nothing was stored of the conversation.
-    """
+    """Return the arguments of the functions of stories; refuse a conversation that nothing was stored of."""
     from ..access import table_overview
 
     scope = run.scope(conversation, server=server, destination="local")
@@ -262,6 +251,7 @@ def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
     return {"conversation": conversation, "db": run.db, "settings": run.settings, "scope": scope}
 
 
+@command("recap show")
 def show_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
     """Print the recaps of story, scenes and messages in prompts now."""
     from .. import stories
@@ -283,6 +273,7 @@ def show_recaps(run: Run, conversation: StoryArgument, server: ServerOption = ""
     run.answer({"running": running, "scenes": scenes, "messages": text}, show)
 
 
+@command("recap make")
 def make_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
     """Queue a recap of every message that has none, for a worker."""
     from .. import stories
@@ -291,25 +282,10 @@ def make_recaps(run: Run, conversation: StoryArgument, server: ServerOption = ""
     run.answer({"queued": number}, f"{number} recaps are queued. `prompt-engine worker` makes them.")
 
 
+@command("recap refresh")
 def refresh_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
     """Decide again what is hidden and which recaps are shown."""
     from .. import stories
 
     done = stories.refresh_memory(**_asking(run, conversation, server))
     run.answer(done, f"{done['changed']} recaps changed.")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the subcommands to the command."""
-    add_command(app, "worker", work, without={"persona_id"}, creates=True)
-    jobs = typer.Typer(help="Look at the work in the background, and change it.")
-    add_command(jobs, "list", list_jobs)
-    add_command(jobs, "cancel", cancel)
-    add_command(jobs, "clear", clear)
-    add_command(jobs, "retry", retry)
-    app.add_typer(jobs, name="jobs")
-    recap = typer.Typer(help="Look at the recaps of a story, make and refresh them.")
-    add_command(recap, "show", show_recaps)
-    add_command(recap, "make", make_recaps)
-    add_command(recap, "refresh", refresh_recaps)
-    app.add_typer(recap, name="recap")

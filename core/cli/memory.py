@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, BadParameter, Option
 
 from ..scope import Scope
 from ..shapes import Hit, WriteResult
@@ -20,7 +21,7 @@ from .run import (
     ServerOption,
     UserOption,
     YesOption,
-    add_command,
+    command,
     is_agreed,
     participant,
     refusals,
@@ -28,38 +29,29 @@ from .run import (
 
 if TYPE_CHECKING:
     from ..forgetting import Forgotten
-    from ..memories.shapes import CycleResult, Pruned
+    from ..memories.shapes import Pruned
 
 _SHOWN = 20
-_SHOWN_LINKS = 4
+TagOption = Annotated[list[str] | None, Option("--tag", help="A tag that rows have; may be repeated.")]
+TagArgument = Annotated[str, Argument(metavar="TAG", show_default=False)]
 
 # Searching and remembering
 
-QueryArgument = Annotated[
-    str | None, typer.Argument(metavar="TEXT", help="What to look for, in any words.", show_default=False)
-]
-TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A tag that rows have; may be repeated.")]
-WordOption = Annotated[list[str] | None, typer.Option("--word", help="A word or phrase in the text; may be repeated.")]
-LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="Most hits.")]
-RankingOption = Annotated[
-    Literal["relevance", "recency"] | None, typer.Option("--ranking", help="Best or newest. Without it MEMORY_RANKING.")
-]
-SinceOption = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Earliest time, included.")]
-UntilOption = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Latest time, not included.")]
-ContentArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.", show_default=False)]
-LabelOption = Annotated[str, typer.Option("--label", help="What kind of memory it is.")]
-AuthorOption = Annotated[str, typer.Option("--author", help="Who says so.")]
 
-
+@command("search")
 def search(
     run: Run,
-    query: QueryArgument = None,
+    query: Annotated[
+        str | None, Argument(metavar="TEXT", help="What to look for, in any words.", show_default=False)
+    ] = None,
     tag: TagOption = None,
-    word: WordOption = None,
-    limit: LimitOption = 5,
-    ranking: RankingOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    word: Annotated[list[str] | None, Option(help="A word or phrase in the text; may be repeated.")] = None,
+    limit: Annotated[int, Option("--limit", "-n", min=1, max=200, help="Most hits.")] = 5,
+    ranking: Annotated[
+        Literal["relevance", "recency"] | None, Option(help="Best or newest. Without it MEMORY_RANKING.")
+    ] = None,
+    since: Annotated[str | None, Option(metavar="TIME", help="Earliest time, included.")] = None,
+    until: Annotated[str | None, Option(metavar="TIME", help="Latest time, not included.")] = None,
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",
@@ -67,7 +59,7 @@ def search(
 ) -> None:
     """Search memories, diary and chat, with reasons."""
     if not (query or tag or word):
-        raise typer.BadParameter("say what to look for: TEXT, --tag or --word")
+        raise BadParameter("say what to look for: TEXT, --tag or --word")
     from ..synth_core_memory import explain_search
 
     scope = run.scope(conversation, participant(conversation, user), server, "local" if local else None)
@@ -121,12 +113,13 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
         output.note(note, style="yellow")
 
 
+@command("remember", creates=True)
 def remember(
     run: Run,
-    text: ContentArgument,
+    text: Annotated[str, Argument(metavar="TEXT", help="What to remember.", show_default=False)],
     tag: TagOption = None,
-    label: LabelOption = "general",
-    author: AuthorOption = "user",
+    label: Annotated[str, Option(help="What kind of memory it is.")] = "general",
+    author: Annotated[str, Option(help="Who says so.")] = "user",
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",
@@ -157,21 +150,18 @@ def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
 
 # Forgetting
 
-ParticipantOption = Annotated[
-    str | None, typer.Option("--participant", metavar="KEY", help="A person: interface/id, with all linked identities.")
-]
-MemoryOption = Annotated[int | None, typer.Option("--memory", metavar="ID", help="One memory item.")]
-WholeServerOption = Annotated[
-    str | None, typer.Option("--server", metavar="ID", help="A server: all its conversations, and what is its alone.")
-]
 
-
+@command("forget")
 def forget(
     run: Run,
-    participant: ParticipantOption = None,
+    participant: Annotated[
+        str | None, Option(metavar="KEY", help="A person: interface/id, with all linked identities.")
+    ] = None,
     conversation: ConversationOption = None,
-    memory: MemoryOption = None,
-    server: WholeServerOption = None,
+    memory: Annotated[int | None, Option(metavar="ID", help="One memory item.")] = None,
+    server: Annotated[
+        str | None, Option(metavar="ID", help="A server: all its conversations, and what is its alone.")
+    ] = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
@@ -185,7 +175,7 @@ def forget(
     given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if len(wanted) != 1:
-        raise typer.BadParameter("name exactly one of --participant, --conversation, --memory and --server")
+        raise BadParameter("name exactly one of --participant, --conversation, --memory and --server")
     call: dict[str, Any] = {"db": run.db, "scope": run.scope()}
     if not dry_run and not yes:
         counted = forget_rows(**wanted, dry_run=True, **call)
@@ -235,64 +225,46 @@ def _print_counts(done: Forgotten) -> None:
 
 # Tags
 
-TagArgument = Annotated[str, typer.Argument(metavar="TAG", show_default=False)]
-AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", show_default=False)]
-OtherArgument = Annotated[str, typer.Argument(metavar="OTHER", show_default=False)]
-TextArgument = Annotated[str, typer.Argument(metavar="TEXT", show_default=False)]
-WeightOption = Annotated[float, typer.Option("--weight", help="How closely the two belong together.")]
-MostTagsOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Most tags.")]
 
-
-def list_tags(run: Run, limit: MostTagsOption = 100) -> None:
+@command("tags list")
+def list_tags(
+    run: Run, limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="Most tags.")] = 100
+) -> None:
     """List the tags, the most used first."""
     from .. import synth_tagging
 
     tags = synth_tagging.list_tags(db=run.db, scope=run.scope())[:limit]
-    rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _describe_links(each["links"])) for each in tags]
-    columns = ("tag", "uses", "also written", "linked with")
-    run.answer(tags, lambda: output.table(columns, rows, "There are no tags yet.", right=(1,)))
+    run.answer(tags, nothing="There are no tags yet.")
 
 
-def _describe_links(links: Mapping[str, float]) -> str:
-    most = sorted(links.items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = [f"{tag} {weight:g}" for tag, weight in most[:_SHOWN_LINKS]]
-    return ", ".join([*shown, "..."] if len(most) > _SHOWN_LINKS else shown)
-
-
+@command("tags add", creates=True)
 def add_tag(run: Run, tag: TagArgument) -> None:
     """Add a tag."""
-    from .. import synth_tagging
-
-    with refusals():
-        _answer_written(run, synth_tagging.add_tag(tag, db=run.db, scope=run.scope()))
+    _write_tag(run, "add_tag", tag)
 
 
-def add_alias(run: Run, alias: AliasArgument, tag: TagArgument) -> None:
+@command("tags alias", creates=True)
+def add_alias(run: Run, alias: Annotated[str, Argument(metavar="ALIAS", show_default=False)], tag: TagArgument) -> None:
     """Make ALIAS another spelling of TAG."""
-    from .. import synth_tagging
-
-    with refusals():
-        _answer_written(run, synth_tagging.add_alias(alias, tag, db=run.db, scope=run.scope()))
+    _write_tag(run, "add_alias", alias, tag)
 
 
-def link_tags(run: Run, tag: TagArgument, other: OtherArgument, weight: WeightOption = 1.0) -> None:
+@command("tags link", creates=True)
+def link_tags(
+    run: Run,
+    tag: TagArgument,
+    other: Annotated[str, Argument(metavar="OTHER", show_default=False)],
+    weight: Annotated[float, Option(help="How closely the two belong together.")] = 1.0,
+) -> None:
     """Link two tags: a search for one finds the other too."""
+    _write_tag(run, "link_tags", tag, other, weight)
+
+
+def _write_tag(run: Run, function: str, *arguments: object) -> None:
     from .. import synth_tagging
 
     with refusals():
-        _answer_written(run, synth_tagging.link_tags(tag, other, weight, db=run.db, scope=run.scope()))
-
-
-def extract_tags(run: Run, text: TextArgument) -> None:
-    """Print the tags of a text."""
-    from .. import synth_tagging
-    from ..tags.table import current
-
-    tags = synth_tagging.extract_tags(text, current(run.db, run.scope().persona))
-    run.answer(tags, ", ".join(tags) or "This text has no tags.")
-
-
-def _answer_written(run: Run, written: WriteResult) -> None:
+        written: WriteResult = getattr(synth_tagging, function)(*arguments, db=run.db, scope=run.scope())
     notes = list(written.notes)
     parts = ("Done" if written.stored else "Nothing changed", "; ".join(notes) or written.reason)
     sentence = output.sentence(": ".join(filter(None, parts)))
@@ -301,21 +273,28 @@ def _answer_written(run: Run, written: WriteResult) -> None:
         raise typer.Exit(1)
 
 
+@command("tags extract")
+def extract_tags(run: Run, text: Annotated[str, Argument(metavar="TEXT", show_default=False)]) -> None:
+    """Print the tags of a text."""
+    from ..synth_tagging import extract_tags as extract
+    from ..tags.table import current
+
+    tags = extract(text, current(run.db, run.scope().persona))
+    run.answer(tags, ", ".join(tags) or "This text has no tags.")
+
+
 # Long-term memory
 
-DeepOption = Annotated[
-    bool, typer.Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
-]
-AgeOption = Annotated[
-    int | None, typer.Option("--max-age-days", metavar="DAYS", help="PRUNE_MAX_AGE_DAYS.", show_default=False)
-]
-ImportanceOption = Annotated[
-    float | None, typer.Option("--max-importance", metavar="0-1", help="PRUNE_MAX_IMPORTANCE.", show_default=False)
-]
-ModeOption = Annotated[str | None, typer.Option("--mode", metavar="any|all", help="PRUNE_MODE.", show_default=False)]
 
-
-def consolidate(run: Run, deep: DeepOption = False, dry_run: DryRunOption = False, yes: YesOption = False) -> None:
+@command("memory consolidate")
+def consolidate(
+    run: Run,
+    deep: Annotated[
+        bool, Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
     """Make items of what was said since, archive what has expired.
 
     With --deep it first asks whether to archive long-term items; --dry-run shows which.
@@ -324,7 +303,7 @@ def consolidate(run: Run, deep: DeepOption = False, dry_run: DryRunOption = Fals
 
     call = run.asking()
     if dry_run and not deep:
-        raise typer.BadParameter("--dry-run shows what --deep would archive; add --deep")
+        raise BadParameter("--dry-run shows what --deep would archive; add --deep")
     if deep and (dry_run or not yes):
         preview = lifelong.prune_ltm(dry_run=True, **call)
         if dry_run:
@@ -338,14 +317,20 @@ def consolidate(run: Run, deep: DeepOption = False, dry_run: DryRunOption = Fals
         done = lifelong.deep_consolidation(**call) if deep else lifelong.run_cycle(reason="by hand", **call)
     finally:
         llm.close()
-    run.answer(asdict(done), lambda: _print_cycle(done))
+    archived = f"{done.pruned} archived, {done.merged} said before"
+    lines = [f"{done.stored} items stored from {done.conversations} conversations, {archived}."]
+    lines += [output.sentence(f"One part gave nothing: {done.reason}")] if done.reason else []
+    run.answer(asdict(done), lambda: output.lines(lines))
 
 
+@command("memory prune")
 def prune(
     run: Run,
-    max_age_days: AgeOption = None,
-    max_importance: ImportanceOption = None,
-    mode: ModeOption = None,
+    max_age_days: Annotated[int | None, Option(metavar="DAYS", help="PRUNE_MAX_AGE_DAYS.", show_default=False)] = None,
+    max_importance: Annotated[
+        float | None, Option(metavar="0-1", help="PRUNE_MAX_IMPORTANCE.", show_default=False)
+    ] = None,
+    mode: Annotated[str | None, Option(metavar="any|all", help="PRUNE_MODE.", show_default=False)] = None,
     dry_run: DryRunOption = False,
 ) -> None:
     """Archive long-term items that are old or matter little.
@@ -361,37 +346,12 @@ def prune(
 def _answer_pruned(run: Run, done: Pruned, *, dry_run: bool) -> None:
     items = [{"id": item, "why": why} for item, why in done.items]
     facts = {"count": int(done), "dry_run": dry_run, "items": items, "notes": done.notes}
-    run.answer(facts, lambda: _print_pruned(done, dry_run=dry_run))
 
+    def show() -> None:
+        output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
+        if done.items:
+            output.table(("item", "because of"), [(item, ", ".join(why)) for item, why in done.items[:_SHOWN]])
+        if len(done.items) > _SHOWN:
+            output.say(f"and {len(done.items) - _SHOWN} more")
 
-def _print_cycle(done: CycleResult) -> None:
-    archived = f"{done.pruned} archived, {done.merged} said before"
-    output.say(f"{done.stored} items stored from {done.conversations} conversations, {archived}.")
-    if done.reason:
-        output.say(output.sentence(f"One part gave nothing: {done.reason}"), style="yellow")
-
-
-def _print_pruned(done: Pruned, *, dry_run: bool) -> None:
-    output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
-    if done.items:
-        output.table(("item", "because of"), [(item, ", ".join(why)) for item, why in done.items[:_SHOWN]])
-    if len(done.items) > _SHOWN:
-        output.say(f"and {len(done.items) - _SHOWN} more")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the subcommands to the command."""
-    add_command(app, "search", search)
-    add_command(app, "remember", remember, creates=True)
-    add_command(app, "forget", forget)
-    tags = typer.Typer(help="List, add and link tags; see those of a text.")
-    add_command(tags, "list", list_tags)
-    add_command(tags, "add", add_tag, creates=True)
-    add_command(tags, "alias", add_alias, creates=True)
-    add_command(tags, "link", link_tags, creates=True)
-    add_command(tags, "extract", extract_tags)
-    app.add_typer(tags, name="tags")
-    memory = typer.Typer(help="Make facts of what was said, and archive them.")
-    add_command(memory, "consolidate", consolidate)
-    add_command(memory, "prune", prune)
-    app.add_typer(memory, name="memory")
+    run.answer(facts, show)

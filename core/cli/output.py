@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -98,7 +98,7 @@ def table(
     if nothing and not rows:
         say(nothing)
         return
-    grid = _build_grid(show_header=True)
+    grid = _make_grid(show_header=True)
     for number, name in enumerate(columns):
         aligned = number in right
         grid.add_column(name, justify="right" if aligned else "left", overflow="fold", no_wrap=aligned)
@@ -107,13 +107,43 @@ def table(
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
     """Print names and values on stdout, the values under each other."""
-    grid = _build_grid(show_header=False)
+    grid = _make_grid(show_header=False)
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     _print_rows(grid, rows)
 
 
-def _build_grid(*, show_header: bool) -> Table:
+def show(value: Any, nothing: str = "") -> None:
+    """Print any answer: a list of objects as a table, an object as names and values, objects within it below."""
+    if not isinstance(value, Mapping):
+        rows = list(value)
+        names = list(rows[0]) if rows else []
+        numbers = [at for at, name in enumerate(names) if all(type(row[name]) is int for row in rows)]
+        cells = [[_cell(name, row[name]) for name in names] for row in rows]
+        table([name.replace("_", " ") for name in names], cells, nothing, right=numbers)
+        return
+    facts((_title(name), _cell(name, each)) for name, each in value.items() if not isinstance(each, Mapping))
+    for name, each in value.items():
+        if isinstance(each, Mapping) and each:
+            heading(_title(name))
+            table(("", "rows"), each.items(), right=(1,))
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _cell(name: str, value: Any) -> object:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {each}" for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if name.endswith("_at"):
+        return str(value)[:16].replace("T", " ")
+    return "yes" if value is True else "no" if value is False else "" if value is None else value
+
+
+def _make_grid(*, show_header: bool) -> Table:
     from rich.table import Table
 
     return Table(box=None, pad_edge=False, show_header=show_header, header_style="bold", padding=(0, 2, 0, 0))

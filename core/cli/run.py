@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer import BadParameter, Option
 
 from ..config import Settings
 from ..errors import StoreError
@@ -21,43 +21,58 @@ from . import output
 if TYPE_CHECKING:
     from ..database.engine import Database
 
-_COMMON_HELP: dict[str, Any] = {"rich_help_panel": "Options of every subcommand"}
+_PANEL: Any = {"rich_help_panel": "Options of every subcommand"}
 _DATABASE = (
     "Database: sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME. Without it DATABASE_URL, then config.yaml, then "
     "prompt-engine.sqlite3 here."
 )
 _JSON = "Print JSON, or for people. Without it: for people on a terminal, else JSON."
 _COMMON: dict[str, Any] = {
-    "database": Annotated[str | None, typer.Option("--database", metavar="URL", help=_DATABASE, **_COMMON_HELP)],
+    "database": Annotated[str | None, Option("--database", metavar="URL", help=_DATABASE, **_PANEL)],
     "persona_id": Annotated[
-        str | None,
-        typer.Option("--persona-id", metavar="ID", help="Whose memory. Without it PERSONA_ID.", **_COMMON_HELP),
+        str | None, Option("--persona-id", metavar="ID", help="Whose memory. Without it PERSONA_ID.", **_PANEL)
     ],
-    "config": Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Another config.yaml.", **_COMMON_HELP)
-    ],
-    "as_json": Annotated[bool | None, typer.Option("--json/--text", help=_JSON, **_COMMON_HELP)],
-    "debug": Annotated[bool, typer.Option("--debug", help="Show where an error came from.", **_COMMON_HELP)],
+    "config": Annotated[Path | None, Option("--config", metavar="FILE", help="Another config.yaml.", **_PANEL)],
+    "as_json": Annotated[bool | None, Option("--json/--text", help=_JSON, **_PANEL)],
+    "debug": Annotated[bool, Option("--debug", help="Show where an error came from.", **_PANEL)],
 }
 
 # Options that several subcommands have
 
 ConversationOption = Annotated[
-    str | None,
-    typer.Option("--conversation", metavar="KEY", help="Conversation: interface/chat or interface/chat/thread."),
+    str | None, Option("--conversation", metavar="KEY", help="Conversation: interface/chat or interface/chat/thread.")
 ]
 UserOption = Annotated[
-    str | None,
-    typer.Option("--user", metavar="ID", help="Who asks: interface/id, or the id alone beside --conversation."),
+    str | None, Option("--user", metavar="ID", help="Who asks: interface/id, or the id alone beside --conversation.")
 ]
-ServerOption = Annotated[str, typer.Option("--server", metavar="ID", help="Community the conversation belongs to.")]
+ServerOption = Annotated[str, Option("--server", metavar="ID", help="Community the conversation belongs to.")]
 LocalOption = Annotated[
-    bool, typer.Option("--local", help="For a model on this machine: what is marked local_only counts too.")
+    bool, Option("--local", help="For a model on this machine: what is marked local_only counts too.")
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would happen; change nothing.")]
+YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
+ForceOption = Annotated[bool, Option("--force", help="Replace a file that is there.")]
 
+GROUPS = {
+    "tags": "List, add and link tags; see those of a text.",
+    "memory": "Make facts of what was said, and archive them.",
+    "db": "Make, check, repair and back up the database.",
+    "config": "List the flags, check and set them, write a file of them.",
+    "jobs": "Look at the work in the background, and change it.",
+    "recap": "Look at the recaps of a story, make and refresh them.",
+    "token": "Make, list and revoke tokens of other programs.",
+}
+
+app: typer.Typer = typer.Typer(
+    name="prompt-engine",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+_groups: dict[str, typer.Typer] = {}
+
+_Function = TypeVar("_Function", bound=Callable[..., None])
 debugging: bool = False
 """Whether the present run was asked for tracebacks; read by `cli.app` when it failed."""
 
@@ -86,11 +101,7 @@ class Run:
         return self._db
 
     def open_bare(self) -> Database:
-        """Work on the database as it is from now on, and return it.
-
-        Raises:
-            StoreError: it is a file that is not there, and this subcommand makes none.
-        """
+        """Work on the database as it is from now on, and return it; refuse a missing file where none is made."""
         self._db = self._open_existing()
         return self._db
 
@@ -130,12 +141,17 @@ class Run:
         """Return the arguments every public function takes: database, settings and scope."""
         return {"db": self.db, "settings": self.settings, "scope": self.scope(conversation)}
 
-    def answer(self, value: Any, show: Callable[[], None] | str) -> None:
-        """Print the answer: `value` as JSON, or for people by `show`, which may be a sentence."""
+    def answer(self, value: Any, show: Callable[[], None] | str | None = None, *, nothing: str = "") -> None:
+        """Print the answer: `value` as JSON, or for people by `show`, which may be a sentence.
+
+        Without it people see the value as a table; `nothing` is the sentence for an empty one.
+        """
         if self.as_json:
             output.print_json(value)
         elif isinstance(show, str):
             output.say(show)
+        elif show is None:
+            output.show(value, nothing)
         else:
             show()
 
@@ -145,45 +161,50 @@ class Run:
             self._db.close()
 
 
-def add_command(
-    app: typer.Typer,
-    name: str,
-    function: Callable[..., None],
-    *,
-    without: Collection[str] = (),
-    creates: bool = False,
-) -> None:
+def command(path: str, *, without: Collection[str] = (), creates: bool = False) -> Callable[[_Function], _Function]:
     """Make a function a subcommand: it gets a `Run` first, and the options of every subcommand are added to its own.
 
     Args:
-        app: the command or group it belongs to.
-        name: the subcommand.
-        function: what it does.
+        path: the subcommand, with its group in front, such as `db check`.
         without: options of every subcommand that mean nothing to this one.
         creates: whether a missing SQLite file is made; subcommands that only read or change refuse it.
     """
-    own = inspect.signature(function, eval_str=True).parameters.values()
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [p.replace(kind=keyword) for p in own if p.name != "run"]
-    parameters += [
-        inspect.Parameter(each, keyword, default=False if each == "debug" else None, annotation=annotation)
-        for each, annotation in _COMMON.items()
-        if each not in without
-    ]
 
-    def called(**given: Any) -> None:
-        global debugging
-        database, persona, config, as_json, debug = (given.pop(each, None) for each in _COMMON)
-        debugging = bool(debug)
-        run = Run(database=database, persona=persona, as_json=as_json, creates=creates)
-        with closing(run), _config_file(config):
-            function(run, **given)
+    def add(function: _Function) -> _Function:
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [p.replace(kind=keyword) for p in own if p.name != "run"]
+        parameters += [
+            inspect.Parameter(each, keyword, default=False if each == "debug" else None, annotation=annotation)
+            for each, annotation in _COMMON.items()
+            if each not in without
+        ]
 
-    functools.update_wrapper(called, function)
-    del called.__wrapped__  # type: ignore[attr-defined]
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {p.name: p.annotation for p in parameters}
-    app.command(name)(called)
+        def called(**given: Any) -> None:
+            global debugging
+            database, persona, config, as_json, debug = (given.pop(each, None) for each in _COMMON)
+            debugging = bool(debug)
+            run = Run(database=database, persona=persona, as_json=as_json, creates=creates)
+            with closing(run), _config_file(config):
+                function(run, **given)
+
+        called.__doc__ = function.__doc__
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {p.name: p.annotation for p in parameters}
+        group, _, name = path.rpartition(" ")
+        _find_group(group).command(name)(called)
+        return function
+
+    return add
+
+
+def _find_group(name: str) -> typer.Typer:
+    if not name:
+        return app
+    if name not in _groups:
+        _groups[name] = typer.Typer(help=GROUPS[name])
+        app.add_typer(_groups[name], name=name)
+    return _groups[name]
 
 
 @contextmanager
@@ -195,10 +216,9 @@ def _config_file(file: Path | None) -> Iterator[None]:
     try:
         yield
     finally:
+        os.environ.pop("CONFIG_FILE", None)
         if before is not None:
             os.environ["CONFIG_FILE"] = before
-        else:
-            os.environ.pop("CONFIG_FILE", None)
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:
@@ -213,7 +233,7 @@ def participant(conversation: str | None, user: str | None) -> str | None:
     ('telegram_bot/7', None)
     """
     if user is not None and conversation is None and not all(user.partition("/")):
-        raise typer.BadParameter(
+        raise BadParameter(
             f"--user {user!r} does not say on which interface. Add --conversation KEY, or write interface/id"
         )
     if user is None or conversation is None:
@@ -229,7 +249,7 @@ def is_agreed(question: str, alone: str) -> bool:
         BadParameter: there is no terminal.
     """
     if not sys.stdin.isatty():
-        raise typer.BadParameter(alone)
+        raise BadParameter(alone)
     return typer.confirm(question, err=True)
 
 
@@ -239,4 +259,4 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise BadParameter(str(error)) from error

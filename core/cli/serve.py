@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer import Argument, BadParameter, Option
 
 from .. import config
 from ..config import Settings
@@ -23,7 +24,7 @@ from ..database.files import check_folder
 from ..errors import ConfigError, CoreError, MessageError
 from ..scope import Destination, Privacy, Scope
 from . import output
-from .run import ConversationOption, LocalOption, Run, ServerOption, add_command
+from .run import ConversationOption, LocalOption, Run, ServerOption, command
 
 if TYPE_CHECKING:
     import uvicorn
@@ -32,35 +33,9 @@ if TYPE_CHECKING:
     from ..tokens.shapes import TokenKind
 
 HostOption = Annotated[
-    str | None, typer.Option("--host", metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST.")
+    str | None, Option("--host", metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST.")
 ]
-PortOption = Annotated[
-    int | None, typer.Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")
-]
-AllowOption = Annotated[
-    list[str] | None,
-    typer.Option("--allow-host", metavar="NAME", help="Answer also where the browser used this name; may be repeated."),
-]
-ProxyOption = Annotated[
-    bool, typer.Option("--proxy", help="Also answer as a model server in the OpenAI dialect, for LLM_BASE_URL.")
-]
-AdminOption = Annotated[
-    bool | None,
-    typer.Option("--admin/--no-admin", help="The operator's page; left out beside other faces without ADMIN_TOKEN."),
-]
-WorkerOption = Annotated[
-    bool, typer.Option("--worker/--no-worker", help="Do the work in the background here too: recaps, summaries.")
-]
-McpOption = Annotated[
-    bool, typer.Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
-]
-PublicOption = Annotated[
-    str,
-    typer.Option("--public-url", metavar="URL", help="Let remote programs connect to --mcp by OAuth (docs/mcp.md)."),
-]
-ProcessesOption = Annotated[
-    int, typer.Option("--processes", metavar="N", min=1, max=64, help="Answer by N processes, without the page.")
-]
+PortOption = Annotated[int | None, Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")]
 
 KEPT_SECONDS = 75
 """How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
@@ -80,17 +55,32 @@ IN_MEMORY = (
 )
 
 
+@command("serve", without={"persona_id", "as_json"}, creates=True)
 def serve(
     run: Run,
     host: HostOption = None,
     port: PortOption = None,
-    allow_hosts: AllowOption = None,
-    admin: AdminOption = None,
-    mcp: McpOption = False,
-    proxy: ProxyOption = False,
-    worker: WorkerOption = True,
-    processes: ProcessesOption = 1,
-    public_url: PublicOption = "",
+    allow_hosts: Annotated[
+        list[str] | None,
+        Option("--allow-host", metavar="NAME", help="Answer also where the browser used this name; may be repeated."),
+    ] = None,
+    admin: Annotated[
+        bool | None,
+        Option("--admin/--no-admin", help="The operator's page; left out beside other faces without ADMIN_TOKEN."),
+    ] = None,
+    mcp: Annotated[
+        bool, Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
+    ] = False,
+    public_url: Annotated[
+        str, Option(metavar="URL", help="Let remote programs connect to --mcp by OAuth (docs/mcp.md).")
+    ] = "",
+    proxy: Annotated[
+        bool, Option("--proxy", help="Also answer as a model server in the OpenAI dialect, for LLM_BASE_URL.")
+    ] = False,
+    worker: Annotated[
+        bool, Option("--worker/--no-worker", help="Do the work in the background here too: recaps, summaries.")
+    ] = True,
+    processes: Annotated[int, Option(metavar="N", min=1, max=64, help="Answer by N processes, without the page.")] = 1,
 ) -> None:
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
@@ -112,7 +102,7 @@ def serve(
     served = {"admin": with_admin, "mcp": mcp, "proxy": proxy}
     app = _make_application(run, asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen
-    with _open_socket(*address(settings)) as listening:
+    with _open_socket(settings.admin_host, settings.admin_port) as listening:
         _print_place(settings, **served)
         with run_queue(run.db, asked) if worker else nullcontext():
             if processes > 1:
@@ -121,7 +111,7 @@ def serve(
             else:
                 with suppress(KeyboardInterrupt), _terminated_as_interrupted():
                     _freeze_loaded()
-                    _make_server(app).run(sockets=[listening])
+                    _run_server(app, listening)
     output.note("Stopped.")
 
 
@@ -139,19 +129,10 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def address(settings: Settings) -> tuple[str, int]:
-    """Return where the server listens."""
-    return settings.admin_host, settings.admin_port
-
-
 def _make_application(
     run: Run, asked: dict[str, Any] | None, allowed: Collection[str], *, public_url: str = "", **served: bool
 ) -> Starlette:
-    """Return what is served.
-
-    Raises:
-        typer.Exit: with 2, after a sentence: the extra is not installed, there is no token, or for a proxy no upstream.
-    """
+    """Return what is served; refuse a missing extra or token, and for a proxy a missing upstream."""
     try:
         import uvicorn  # noqa: F401 - an extra of its own
 
@@ -178,10 +159,10 @@ def _refuse(sentence: str) -> NoReturn:
     raise typer.Exit(2)
 
 
-def _make_server(app: Starlette) -> Any:
+def _run_server(app: Starlette, listening: socket.socket) -> None:
     import uvicorn
 
-    return uvicorn.Server(_build_config(app))
+    uvicorn.Server(_build_config(app)).run(sockets=[listening])
 
 
 def _build_config(app: Any, **more: Any) -> uvicorn.Config:
@@ -273,13 +254,6 @@ def _print_place(settings: Settings, *, admin: bool, mcp: bool, proxy: bool) -> 
 
 # Health
 
-LiveOption = Annotated[
-    bool, typer.Option("--live", help="Ask only whether the process answers, not whether the database does.")
-]
-SecondsOption = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, max=600, help="Longest wait for the answer.")
-]
-
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not listened on
 _SENTENCES = {
     "ready": "It is ready.",
@@ -289,12 +263,15 @@ _SENTENCES = {
 }
 
 
+@command("health", without={"database", "persona_id"})
 def health(
     run: Run,
     host: HostOption = None,
     port: PortOption = None,
-    live: LiveOption = False,
-    timeout: SecondsOption = 10.0,
+    live: Annotated[
+        bool, Option("--live", help="Ask only whether the process answers, not whether the database does.")
+    ] = False,
+    timeout: Annotated[float, Option(metavar="SECONDS", min=0.1, max=600, help="Longest wait for the answer.")] = 10.0,
 ) -> None:
     """Ask a running server whether it is ready to serve.
 
@@ -336,67 +313,53 @@ def _ask(address: tuple[str, int], path: str, seconds: float) -> tuple[int, dict
 
 # MCP over standard input and output
 
-SpeakerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--participant",
-        metavar="KEY",
-        envvar="MCP_PARTICIPANT",
-        help="Who speaks: interface/id, such as web/ann. Without it one person nobody has named.",
-    ),
-]
-SpeakerNameOption = Annotated[
-    str, typer.Option("--name", envvar="MCP_NAME", help="What this person is called in what is stored.")
-]
-PlaceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--conversation",
-        metavar="KEY",
-        envvar="MCP_CONVERSATION",
-        help="Where they speak: interface/chat or interface/chat/thread. Without it between the two alone.",
-    ),
-]
-CommunityOption = Annotated[
-    str, typer.Option("--server", metavar="ID", envvar="MCP_SERVER", help="Community the conversation belongs to.")
-]
-PrivacyOption = Annotated[
-    Privacy | None,
-    typer.Option(
-        "--privacy",
-        envvar="MCP_PRIVACY",
-        help="How private a conversation named by --conversation is. Without it as it is stored, a new one public.",
-    ),
-]
-
 
 def _check_place(participant: str | None, conversation: str | None, privacy: Privacy | None) -> None:
-    """Refuse keys that no other program would find, and a privacy that would open the talk between the two.
-
-    Raises:
-        BadParameter: a key without its interface; a privacy without a conversation.
-    """
+    """Refuse keys that no other program would find, and a privacy that would open the talk between the two."""
     for option, key, form in (
         ("--participant", participant, "interface/id, such as web/ann"),
         ("--conversation", conversation, "interface/chat, such as web/42"),
     ):
         if key and not all(key.partition("/")):
-            raise typer.BadParameter(f"{key!r} does not say on which interface. Write {form}.", param_hint=option)
+            raise BadParameter(f"{key!r} does not say on which interface. Write {form}.", param_hint=option)
     if privacy is not None and not conversation:
-        raise typer.BadParameter(
+        raise BadParameter(
             "It says how private a conversation is, and none is named. Add --conversation, or leave it out: the talk "
             "between the two is seen by them alone.",
             param_hint="--privacy",
         )
 
 
+@command("mcp", without={"as_json"}, creates=True)
 def mcp(
     run: Run,
-    participant: SpeakerOption = None,
-    name: SpeakerNameOption = "",
-    conversation: PlaceOption = None,
-    server: CommunityOption = "",
-    privacy: PrivacyOption = None,
+    participant: Annotated[
+        str | None,
+        Option(
+            metavar="KEY",
+            envvar="MCP_PARTICIPANT",
+            help="Who speaks: interface/id, such as web/ann. Without it one person nobody has named.",
+        ),
+    ] = None,
+    name: Annotated[str, Option(envvar="MCP_NAME", help="What this person is called in what is stored.")] = "",
+    conversation: Annotated[
+        str | None,
+        Option(
+            metavar="KEY",
+            envvar="MCP_CONVERSATION",
+            help="Where they speak: interface/chat or interface/chat/thread. Without it between the two alone.",
+        ),
+    ] = None,
+    server: Annotated[
+        str, Option(metavar="ID", envvar="MCP_SERVER", help="Community the conversation belongs to.")
+    ] = "",
+    privacy: Annotated[
+        Privacy | None,
+        Option(
+            envvar="MCP_PRIVACY",
+            help="How private a conversation named by --conversation is. Without it as it is stored, a new one public.",
+        ),
+    ] = None,
     local: LocalOption = False,
 ) -> None:
     """Serve the memory to an agent that starts this (docs/mcp.md).
@@ -445,31 +408,24 @@ def _load_stdio() -> Callable[[Callable[[], Any]], None]:
 
 # Tokens
 
-ParticipantOption = Annotated[
-    str | None, typer.Option("--participant", metavar="KEY", help="A token of this participant: interface/id.")
-]
-HostTokenOption = Annotated[
-    bool, typer.Option("--host", help="A token for every participant and conversation of the persona.")
-]
-AdminTokenOption = Annotated[bool, typer.Option("--admin", help="A token of an operator: for the admin routes alone.")]
-PersonasOption = Annotated[
-    str, typer.Option("--personas", metavar="NAMES", help="Other personas a --host token may choose; '*' for all.")
-]
-LabelOption = Annotated[str, typer.Option("--label", metavar="TEXT", help="What it is for, shown in lists.")]
-IdArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the token, as `list` shows it.")]
-
+AdminTokenOption = Annotated[bool, Option("--admin", help="A token of an operator: for the admin routes alone.")]
 ONCE = "Keep it: it is shown this once. It is sent as `Authorization: Bearer TOKEN`."
 
 
+@command("token add", creates=True)
 def add_token(
     run: Run,
-    participant: ParticipantOption = None,
+    participant: Annotated[str | None, Option(metavar="KEY", help="A token of this participant: interface/id.")] = None,
     conversation: ConversationOption = None,
     server: ServerOption = "",
-    host: HostTokenOption = False,
+    host: Annotated[
+        bool, Option("--host", help="A token for every participant and conversation of the persona.")
+    ] = False,
     admin: AdminTokenOption = False,
-    personas: PersonasOption = "",
-    label: LabelOption = "",
+    personas: Annotated[
+        str, Option(metavar="NAMES", help="Other personas a --host token may choose; '*' for all.")
+    ] = "",
+    label: Annotated[str, Option(metavar="TEXT", help="What it is for, shown in lists.")] = "",
 ) -> None:
     """Make a token and print it once.
 
@@ -479,18 +435,19 @@ def add_token(
 
     host = host or bool(personas)
     if (participant is not None) + host + admin != 1:
-        raise typer.BadParameter("name exactly one of --participant, --host and --admin")
+        raise BadParameter("name exactly one of --participant, --host and --admin")
     kind: TokenKind = "admin" if admin else "host" if host else "scope"
     try:
         scope = run.scope(conversation, participant, server)
         token = tokens.add_token(kind, label=label, personas=personas, db=run.db, settings=run.settings, scope=scope)
     except MessageError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise BadParameter(str(error)) from error
     run.answer(token, token["token"])
     if not run.as_json:
         output.note(ONCE)
 
 
+@command("token list")
 def list_tokens(run: Run, admin: AdminTokenOption = False) -> None:
     """List the tokens of a persona.
 
@@ -498,40 +455,21 @@ def list_tokens(run: Run, admin: AdminTokenOption = False) -> None:
     """
     from .. import tokens
 
-    listed = tokens.list_tokens(admin=admin, **run.asking())
     whose = "an operator" if admin else f"the persona {run.scope().persona!r}; --persona-id names another one"
-    columns = ("id", "kind", "personas", "participant", "conversation", "label", "made", "revoked")
-    rows = [
-        (
-            each["id"], each["kind"], ", ".join(filter(None, (each["persona"], each["personas"]))),
-            each["participant"] or "", each["conversation"] or "", each["label"], each["created_at"][:19],
-            each["revoked_at"][:19],
-        )
-        for each in listed
-    ]  # fmt: skip
-    run.answer(listed, lambda: output.table(columns, rows, f"There are no tokens of {whose}.", right=(0,)))
+    run.answer(tokens.list_tokens(admin=admin, **run.asking()), nothing=f"There are no tokens of {whose}.")
 
 
-def revoke_token(run: Run, token_id: IdArgument, admin: AdminTokenOption = False) -> None:
+@command("token revoke")
+def revoke_token(
+    run: Run,
+    token_id: Annotated[int, Argument(metavar="ID", help="Id of the token, as `list` shows it.")],
+    admin: AdminTokenOption = False,
+) -> None:
     """Revoke a token."""
     from .. import tokens
 
     done = tokens.revoke_token(token_id, admin=admin, **run.asking())
-    run.answer({"id": token_id, "revoked": done}, "Revoked." if done else _NOT_THERE)
+    nothing = "Nothing was changed: no token of this persona has the id, or it was revoked before."
+    run.answer({"id": token_id, "revoked": done}, "Revoked." if done else nothing)
     if not done:
         raise typer.Exit(1)
-
-
-_NOT_THERE = "Nothing was changed: no token of this persona has the id, or it was revoked before."
-
-
-def register(app: typer.Typer) -> None:
-    """Add the subcommands to the command."""
-    add_command(app, "serve", serve, without={"persona_id", "as_json"}, creates=True)
-    add_command(app, "health", health, without={"database", "persona_id"})
-    add_command(app, "mcp", mcp, without={"as_json"}, creates=True)
-    group = typer.Typer(help="Make, list and revoke tokens of other programs.")
-    add_command(group, "add", add_token, creates=True)
-    add_command(group, "list", list_tokens)
-    add_command(group, "revoke", revoke_token)
-    app.add_typer(group, name="token")

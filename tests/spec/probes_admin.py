@@ -21,7 +21,8 @@ def _admin_host(stage: Stage, value: Any) -> object:
 
 @probe(8765, 8766)
 def _admin_port(stage: Stage, value: Any) -> object:
-    return serving.address(Settings(admin_port=value))
+    with serving._open_socket("127.0.0.1", Settings(admin_port=value).admin_port) as listening:
+        return listening.getsockname()[1]
 
 
 @probe("", TOKEN)

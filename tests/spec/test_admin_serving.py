@@ -33,12 +33,11 @@ def listened() -> list[Any]:
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listened: list[Any]) -> Iterator[Serve]:
     """The command with a database of its own and a server that ends at once."""
 
-    class Ended:
-        def run(self, sockets: list[socket.socket]) -> None:
-            listened.extend(each.getsockname()[:2] for each in sockets)
-            raise KeyboardInterrupt
+    def end(app: object, listening: socket.socket) -> None:
+        listened.append(listening.getsockname()[:2])
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(serving, "_make_server", lambda app: Ended())
+    monkeypatch.setattr(serving, "_run_server", end)
     monkeypatch.setenv("ADMIN_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
     yield lambda *words: app.run_command(["serve", "--database", f"sqlite:///{tmp_path / 'a.sqlite3'}", *words])

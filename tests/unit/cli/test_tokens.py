@@ -37,7 +37,7 @@ def test_r12_the_list_shows_which_personas_a_token_may_speak_as(run: Command, mo
     for more in (("--participant", "web/ann"), ("--personas", "mira,noa"), ("--personas", "*")):
         assert run("token", "add", "--persona-id", "iris", *more).code == 0
     table = run("token", "list", "--persona-id", "iris", "--text").out
-    assert "personas" in table and "iris, mira,noa" in table and "iris, *" in table
+    assert "personas" in table and "mira,noa" in table and " * " in table
 
 
 def test_r12_a_token_of_the_operator(run: Command) -> None:
