@@ -21,17 +21,15 @@ from typing import Any
 from sqlalchemy import event, select
 
 from core import jobs, lifelong, stories
-from core.config import Settings
 from core.database.engine import Database
 from core.database.registry import REGISTRY
 from core.upkeep import ddl
 from core.upkeep import migration as migrating
 from tests.databases import watched
 from tests.spec.stage import HERE
-from tests.spec.story_stage import StoryStage
+from tests.spec.story import Story
 from tests.store.world import Clock
 
-SETTINGS = Settings()
 DAY = timedelta(days=1)
 
 
@@ -102,23 +100,23 @@ def model(messages: list[dict[str, str]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Work:
     """One kind of work: what is there before, and what the worker does."""
 
-    before: Callable[[StoryStage], Any]
-    work: Callable[[StoryStage], Any]
+    before: Callable[[Story], Any]
+    work: Callable[[Story], Any]
 
 
-def _pending(stage: StoryStage) -> None:
+def _pending(stage: Story) -> None:
     jobs.run_pending(model=model, **stage.given)
 
 
-def _told(stage: StoryStage, count: int = 24) -> list[int]:
+def _told(stage: Story, count: int = 24) -> list[int]:
     return stage.tell(count, texts=[f"I love house {at} in Rome, my cat is Tofu{at}." for at in range(count)])
 
 
-def _queued(kind: str, count: int = 24, **metadata: Any) -> Callable[[StoryStage], Any]:
-    def before(stage: StoryStage) -> None:
+def _queued(kind: str, count: int = 24, **metadata: Any) -> Callable[[Story], Any]:
+    def before(stage: Story) -> None:
         rows = _told(stage, count)
         given = {key: rows[value] for key, value in metadata.items()}
         jobs.enqueue_operation(kind, metadata=given, conversation=HERE, **stage.given)
@@ -126,19 +124,19 @@ def _queued(kind: str, count: int = 24, **metadata: Any) -> Callable[[StoryStage
     return before
 
 
-def _of_persona(kind: str) -> Callable[[StoryStage], Any]:
-    def before(stage: StoryStage) -> None:
+def _of_persona(kind: str) -> Callable[[Story], Any]:
+    def before(stage: Story) -> None:
         _told(stage)
         jobs.enqueue_operation(kind, **stage.given)
 
     return before
 
 
-def _scene(stage: StoryStage) -> None:
+def _scene(stage: Story) -> None:
     stories.add_scene_break(_told(stage)[12], **stage.given)
 
 
-def _scenes(stage: StoryStage) -> None:
+def _scenes(stage: Story) -> None:
     rows = _told(stage)
     quiet = stage.with_flags(running_scene_recap_auto_generate=False)
     for at in (9, 18):
@@ -147,44 +145,42 @@ def _scenes(stage: StoryStage) -> None:
     jobs.enqueue_operation("RUNNING_SCENE_RECAP", conversation=HERE, **stage.given)
 
 
-def _ended(stage: StoryStage) -> None:
+def _ended(stage: Story) -> None:
     from core.conversations import add_recent_conversation
 
     _told(stage)
     add_recent_conversation(**{**stage.given, "scope": stage.scope(HERE)})
 
 
-def _cycle(stage: StoryStage) -> None:
+def _cycle(stage: Story) -> None:
     lifelong.run_cycle(model=model, **stage.given)
 
 
-def _deep(stage: StoryStage) -> None:
+def _deep(stage: Story) -> None:
     lifelong.deep_consolidation(model=model, **stage.given)
 
 
 STORIES = {
-    "RECAP": Story(_queued("RECAP", message=3), _pending),
-    "SCENE_DETECTION": Story(_queued("SCENE_DETECTION", 40), _pending),
-    "SCENE_RECAP": Story(_scene, _pending),
-    "RUNNING_SCENE_RECAP": Story(_scenes, _pending),
-    "CONVERSATION_SUMMARY": Story(_ended, _pending),
-    "CONSOLIDATION": Story(_queued("CONSOLIDATION"), _pending),
-    "CONSOLIDATION of a persona": Story(_of_persona("CONSOLIDATION"), _pending),
-    "DEEP_CONSOLIDATION": Story(_of_persona("DEEP_CONSOLIDATION"), _pending),
-    "a cycle": Story(_told, _cycle),
-    "a deep cycle": Story(_told, _deep),
+    "RECAP": Work(_queued("RECAP", message=3), _pending),
+    "SCENE_DETECTION": Work(_queued("SCENE_DETECTION", 40), _pending),
+    "SCENE_RECAP": Work(_scene, _pending),
+    "RUNNING_SCENE_RECAP": Work(_scenes, _pending),
+    "CONVERSATION_SUMMARY": Work(_ended, _pending),
+    "CONSOLIDATION": Work(_queued("CONSOLIDATION"), _pending),
+    "CONSOLIDATION of a persona": Work(_of_persona("CONSOLIDATION"), _pending),
+    "DEEP_CONSOLIDATION": Work(_of_persona("DEEP_CONSOLIDATION"), _pending),
+    "a cycle": Work(_told, _cycle),
+    "a deep cycle": Work(_told, _deep),
 }
 
 
-def stage_of(url: str, persona: str, *, seconds: float = 0) -> StoryStage:
+def stage_of(url: str, persona: str, *, seconds: float = 0) -> Story:
     """Return the stage of a worker whose clock stands so much later."""
     clock = Clock()
     clock.forward(seconds=seconds)
     db = Database(url, clock=clock)
     migrating.ensure_present(db)
-    made = StoryStage(db, persona)
-    made.settings = SETTINGS
-    return made
+    return Story(db, persona)
 
 
 def finish(url: str, persona: str, name: str) -> None:
@@ -237,7 +233,7 @@ def differing(one: dict[str, Counter[str]], other: dict[str, Counter[str]]) -> l
 
 
 @contextmanager
-def dying(stage: StoryStage, after: int | None) -> Iterator[Dying]:
+def dying(stage: Story, after: int | None) -> Iterator[Dying]:
     """Let the worker of a stage die after so many steps."""
     assert stage.db is not None
     stage.db.engines()

@@ -11,6 +11,7 @@ from core import hooks
 from core.database.engine import Database
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import Stage
+from tests.spec.story import Story
 from tests.store.world import open_db
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ def db(migrated_url: str) -> Iterator[Database]:
 def stage(db: Database) -> Stage:
     """A persona of its own."""
     return Stage(db)
+
+
+@pytest.fixture
+def story(db: Database) -> Story:
+    """A conversation of a persona of its own."""
+    return Story(db)
 
 
 # The admin application, whose packages are an extra: they are loaded where a test asks for it.

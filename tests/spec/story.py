@@ -1,8 +1,8 @@
-"""What the tests of stories share: one conversation of one persona, and the doors called for it."""
+"""What the tests of stories share: one conversation of one persona, the doors called for it, and a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,13 +11,12 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import memory_jobs
-from core.scope import Scope
+from core.messages import new_message, table_batches
 from core.shapes import OperationRun
-from tests.spec.stage import HERE, NOW, Stage
+from tests.spec.stage import HERE, MINUTE, NOW, Stage
 from tests.store.world import rows_of
 
-FLAGS: dict[str, Any] = {"message_recap_context_type": "absolute",
-                         "message_recap_context_limit": 1000}  # fmt: skip
+FLAGS: dict[str, Any] = {"message_recap_context_type": "absolute", "message_recap_context_limit": 1000}
 
 
 def by_words(text: str) -> int:
@@ -25,52 +24,69 @@ def by_words(text: str) -> int:
     return len(text.split())
 
 
-class Story:
-    """One conversation. Derived data is written at once, so that tests need not wait; `flags` add to that."""
+class Story(Stage):
+    """One conversation of a persona; `flags` are its settings."""
 
-    def __init__(self, stage: Stage, path: str = HERE, **flags: Any) -> None:
-        assert stage.db is not None
-        self.stage, self.path = stage, path
+    db: Database
+
+    def __init__(self, db: Database | None, persona: str | None = None, path: str = HERE, **flags: Any) -> None:
+        super().__init__(db, persona)
+        self.path = path
         self.flags: dict[str, Any] = {**FLAGS, **flags}
         self.messages: list[int] = []
 
-    @property
-    def db(self) -> Database:
-        """Return the database."""
-        assert self.stage.db is not None
-        return self.stage.db
-
-    @property
-    def scope(self) -> Scope:
-        """Return the scope of the conversation."""
-        return self.stage.scope(self.path)
-
     def settings(self, **flags: Any) -> Settings:
         """Return the settings of the story with some changed."""
-        return Settings(**{**self.flags, **flags})
+        return Settings(**{**self.flags, **{name.lower(): value for name, value in flags.items()}})
 
-    def say(self, *texts: str, who: str = "Ann", **more: Any) -> list[int]:
-        """Store messages a minute apart, each with the story's flags, and return their row ids."""
-        for text in texts:
-            sender = "self" if who == "self" else who.lower()
-            at = self.time(len(self.messages))
-            result = chat_history_cache.save_chat_message(
-                self.path, text, who, sender, at, db=self.db, settings=self.settings(), scope=self.scope, **more,
-            )  # fmt: skip
-            assert result.stored, result
-            assert result.id is not None
-            self.messages.append(result.id)
-        return self.messages[-len(texts) :]
+    def with_flags(self, **flags: Any) -> dict[str, Any]:
+        """Return what every door gets, with some settings changed."""
+        return {"db": self.db, "settings": self.settings(**flags), "scope": self.scope()}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What every door gets."""
+        return self.with_flags()
 
     def time(self, index: int) -> datetime:
         """Return when the message of an index was said."""
-        return NOW - timedelta(days=10) + timedelta(minutes=index)
+        return NOW - timedelta(days=10) + index * MINUTE
+
+    # Messages
+
+    def write(self, *texts: str, who: str = "Ann", **more: Any) -> list[int]:
+        """Store messages a minute apart, each with the story's flags, and return their row ids."""
+        for text in texts:
+            at = self.time(len(self.messages))
+            sender = "self" if who == "self" else who.lower()
+            result = self.call(chat_history_cache.save_chat_message, self.path, text, who, sender, at, **more)
+            assert result.stored and result.id is not None, result
+            self.messages.append(result.id)
+        return self.messages[-len(texts) :]
+
+    def tell(
+        self, count: int, path: str = HERE, texts: Sequence[str] = (), start: timedelta = timedelta(days=9)
+    ) -> list[int]:
+        """Store messages of Ann and the persona in turn at once, a minute apart from `start` ago on."""
+        made = []
+        for at in range(count):
+            text = texts[at] if at < len(texts) else f"Ann walks to house {at} in {path}."
+            read = new_message.read_message(
+                self.scope(path), path, text, now=NOW, sender_id="ann" if at % 2 else "self",
+                sender_name="Ann" if at % 2 else "Iris", timestamp=NOW - start + at * MINUTE,
+            )  # fmt: skip
+            assert read is not None
+            made.append(read)
+        results = table_batches.insert_messages(self.db, self.scope(path), made, privacy_default="none")
+        assert all(result.stored for result in results)
+        return [int(result.id or 0) for result in results]
+
+    # The doors
 
     def call(self, function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-        """Call a door of stories; flags in upper case are settings, the rest as the door takes it."""
-        flags = {name.lower(): more.pop(name) for name in list(more) if name.isupper()}
-        kept = {"db": self.db, "settings": self.settings(**flags), "scope": self.scope}
-        return function(*arguments, **{**kept, **more})
+        """Call a door in the conversation; flags in upper case are settings, the rest as the door takes it."""
+        flags = {name: more.pop(name) for name in list(more) if name.isupper()}
+        return function(*arguments, **{**self.with_flags(**flags), "scope": self.scope(self.path), **more})
 
     def set(self, message: int, key: str, value: Any, **more: Any) -> Any:
         """Keep a value beside a message."""
@@ -80,14 +96,13 @@ class Story:
         """Return what is kept beside a message."""
         return self.call(stories.get_data, message, key)
 
-    def memory(self, message: int) -> str | None:
+    def memory(self, message: int) -> Any:
         """Return the recap of a message."""
-        found: str | None = self.call(stories.get_memory, message)
-        return found
+        return self.call(stories.get_memory, message)
 
     def recap(self, *memories: str | None) -> list[int]:
         """Say one message for each recap and store it beside the message; None leaves one without."""
-        made = self.say(*(f"message {len(self.messages) + n}" for n in range(len(memories))))
+        made = self.write(*(f"message {len(self.messages) + n}" for n in range(len(memories))))
         for row, memory in zip(made, memories, strict=True):
             if memory is not None:
                 self.set(row, "memory", memory, counter=by_words)
@@ -101,15 +116,40 @@ class Story:
         """Return the indexes of the messages included after a refresh."""
         return [self.messages.index(row) for row in self.refresh(**more)["included"]]
 
+    def storage(self, path: str = HERE) -> stories.RunningRecapStorage:
+        """Return the running recap of a conversation."""
+        return stories.get_running_recap_storage(path, **self.given)
+
+    def add(self, content: str, *numbers: int, path: str = HERE, **more: Any) -> int | None:
+        """Add a version of the running recap."""
+        return stories.add_running_recap_version(content, *numbers, conversation=path, **{**self.given, **more})
+
+    # Operations
+
+    def run(self, model: Any = None, **flags: Any) -> list[OperationRun]:
+        """Run all operations that may begin now and return their reports."""
+        return jobs.run_pending(model=model, **self.with_flags(**flags))
+
     def operations(self) -> list[tuple[str, str, int | None]]:
         """Return type, state and message of every operation of the persona, oldest first."""
-        found = rows_of(self.db, memory_jobs, self.stage.persona)
+        found = rows_of(self.db, memory_jobs, self.persona)
         return [(r.type, r.status, (read_object(r.payload) or {}).get("message_id")) for r in found]
 
-    def run(self, model: Any = None, limit: int | None = None, **flags: Any) -> list[OperationRun]:
-        """Run what waits in the queue of the persona."""
-        settings = self.settings(**{name.lower(): value for name, value in flags.items()})
-        ran: list[OperationRun] = jobs.run_pending(
-            limit, db=self.db, settings=settings, scope=Scope(self.stage.persona), model=model
-        )
-        return ran
+    def states(self) -> list[tuple[str, str]]:
+        """Return type and state of every operation, oldest first."""
+        return [(kind, state) for kind, state, _ in self.operations()]
+
+
+class Model:
+    """A model whose answers are what a function makes of the request; it keeps the requests."""
+
+    def __init__(self, *answers: str | Callable[[str], str]) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    def __call__(self, messages: list[dict[str, str]]) -> str:
+        """Answer; the last answer is given again and again."""
+        request = messages[-1]["content"]
+        self.asked.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return answer(request) if callable(answer) else answer

@@ -20,7 +20,6 @@ from tests.spec import (  # noqa: F401 - they register
     probes_lifelong,
     probes_models,
     probes_recall,
-    probes_scenes,
     probes_short_term,
     probes_stories,
 )

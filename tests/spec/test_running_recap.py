@@ -12,53 +12,46 @@ import pytest
 from sqlalchemy import select
 
 from core import jobs, stories
-from core.database.engine import Database
 from core.database.schema import conversations, running_recaps
 from tests.spec.stage import ELSEWHERE, HERE
-from tests.spec.story_stage import Model, StoryStage
+from tests.spec.story import Model, Story
 from tests.store.world import NOW
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def stage(db: Database) -> StoryStage:
-    """A persona of its own."""
-    return StoryStage(db)
-
-
-def rows(stage: StoryStage, path: str = HERE) -> list[Any]:
+def rows(story: Story, path: str = HERE) -> list[Any]:
     """Return the stored versions, deleted ones too."""
     v = running_recaps.c
-    chosen = select(running_recaps).where(v.persona_id == stage.persona, v.conversation_key == path)
-    assert stage.db is not None
-    return list(stage.db.read(chosen.order_by(v.version), source="running_recaps"))
+    chosen = select(running_recaps).where(v.persona_id == story.persona, v.conversation_key == path)
+    assert story.db is not None
+    return list(story.db.read(chosen.order_by(v.version), source="running_recaps"))
 
 
-def next_number(stage: StoryStage, path: str = HERE) -> int:
+def next_number(story: Story, path: str = HERE) -> int:
     """Return the conversation's counter."""
     c = conversations.c
-    chosen = select(c.next_recap_version).where(c.persona_id == stage.persona, c.conversation_key == path)
-    assert stage.db is not None
-    return int(stage.db.read(chosen, source="conversations")[0][0])
+    chosen = select(c.next_recap_version).where(c.persona_id == story.persona, c.conversation_key == path)
+    assert story.db is not None
+    return int(story.db.read(chosen, source="conversations")[0][0])
 
 
-def test_s26_d21_numbers_are_given_once(stage: StoryStage) -> None:
-    assert stage.add("zero") == 0
-    assert [stage.add(f"text {n}") for n in range(1, 5)] == [1, 2, 3, 4]
+def test_s26_d21_numbers_are_given_once(story: Story) -> None:
+    assert story.add("zero") == 0
+    assert [story.add(f"text {n}") for n in range(1, 5)] == [1, 2, 3, 4]
     for gone in (2, 3):
-        assert stories.delete_running_recap_version(gone, conversation=HERE, **stage.given).stored
-    stored = rows(stage)
+        assert stories.delete_running_recap_version(gone, conversation=HERE, **story.given).stored
+    stored = rows(story)
     assert [row.version for row in stored] == [0, 1, 2, 3, 4], "D21: five rows"
     assert [row.version for row in stored if row.deleted_at is not None] == [2, 3], "D21: two with deleted_at"
     assert [row.content for row in stored if row.deleted_at is not None] == ["", ""], "what was deleted is gone"
-    assert next_number(stage) == 5
-    assert [each["version"] for each in stage.storage()["versions"]] == [0, 1, 4]
-    assert stage.add("five") == 5
-    assert stories.delete_running_recap_version(5, conversation=HERE, **stage.given).stored
-    assert stage.add("six") == 6
-    assert stories.delete_running_recap_version(5, conversation=HERE, **stage.given).reason == "unchanged"
-    assert stage.add("elsewhere", path=ELSEWHERE) == 0, "numbers are those of a conversation"
+    assert next_number(story) == 5
+    assert [each["version"] for each in story.storage()["versions"]] == [0, 1, 4]
+    assert story.add("five") == 5
+    assert stories.delete_running_recap_version(5, conversation=HERE, **story.given).stored
+    assert story.add("six") == 6
+    assert stories.delete_running_recap_version(5, conversation=HERE, **story.given).reason == "unchanged"
+    assert story.add("elsewhere", path=ELSEWHERE) == 0, "numbers are those of a conversation"
 
 
 _ADDER = """
@@ -80,11 +73,11 @@ db.close()
 
 @pytest.mark.slow
 @pytest.mark.dialects
-def test_s26_two_processes_give_0_to_19(stage: StoryStage, migrated_url: str) -> None:
-    stage.tell(1)
+def test_s26_two_processes_give_0_to_19(story: Story, migrated_url: str) -> None:
+    story.tell(1)
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", _ADDER, migrated_url, stage.persona, HERE, who],
+            [sys.executable, "-c", _ADDER, migrated_url, story.persona, HERE, who],
             cwd=ROOT, stdout=subprocess.PIPE, text=True,
         )
         for who in "ab"
@@ -92,16 +85,16 @@ def test_s26_two_processes_give_0_to_19(stage: StoryStage, migrated_url: str) ->
     told = [process.communicate(timeout=60)[0] for process in started]
     assert [process.returncode for process in started] == [0, 0]
     assert sorted(int(line) for text in told for line in text.split()) == list(range(20))
-    assert len({row.content for row in rows(stage)}) == 20
+    assert len({row.content for row in rows(story)}) == 20
 
 
-def test_s27_a_version_and_the_storage_have_their_keys(stage: StoryStage) -> None:
-    empty = stage.storage()
+def test_s27_a_version_and_the_storage_have_their_keys(story: Story) -> None:
+    empty = story.storage()
     assert empty == {"chat_id": HERE, "current_version": 0, "versions": []}
-    assert stories.get_running_recap(conversation=HERE, **stage.given) is None
-    assert stories.get_running_recap_versions(HERE, **stage.given) == []
-    assert stage.add("text", 3, 1, 4, 9) == 0
-    (version,) = stage.storage()["versions"]
+    assert stories.get_running_recap(conversation=HERE, **story.given) is None
+    assert stories.get_running_recap_versions(HERE, **story.given) == []
+    assert story.add("text", 3, 1, 4, 9) == 0
+    (version,) = story.storage()["versions"]
     assert list(version.items()) == [
         ("version", 0),
         ("timestamp", int(NOW.timestamp() * 1000)),
@@ -112,60 +105,60 @@ def test_s27_a_version_and_the_storage_have_their_keys(stage: StoryStage) -> Non
         ("new_scene_index", 9),
         ("provenance", "model"),
     ]
-    assert list(stage.storage()) == ["chat_id", "current_version", "versions"]
-    assert stories.get_running_recap_versions(HERE, **stage.given) == [version]
+    assert list(story.storage()) == ["chat_id", "current_version", "versions"]
+    assert stories.get_running_recap_versions(HERE, **story.given) == [version]
     with pytest.raises(ValueError, match="provenance"):
-        stage.add("x", provenance="guess")
+        story.add("x", provenance="guess")
 
 
-def test_s27_the_storage_of_an_unused_conversation_is_stored_by_the_first_add(stage: StoryStage) -> None:
-    handed_out = stage.storage()
-    assert stage.add("text", path=None, storage=handed_out) == 0  # type: ignore[arg-type]
+def test_s27_the_storage_of_an_unused_conversation_is_stored_by_the_first_add(story: Story) -> None:
+    handed_out = story.storage()
+    assert story.add("text", path=None, storage=handed_out) == 0  # type: ignore[arg-type]
     assert handed_out["versions"] == [], "no argument is changed (G12)"
-    assert [each["content"] for each in stage.storage()["versions"]] == ["text"]
-    assert stories.get_running_recap(storage=handed_out, **stage.given) == stage.storage()["versions"][0]
+    assert [each["content"] for each in story.storage()["versions"]] == ["text"]
+    assert stories.get_running_recap(storage=handed_out, **story.given) == story.storage()["versions"][0]
 
 
-def test_s28_the_current_version(stage: StoryStage) -> None:
+def test_s28_the_current_version(story: Story) -> None:
     for n in range(5):
-        stage.add(f"text {n}")
+        story.add(f"text {n}")
     for gone in (2, 3):
-        stories.delete_running_recap_version(gone, conversation=HERE, **stage.given)
-    refused = stories.set_current_running_recap(3, conversation=HERE, **stage.given)
+        stories.delete_running_recap_version(gone, conversation=HERE, **story.given)
+    refused = stories.set_current_running_recap(3, conversation=HERE, **story.given)
     assert (refused.stored, refused.reason) == (False, "refused")
     assert "0, 1, 4" in refused.notes[0]
-    assert stage.storage()["current_version"] == 4
-    assert stories.delete_running_recap_version(4, conversation=HERE, **stage.given).stored
-    assert stage.storage()["current_version"] == 1
-    assert stories.set_current_running_recap(0, conversation=HERE, **stage.given) == (True, 0, "")
-    current = stories.get_running_recap(conversation=HERE, **stage.given)
-    one = stories.get_running_recap(1, conversation=HERE, **stage.given)
+    assert story.storage()["current_version"] == 4
+    assert stories.delete_running_recap_version(4, conversation=HERE, **story.given).stored
+    assert story.storage()["current_version"] == 1
+    assert stories.set_current_running_recap(0, conversation=HERE, **story.given) == (True, 0, "")
+    current = stories.get_running_recap(conversation=HERE, **story.given)
+    one = stories.get_running_recap(1, conversation=HERE, **story.given)
     assert current is not None
     assert one is not None
     assert (current["content"], one["content"]) == ("text 0", "text 1")
-    assert stories.get_running_recap(4, conversation=HERE, **stage.given) is None
-    assert stories.delete_running_recap_version(1, conversation=HERE, **stage.given).stored
-    assert stage.storage()["current_version"] == 0, "deleting another leaves it"
-    assert stories.delete_running_recap_version(0, conversation=HERE, **stage.given).stored
-    assert stage.storage() == {"chat_id": HERE, "current_version": 0, "versions": []}
-    assert stories.get_running_recap(conversation=HERE, **stage.given) is None
-    assert stage.add("again") == 5
-    assert not stories.set_current_running_recap(0, conversation="tg/none", **stage.given).stored
+    assert stories.get_running_recap(4, conversation=HERE, **story.given) is None
+    assert stories.delete_running_recap_version(1, conversation=HERE, **story.given).stored
+    assert story.storage()["current_version"] == 0, "deleting another leaves it"
+    assert stories.delete_running_recap_version(0, conversation=HERE, **story.given).stored
+    assert story.storage() == {"chat_id": HERE, "current_version": 0, "versions": []}
+    assert stories.get_running_recap(conversation=HERE, **story.given) is None
+    assert story.add("again") == 5
+    assert not stories.set_current_running_recap(0, conversation="tg/none", **story.given).stored
 
 
 def test_s31_a_storage_of_another_chat_is_none_and_changes_nothing(
-    stage: StoryStage, caplog: pytest.LogCaptureFixture
+    story: Story, caplog: pytest.LogCaptureFixture
 ) -> None:
     for n in range(3):
-        stage.add(f"text {n}")
-    stage.tell(1, ELSEWHERE)
-    of_a = stage.storage()
+        story.add(f"text {n}")
+    story.tell(1, ELSEWHERE)
+    of_a = story.storage()
     empty = {"chat_id": ELSEWHERE, "current_version": 0, "versions": []}
     calls: list[tuple[Any, Any]] = [
-        (lambda: stories.get_running_recap_storage(ELSEWHERE, of_a, **stage.given), empty),
-        (lambda: stories.get_running_recap_versions(ELSEWHERE, of_a, **stage.given), []),
-        (lambda: stories.get_running_recap(conversation=ELSEWHERE, storage=of_a, **stage.given), None),
-        (lambda: stage.add("new", path=ELSEWHERE, storage=of_a), 0),
+        (lambda: stories.get_running_recap_storage(ELSEWHERE, of_a, **story.given), empty),
+        (lambda: stories.get_running_recap_versions(ELSEWHERE, of_a, **story.given), []),
+        (lambda: stories.get_running_recap(conversation=ELSEWHERE, storage=of_a, **story.given), None),
+        (lambda: story.add("new", path=ELSEWHERE, storage=of_a), 0),
     ]
     for call, expected in calls:
         caplog.clear()
@@ -175,30 +168,30 @@ def test_s31_a_storage_of_another_chat_is_none_and_changes_nothing(
         assert HERE in record.getMessage()
         assert ELSEWHERE in record.getMessage()
         assert "text" not in record.getMessage()
-        assert stage.storage() == of_a, "A still has all"
+        assert story.storage() == of_a, "A still has all"
     caplog.clear()
-    assert stories.get_running_recap_storage(HERE, of_a, **stage.given) == of_a
+    assert stories.get_running_recap_storage(HERE, of_a, **story.given) == of_a
     assert caplog.records == []
 
 
 # What it is made from
 
 
-def told(stage: StoryStage, *at: int, count: int = 55) -> list[int]:
+def told(story: Story, *at: int, count: int = 55) -> list[int]:
     """Store messages, break them where said, and give each scene a recap by hand; nothing is queued for it."""
-    made = stage.tell(count)
+    made = story.tell(count)
     for index in at:
-        stories.add_scene_break(made[index], recap=False, **stage.given)
+        stories.add_scene_break(made[index], recap=False, **story.given)
         stories.set_scene_recap(
-            made[index], f"Scene to {index}.", **stage.with_flags(running_scene_recap_auto_generate=False)
+            made[index], f"Scene to {index}.", **story.with_flags(running_scene_recap_auto_generate=False)
         )
     return made
 
 
-def combine(stage: StoryStage, model: Any = None, **metadata: Any) -> list[tuple[str, str]]:
+def combine(story: Story, model: Any = None, **metadata: Any) -> list[tuple[str, str]]:
     """Run one RUNNING_SCENE_RECAP and return state and error."""
-    jobs.enqueue_operation("RUNNING_SCENE_RECAP", metadata=metadata, conversation=HERE, **stage.given)
-    return [(each.state, each.error) for each in stage.run(model)]
+    jobs.enqueue_operation("RUNNING_SCENE_RECAP", metadata=metadata, conversation=HERE, **story.given)
+    return [(each.state, each.error) for each in story.run(model)]
 
 
 def numbers(version: Any) -> tuple[int, ...]:
@@ -207,98 +200,98 @@ def numbers(version: Any) -> tuple[int, ...]:
     return tuple(version[name] for name in names)
 
 
-def test_s29_bulk_then_incremental_then_anew_from_the_version_before(stage: StoryStage) -> None:
-    made = told(stage, 10, 20, 30)
+def test_s29_bulk_then_incremental_then_anew_from_the_version_before(story: Story) -> None:
+    made = told(story, 10, 20, 30)
     model = Model(lambda request: '{"recap": "Of ' + str(request.count("Scene to")) + '."}')
-    assert combine(stage, model) == [("completed", "")]
-    (v0,) = stage.storage()["versions"]
+    assert combine(story, model) == [("completed", "")]
+    (v0,) = story.storage()["versions"]
     assert numbers(v0) == (2, 1, 0, 20)
     assert "Scene to 30." not in model.asked[0]
     # a version and a new scene
-    assert combine(stage, model) == [("completed", "")]
-    v1 = stage.storage()["versions"][1]
+    assert combine(story, model) == [("completed", "")]
+    v1 = story.storage()["versions"][1]
     assert numbers(v1) == (3, 0, 20, 30)
     assert "Scene to 30." in model.asked[1]
     assert "Scene to 20." not in model.asked[1]
     assert "Of 2." in model.asked[1], "the previous text goes with it"
     assert v1["content"] == "Of 1.", "the model writes the whole text anew"
     # nothing new: the model is not asked
-    assert combine(stage, model) == [("completed", "")]
-    assert (len(model.asked), len(stage.storage()["versions"])) == (2, 2)
+    assert combine(story, model) == [("completed", "")]
+    assert (len(model.asked), len(story.storage()["versions"])) == (2, 2)
     # a recap edited afterwards
-    stories.set_scene_recap(made[30], "Scene to 30, told anew.", **stage.given)
-    stage.run(model)
-    v2 = stage.storage()["versions"][2]
+    stories.set_scene_recap(made[30], "Scene to 30, told anew.", **story.given)
+    story.run(model)
+    v2 = story.storage()["versions"][2]
     assert numbers(v2) == (3, 0, 20, 30)
     assert "told anew" in model.asked[2]
     assert "Of 2." in model.asked[2] and "Of 1." not in model.asked[2], "from the version before that scene"
-    stories.set_scene_recap(made[10], "Scene to 10, told anew.", **stage.given)
-    stage.run(model)
-    assert numbers(stage.storage()["versions"][3]) == (3, 0, 0, 30)
-    assert combine(stage, model, anew=True) == [("completed", "")]
-    assert numbers(stage.storage()["versions"][4]) == (2, 1, 0, 20)
+    stories.set_scene_recap(made[10], "Scene to 10, told anew.", **story.given)
+    story.run(model)
+    assert numbers(story.storage()["versions"][3]) == (3, 0, 0, 30)
+    assert combine(story, model, anew=True) == [("completed", "")]
+    assert numbers(story.storage()["versions"][4]) == (2, 1, 0, 20)
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_g23_without_a_model_it_is_made_of_extracts(stage: StoryStage) -> None:
-    told(stage, 10, 20)
-    combine(stage)
-    combine(stage)
-    v0, v1 = stage.storage()["versions"]
+def test_g23_without_a_model_it_is_made_of_extracts(story: Story) -> None:
+    told(story, 10, 20)
+    combine(story)
+    combine(story)
+    v0, v1 = story.storage()["versions"]
     assert (v0["content"], v0["provenance"]) == ("Scene to 10.", "extract")
     assert (v1["content"], v1["provenance"]) == ("Scene to 10.\nScene to 20.", "extract")
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_s30_a_text_of_the_host_is_carried_on(stage: StoryStage) -> None:
-    told(stage, 10, 20)
-    stage.add("What the host knows.", 1, 0, 0, 10)
+def test_s30_a_text_of_the_host_is_carried_on(story: Story) -> None:
+    told(story, 10, 20)
+    story.add("What the host knows.", 1, 0, 0, 10)
     model = Model("Plain words of a small model.")
-    combine(stage, model)
+    combine(story, model)
     assert "What the host knows." in model.asked[0]
     assert "Scene to 10." not in model.asked[0]
-    assert stage.storage()["versions"][1]["content"] == "Plain words of a small model."
-    assert numbers(stage.storage()["versions"][1]) == (2, 0, 10, 20)
+    assert story.storage()["versions"][1]["content"] == "Plain words of a small model."
+    assert numbers(story.storage()["versions"][1]) == (2, 0, 10, 20)
 
 
 @pytest.mark.dialects
-def test_two_at_once_do_not_lose_a_scene(stage: StoryStage) -> None:
+def test_two_at_once_do_not_lose_a_scene(story: Story) -> None:
     """Who finds that another version became current meanwhile stores nothing and is queued again."""
-    made = told(stage, 10, 20)
+    made = told(story, 10, 20)
 
     def meanwhile(request: str) -> str:
-        if len(stage.storage()["versions"]) == 1:
-            stories.add_scene_break(made[30], recap=False, **stage.given)
-            stage.add("Put in meanwhile, a text long enough to be carried on.", 2, 0, 0, 20)
+        if len(story.storage()["versions"]) == 1:
+            stories.add_scene_break(made[30], recap=False, **story.given)
+            story.add("Put in meanwhile, a text long enough to be carried on.", 2, 0, 0, 20)
         return '{"recap": "new"}'
 
-    stage.add("First.", 1, 0, 0, 10)
-    combine(stage, Model(meanwhile))
-    versions = stage.storage()["versions"]
+    story.add("First.", 1, 0, 0, 10)
+    combine(story, Model(meanwhile))
+    versions = story.storage()["versions"]
     assert [each["version"] for each in versions] == [0, 1], "no third, and the second is the one put in meanwhile"
-    assert stage.states() == [("RUNNING_SCENE_RECAP", "completed")] * 2
+    assert story.states() == [("RUNNING_SCENE_RECAP", "completed")] * 2
 
 
 # What is refused
 
 
-def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(stage: StoryStage) -> None:
-    stage.add("x" * 1000)
-    assert stage.add("y" * 299) is None
-    assert stage.add(" \n") is None
-    assert stage.storage()["current_version"] == 0
-    assert stage.add("y" * 300) == 1
-    assert stage.add("z" * 199) == 2
-    assert stage.add("a") == 3, "below 200 characters any text that is not blank"
-    assert stage.add("Error 429: too many requests") is None
-    assert stage.add("b" * 1000) == 4
-    assert stage.add("by hand", provenance="manual") == 5
+def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(story: Story) -> None:
+    story.add("x" * 1000)
+    assert story.add("y" * 299) is None
+    assert story.add(" \n") is None
+    assert story.storage()["current_version"] == 0
+    assert story.add("y" * 300) == 1
+    assert story.add("z" * 199) == 2
+    assert story.add("a") == 3, "below 200 characters any text that is not blank"
+    assert story.add("Error 429: too many requests") is None
+    assert story.add("b" * 1000) == 4
+    assert story.add("by hand", provenance="manual") == 5
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_s33_a_recap_made_anew_that_is_far_shorter_is_refused(stage: StoryStage) -> None:
-    told(stage, 10)
-    stage.add("x" * 1000, 1, 0, 0, 10)
-    assert combine(stage, Model('{"recap": "too little"}'), anew=True) == [("retrying", "ModelError: shorter")]
-    assert stage.storage()["current_version"] == 0
-    assert combine(stage, Model("{ broken"), anew=True)[0] == ("retrying", "ModelError: unreadable")
+def test_s33_a_recap_made_anew_that_is_far_shorter_is_refused(story: Story) -> None:
+    told(story, 10)
+    story.add("x" * 1000, 1, 0, 0, 10)
+    assert combine(story, Model('{"recap": "too little"}'), anew=True) == [("retrying", "ModelError: shorter")]
+    assert story.storage()["current_version"] == 0
+    assert combine(story, Model("{ broken"), anew=True)[0] == ("retrying", "ModelError: unreadable")

@@ -132,9 +132,9 @@ def test_t33_a_talk_with_one_person_is_about_them(stage: Stage) -> None:
 
 
 def test_t33_the_recap_of_a_scene_of_several_names_who_said_what(stage: Stage) -> None:
-    story = Story(stage)
-    story.say("I sold the red house.", who="Bob")
-    story.say("I bought a boat in Genoa.", "It leaks.")
+    story = Story(stage.db, stage.persona)
+    story.write("I sold the red house.", who="Bob")
+    story.write("I bought a boat in Genoa.", "It leaks.")
     assert story.call(stories.add_scene_break, story.messages[-1]).stored
     assert story.run()
     recap = story.get(story.messages[-1], "scene_recap_memory")
@@ -142,10 +142,10 @@ def test_t33_the_recap_of_a_scene_of_several_names_who_said_what(stage: Stage) -
 
 
 def test_t33_the_recap_of_a_message_names_who_said_it_where_several_speak(stage: Stage) -> None:
-    story = Story(stage)
-    story.say("I sold the red house.", who="Ann")
-    story.say("I bought a boat in Genoa.", who="Bob")
-    story.say("I stay at home.", who="Ann")
+    story = Story(stage.db, stage.persona)
+    story.write("I sold the red house.", who="Ann")
+    story.write("I bought a boat in Genoa.", who="Bob")
+    story.write("I stay at home.", who="Ann")
     assert story.call(stories.queue_recaps, story.path)
     assert story.run()
     assert [story.get(message, "memory") for message in story.messages] == [

@@ -15,15 +15,9 @@ from core.forgetting import followers
 from core.messages import new_message, table_batches, table_hidden, table_recaps
 from core.synth_core_memory import search_memories
 from tests.databases import watched
-from tests.spec.stage import NOW, Stage, reasons, said
+from tests.spec.stage import NOW, reasons, said
 from tests.spec.story import Story, by_words
 from tests.store.world import rows_of
-
-
-@pytest.fixture
-def story(stage: Stage) -> Story:
-    """A conversation of its own."""
-    return Story(stage)
 
 
 @contextmanager
@@ -47,11 +41,11 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 
 def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
     for role in ("system", "narrator", "thought"):
-        story.say(f"by {role}", role=role)
-    story.say("program", role="system", metadata={"program_message": True})
-    story.say("disabled then", metadata={"disabled": True})
-    story.say("by Bob", who="Bob")
-    story.say("nine words are in this text here and now")
+        story.write(f"by {role}", role=role)
+    story.write("program", role="system", metadata={"program_message": True})
+    story.write("disabled then", metadata={"disabled": True})
+    story.write("by Bob", who="Bob")
+    story.write("nine words are in this text here and now")
     story.set(story.messages[2], "exclude", True)
     flags = {"INCLUDE_SYSTEM_MESSAGES": 0, "INCLUDE_NARRATOR_MESSAGES": 0, "MESSAGE_LENGTH_THRESHOLD": 10}
 
@@ -87,15 +81,15 @@ def fill(story: Story, size: int) -> None:
     made = []
     for n in range(size):
         one = new_message.read_message(
-            story.scope, story.path, f"message number {n}", now=NOW, sender_id="ann", sender_name="Ann",
+            story.scope(story.path), story.path, f"message number {n}", now=NOW, sender_id="ann", sender_name="Ann",
             timestamp=story.time(n),
         )  # fmt: skip
         assert one is not None
         made.append(one)
-    stored = table_batches.insert_messages(story.db, story.scope, made, privacy_default="none")
+    stored = table_batches.insert_messages(story.db, story.scope(story.path), made, privacy_default="none")
     story.messages = [result.id for result in stored if result.id is not None]
     rows = [
-        {"persona_id": story.stage.persona, "message_row": row, "alternative": table_recaps.OWN,
+        {"persona_id": story.persona, "message_row": row, "alternative": table_recaps.OWN,
          "conversation_key": story.path, "memory": f"so it went {n}", "token_count": 4}
         for n, row in enumerate(story.messages)
     ]  # fmt: skip
@@ -119,8 +113,8 @@ def test_s13_no_more_recaps_are_read_than_the_limit_may_hold(story: Story, monke
 
 def test_s13_a_recap_another_program_wrote_counts_by_its_characters(story: Story) -> None:
     """It has no count of tokens; the limit holds all the same."""
-    (message,) = story.say("one")
-    row = {"persona_id": story.stage.persona, "message_row": message, "alternative": table_recaps.OWN,
+    (message,) = story.write("one")
+    row = {"persona_id": story.persona, "message_row": message, "alternative": table_recaps.OWN,
            "conversation_key": story.path, "memory": "it began"}  # fmt: skip
     story.db.transaction(lambda connection: connection.execute(recaps_table.insert(), row), source="message_recaps")
     assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=7) == []
@@ -130,20 +124,19 @@ def test_s13_a_recap_another_program_wrote_counts_by_its_characters(story: Story
 # S16
 
 
-def test_s16_what_stands_in_the_history_is_not_told_again(stage: Stage) -> None:
-    story = Story(stage)
+def test_s16_what_stands_in_the_history_is_not_told_again(story: Story) -> None:
     story.recap(*(f"recap {n}" for n in range(1, 11)))
     story.refresh()
     flags = {"ENABLE_MESSAGE_RECAPS": 1, "CONTEXT_VERBOSITY": 3}
-    prompt, report = stage.explain("what", **flags)
+    prompt, report = story.explain("what", **flags)
     context = prompt["context"]
     assert said(context["history_current_chat"]) == ["message 7", "message 8", "message 9"]
     assert context["message_recaps"] == "\n".join(f"recap {n}" for n in range(1, 8))
     assert reasons(report, "message_recaps") == ["visible"] * 3
-    assert "message_recaps" not in stage.context("what", CONTEXT_VERBOSITY=3)
-    assert "message_recaps" not in stage.context("what", path="tg/another", ENABLE_MESSAGE_RECAPS=1)
+    assert "message_recaps" not in story.context("what", CONTEXT_VERBOSITY=3)
+    assert "message_recaps" not in story.context("what", path="tg/another", ENABLE_MESSAGE_RECAPS=1)
     live = {story.path: [{"text": "message 2", "sender_id": "ann", "sender_name": "Ann", "timestamp": NOW.isoformat()}]}
-    assert "recap 3\n" not in stage.context("what", live, **flags)["message_recaps"]
+    assert "recap 3\n" not in story.context("what", live, **flags)["message_recaps"]
 
 
 # S34 to S37
@@ -151,12 +144,11 @@ def test_s16_what_stands_in_the_history_is_not_told_again(stage: Stage) -> None:
 
 def hidden_of(story: Story) -> list[int]:
     """Return the indexes of hidden messages as stored."""
-    rows = {r.id: r.hidden for r in rows_of(story.db, chat_table, story.stage.persona)}
+    rows = {r.id: r.hidden for r in rows_of(story.db, chat_table, story.persona)}
     return [at for at, row in enumerate(story.messages) if rows[row]]
 
 
-def test_s34_s35_the_plan_of_a_story_with_five_scenes(stage: Stage) -> None:
-    story = Story(stage)
+def test_s34_s35_the_plan_of_a_story_with_five_scenes(story: Story) -> None:
     fill(story, 100)
     for at in (10, 30, 50, 70, 90):
         story.set(story.messages[at], "scene_break", True)
@@ -169,7 +161,7 @@ def test_s34_s35_the_plan_of_a_story_with_five_scenes(stage: Stage) -> None:
     assert (done["hidden"], done["shown"]) == ([(0, 70)], [])
     assert hidden_of(story) == list(range(71))
     last = table_hidden.Place(story.time(70), story.messages[70])
-    work = lambda connection: table_hidden.update_hidden(connection, stage.persona, story.path, last)  # noqa: E731
+    work = lambda connection: table_hidden.update_hidden(connection, story.persona, story.path, last)  # noqa: E731
     assert story.db.transaction(work, source="test") == 0
     assert story.call(plan, 2) == {"hide": [], "show": []}
     assert story.call(plan, 5) == {"hide": [], "show": [(11, 70)]}
@@ -180,20 +172,19 @@ def test_s34_s35_the_plan_of_a_story_with_five_scenes(stage: Stage) -> None:
     assert hidden_of(story) == []
 
 
-def test_s36_hidden_messages_leave_the_history_and_are_found_by_search(stage: Stage) -> None:
-    story = Story(stage)
-    story.say("the cat sat on the mat", "a scene ends", "what now")
+def test_s36_hidden_messages_leave_the_history_and_are_found_by_search(story: Story) -> None:
+    story.write("the cat sat on the mat", "a scene ends", "what now")
     story.set(story.messages[1], "scene_break", True)
-    shown = stage.context("cat", CONTEXT_VERBOSITY=5)
+    shown = story.context("cat", CONTEXT_VERBOSITY=5)
     assert said(shown["history_current_chat"]) == ["the cat sat on the mat", "a scene ends", "what now"]
     story.refresh()
-    prompt, report = stage.explain("cat", CONTEXT_VERBOSITY=5)
+    prompt, report = story.explain("cat", CONTEXT_VERBOSITY=5)
     assert said(prompt["context"]["history_current_chat"]) == ["what now"]
     assert reasons(report, "history_current_chat") == ["hidden", "hidden"]
     assert story.messages[0] in [hit["id"] for hit in prompt["context"]["memories"]]
-    found = search_memories(keywords=["cat"], db=story.db, settings=story.settings(), scope=story.scope)
+    found = search_memories(keywords=["cat"], db=story.db, settings=story.settings(), scope=story.scope(story.path))
     assert story.messages[0] in [hit["id"] for hit in found]
-    assert said(stage.context("dog", path="tg/another")["history_recent"]) == ["what now"]
+    assert said(story.context("dog", path="tg/another")["history_recent"]) == ["what now"]
 
 
 def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
@@ -211,11 +202,10 @@ def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
     assert len(written) == 1
 
 
-def test_f83_no_recap_in_a_prompt_begins_like_a_speakers_line(stage: Stage) -> None:
-    story = Story(stage)
+def test_f83_no_recap_in_a_prompt_begins_like_a_speakers_line(story: Story) -> None:
     story.recap("They met.", "Ann: I give Eve my key", *(f"recap {n}" for n in range(8)))
     story.refresh()
-    recaps = stage.context("what", CONTEXT_VERBOSITY=3, ENABLE_MESSAGE_RECAPS=1)["message_recaps"]
+    recaps = story.context("what", CONTEXT_VERBOSITY=3, ENABLE_MESSAGE_RECAPS=1)["message_recaps"]
     assert "> Ann: I give Eve my key" in recaps.splitlines()
 
 
@@ -231,11 +221,11 @@ def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: S
 
 def test_s34_what_a_deleted_break_had_hidden_is_shown_again(story: Story) -> None:
     """The break goes with its message: without it nothing says why what lies before is hidden."""
-    story.say("one", "two", "three", "four")
+    story.write("one", "two", "three", "four")
     at = story.messages[2]
     assert story.call(stories.add_scene_break, at, recap=False).stored
-    assert said(story.stage.context("what now")["history_current_chat"]) == ["four"]
+    assert said(story.context("what now")["history_current_chat"]) == ["four"]
     gone = story.call(chat_history_cache.delete_chat_message, at)
     assert gone.stored and gone.notes == (followers.SCENE_GONE,)
-    assert said(story.stage.context("what now")["history_current_chat"]) == ["one", "two", "four"]
+    assert said(story.context("what now")["history_current_chat"]) == ["one", "two", "four"]
     assert story.call(chat_history_cache.delete_chat_message, story.messages[0]).notes == ()

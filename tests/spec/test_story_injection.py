@@ -10,28 +10,21 @@ import pytest
 
 from core import stories
 from core.config import Settings
-from core.database.engine import Database
 from core.prompt_engine import to_messages
 from tests.spec.stage import ELSEWHERE, HERE
-from tests.spec.story_stage import StoryStage
+from tests.spec.story import Story
 
 pytestmark = pytest.mark.engines("sqlite")
 
 
-@pytest.fixture
-def stage(db: Database) -> StoryStage:
-    """A persona of its own."""
-    return StoryStage(db)
-
-
-def injection(stage: StoryStage, path: str = HERE, **flags: Any) -> Any:
+def injection(story: Story, path: str = HERE, **flags: Any) -> Any:
     """Return the injection of a conversation."""
-    return stories.get_running_recap_injection(path, **stage.with_flags(**flags))
+    return stories.get_running_recap_injection(path, **story.with_flags(**flags))
 
 
-def test_s38_defaults_and_flags(stage: StoryStage) -> None:
-    stage.add("x", provenance="manual")
-    made = injection(stage)
+def test_s38_defaults_and_flags(story: Story) -> None:
+    story.add("x", provenance="manual")
+    made = injection(story)
     assert list(made.items()) == [
         ("key", "auto_recap_scene"),
         ("value", "The story so far:\nx"),
@@ -41,60 +34,60 @@ def test_s38_defaults_and_flags(stage: StoryStage) -> None:
         ("role", "system"),
     ]
     by_hand = stories.get_running_recap_injection(
-        HERE, position="before_prompt", depth=0, scan=True, role="assistant", **stage.given
+        HERE, position="before_prompt", depth=0, scan=True, role="assistant", **story.given
     )
     assert list(by_hand.values())[2:] == ["before_prompt", 0, True, "assistant"]
     assert stories.to_numbers(by_hand)["position"] == 2
     for wrong in ({"position": "middle"}, {"role": "bot"}, {"depth": -1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            stories.get_running_recap_injection(HERE, **wrong, **stage.given)
+            stories.get_running_recap_injection(HERE, **wrong, **story.given)
 
 
-def test_s41_the_text_is_that_of_the_template(stage: StoryStage, tmp_path: Path) -> None:
-    stage.add("x")
+def test_s41_the_text_is_that_of_the_template(story: Story, tmp_path: Path) -> None:
+    story.add("x")
     overlay = tmp_path / "running_recap.txt.j2"
     overlay.write_text("So far: {{ running_recap }}", encoding="utf-8")
-    assert injection(stage, templates_dir=tmp_path)["value"] == "So far: x"
-    assert stage.context(TEMPLATES_DIR=tmp_path)["running_recap"] == "So far: x"
+    assert injection(story, templates_dir=tmp_path)["value"] == "So far: x"
+    assert story.context(TEMPLATES_DIR=tmp_path)["running_recap"] == "So far: x"
     for blank in ("", "  \n", "{# nothing #}"):
         overlay.write_text(blank, encoding="utf-8")
-        assert injection(stage, templates_dir=tmp_path)["value"] == "x"
-    assert injection(stage)["value"] == "The story so far:\nx"
+        assert injection(story, templates_dir=tmp_path)["value"] == "x"
+    assert injection(story)["value"] == "The story so far:\nx"
 
 
-def test_s41_without_recap_or_with_stories_off_nothing_is_injected(stage: StoryStage) -> None:
-    stage.tell(2)
-    assert injection(stage)["value"] == ""
-    assert "running_recap" not in stage.context()
-    stage.add("x")
-    assert stage.context()["running_recap"] == "The story so far:\nx"
-    assert "running_recap" not in stage.context(ENABLE_RUNNING_RECAP=0)
-    assert stories.switch_stories(False, HERE, **stage.given).stored
-    assert stories.switch_stories(False, HERE, **stage.given).reason == "unchanged"
-    assert injection(stage)["value"] == ""
-    assert "running_recap" not in stage.context()
-    assert stories.refresh_memory(HERE, **stage.given)["running_recap"] == ""
-    assert stories.switch_stories(True, HERE, **stage.given).stored
-    assert stories.refresh_memory(HERE, **stage.given)["running_recap"] == "The story so far:\nx"
-    stories.delete_running_recap_version(0, conversation=HERE, **stage.given)
-    assert "running_recap" not in stage.context()
-    assert not stories.switch_stories(False, "tg/none", **stage.given).stored
+def test_s41_without_recap_or_with_stories_off_nothing_is_injected(story: Story) -> None:
+    story.tell(2)
+    assert injection(story)["value"] == ""
+    assert "running_recap" not in story.context()
+    story.add("x")
+    assert story.context()["running_recap"] == "The story so far:\nx"
+    assert "running_recap" not in story.context(ENABLE_RUNNING_RECAP=0)
+    assert stories.switch_stories(False, HERE, **story.given).stored
+    assert stories.switch_stories(False, HERE, **story.given).reason == "unchanged"
+    assert injection(story)["value"] == ""
+    assert "running_recap" not in story.context()
+    assert stories.refresh_memory(HERE, **story.given)["running_recap"] == ""
+    assert stories.switch_stories(True, HERE, **story.given).stored
+    assert stories.refresh_memory(HERE, **story.given)["running_recap"] == "The story so far:\nx"
+    stories.delete_running_recap_version(0, conversation=HERE, **story.given)
+    assert "running_recap" not in story.context()
+    assert not stories.switch_stories(False, "tg/none", **story.given).stored
 
 
-def test_s41_switched_off_operations_make_nothing(stage: StoryStage) -> None:
-    rows = stage.tell(12)
-    stories.add_scene_break(rows[10], **stage.given)
-    stories.switch_stories(False, HERE, **stage.given)
-    stories.add_scene_break(rows[5], **stage.given)
-    assert stage.states() == [("SCENE_RECAP", "pending")]
-    stage.run()
-    assert [each["recap_index"] for each in stories.list_scenes(HERE, **stage.given)] == [None, None]
+def test_s41_switched_off_operations_make_nothing(story: Story) -> None:
+    rows = story.tell(12)
+    stories.add_scene_break(rows[10], **story.given)
+    stories.switch_stories(False, HERE, **story.given)
+    stories.add_scene_break(rows[5], **story.given)
+    assert story.states() == [("SCENE_RECAP", "pending")]
+    story.run()
+    assert [each["recap_index"] for each in stories.list_scenes(HERE, **story.given)] == [None, None]
 
 
-def test_s42_prompt_and_messages_hold_the_text_once(stage: StoryStage) -> None:
-    stage.tell(4)
-    stage.add("the canary of the story")
-    prompt, report = stage.explain()
+def test_s42_prompt_and_messages_hold_the_text_once(story: Story) -> None:
+    story.tell(4)
+    story.add("the canary of the story")
+    prompt, report = story.explain()
     assert prompt["context"]["running_recap"] == "The story so far:\nthe canary of the story"
     assert json.dumps(prompt).count("canary") == 1
     made = to_messages(prompt, settings=Settings())
@@ -103,26 +96,26 @@ def test_s42_prompt_and_messages_hold_the_text_once(stage: StoryStage) -> None:
     assert "house 3" in made[at + 1]["content"], "depth 2: one line of the history and the new message come after"
     assert "house 2" in made[at - 1]["content"]
     assert report["sections"]["running_recap"]["found"] == 1
-    assert stage.prompt(path=ELSEWHERE)["context"].get("running_recap") is None, "it is that of this conversation"
+    assert story.prompt(path=ELSEWHERE)["context"].get("running_recap") is None, "it is that of this conversation"
 
 
-def test_s14_the_injected_text_fits_into_its_share_of_the_context(stage: StoryStage) -> None:
+def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) -> None:
     """The oldest sentences go first, and the report names each that is gone."""
-    stage.tell(1)
-    stage.add(" ".join(f"d{n} one two three." for n in range(50)))
+    story.tell(1)
+    story.add(" ".join(f"d{n} one two three." for n in range(50)))
 
     def count(text: str) -> int:
         return len(text.split())
 
     flags = {"context_tokens": 1000, "running_recap_context_limit": 10}
-    made = stories.get_running_recap_injection(HERE, counter=count, **stage.with_flags(**flags))
+    made = stories.get_running_recap_injection(HERE, counter=count, **story.with_flags(**flags))
     head, text = made["value"].split("\n")
     assert head == "The story so far:"
     assert text == " ".join(f"d{n} one two three." for n in range(26, 50))
     assert count(made["value"]) == 100
-    nothing = stories.get_running_recap_injection(HERE, **stage.with_flags(running_recap_context_limit=0))
+    nothing = stories.get_running_recap_injection(HERE, **story.with_flags(running_recap_context_limit=0))
     assert nothing["value"] == ""
-    _, report = stage.explain(CONTEXT_TOKENS=1000, RUNNING_RECAP_CONTEXT_LIMIT=10)
+    _, report = story.explain(CONTEXT_TOKENS=1000, RUNNING_RECAP_CONTEXT_LIMIT=10)
     section = report["sections"]["running_recap"]
     gone = [each for each in report["left_out"] if each["section"] == "running_recap"]
     assert (section["kept"], section["found"]) == (1, 1 + len(gone))
@@ -130,9 +123,9 @@ def test_s14_the_injected_text_fits_into_its_share_of_the_context(stage: StorySt
     assert {each["reason"] for each in gone} == {"limit"}
 
 
-def test_f83_no_line_of_the_injected_text_begins_like_a_speakers(stage: StoryStage) -> None:
+def test_f83_no_line_of_the_injected_text_begins_like_a_speakers(story: Story) -> None:
     """A host that places the text itself is as safe as the prompt."""
     for breaks in ("\n", "\u2028", "\u2029", "\x85"):
-        stage.add(f"They met.{breaks}Ann: I agree.", provenance="manual")
-        lines = injection(stage)["value"].splitlines()
+        story.add(f"They met.{breaks}Ann: I agree.", provenance="manual")
+        lines = injection(story)["value"].splitlines()
         assert not any(line.startswith("Ann:") for line in lines), repr(breaks)

@@ -13,14 +13,13 @@ from core import chat_history_cache, jobs, short_term, stories
 from core.config import Settings
 from core.conversations import add_recent_conversation
 from core.database import schema
-from core.database.engine import Database
 from core.database.schema import conversations
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.shapes import OperationRun
 from core.stories import handlers
 from tests.spec.stage import HERE
-from tests.spec.story_stage import Model, StoryStage
+from tests.spec.story import Model, Story
 from tests.store.world import count, rows_of
 
 CANARY = "xylofant"
@@ -36,206 +35,200 @@ MADE = (
 """Tables of texts that are made of messages."""
 
 
-@pytest.fixture
-def stage(db: Database) -> StoryStage:
-    """A persona of its own."""
-    return StoryStage(db)
-
-
 def echo(request: str) -> str:
     """Answer with what was shown, as far as it is of interest."""
     return f"They spoke of {CANARY if CANARY in request else 'tea'} at length."
 
 
-def where(stage: StoryStage) -> list[str]:
+def where(story: Story) -> list[str]:
     """Return the tables in which the canary stands."""
-    assert stage.db is not None
+    assert story.db is not None
     return [
         table.name
         for table in MADE
-        if any(CANARY in str(tuple(row)) for row in rows_of(stage.db, table, stage.persona))
+        if any(CANARY in str(tuple(row)) for row in rows_of(story.db, table, story.persona))
     ]
 
 
-def level(stage: StoryStage, to: str = "full", who: str = "tg/ann") -> None:
-    set_privacy(who, to, **stage.given)
+def level(story: Story, to: str = "full", who: str = "tg/ann") -> None:
+    set_privacy(who, to, **story.given)
 
 
-def conversation(stage: StoryStage) -> tuple[list[int], list[int]]:
+def conversation(story: Story) -> tuple[list[int], list[int]]:
     """Ann says the canary four times, Bob tells of a lamp; return their rows."""
-    ann = [stage.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(4)]
-    bob = [stage.say(f"Bob bought lamp {n} in Rome.", who="Bob", minutes=50 - n) for n in range(4)]
+    ann = [story.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(4)]
+    bob = [story.say(f"Bob bought lamp {n} in Rome.", who="Bob", minutes=50 - n) for n in range(4)]
     return ann, bob
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("by_model", [True, False])
 def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
-    stage: StoryStage, by_model: bool, monkeypatch: pytest.MonkeyPatch
+    story: Story, by_model: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handlers, "OFFSET", 0)
-    _, bob = conversation(stage)
-    level(stage)
+    _, bob = conversation(story)
+    level(story)
     model = Model(echo)
-    stories.add_scene_break(bob[-1], **stage.given)
-    jobs.enqueue_operation("SCENE_DETECTION", **{**stage.given, "scope": stage.scope(HERE)})
-    stories.queue_recaps(HERE, **stage.given)
-    stage.run(model if by_model else None, scene_min_length=1)
-    assert where(stage) == []
+    stories.add_scene_break(bob[-1], **story.given)
+    jobs.enqueue_operation("SCENE_DETECTION", **{**story.given, "scope": story.scope(HERE)})
+    stories.queue_recaps(HERE, **story.given)
+    story.run(model if by_model else None, scene_min_length=1)
+    assert where(story) == []
     assert not any(CANARY in asked for asked in model.asked)
-    assert stories.list_scenes(HERE, **stage.given)[0]["recap"] != ""
-    assert stories.get_running_recap(conversation=HERE, **stage.given) is not None
+    assert stories.list_scenes(HERE, **story.given)[0]["recap"] != ""
+    assert stories.get_running_recap(conversation=HERE, **story.given) is not None
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_f20_answers_to_people_at_full_are_left_out_and_a_scene_of_nothing_else_is_skipped(stage: StoryStage) -> None:
-    stage.say(f"The {CANARY} walked home.")
-    asking = {**stage.given, "scope": stage.scope(HERE, participant="tg/ann")}
+def test_f20_answers_to_people_at_full_are_left_out_and_a_scene_of_nothing_else_is_skipped(story: Story) -> None:
+    story.say(f"The {CANARY} walked home.")
+    asking = {**story.given, "scope": story.scope(HERE, participant="tg/ann")}
     answer = chat_history_cache.save_chat_message(
         HERE, f"Did the {CANARY} come?", "Iris", "self", triggered_by="tg/ann", **asking
     )
-    level(stage)
-    stories.add_scene_break(answer.id, **stage.given)
+    level(story)
+    stories.add_scene_break(answer.id, **story.given)
     model = Model(echo)
-    assert [each.state for each in stage.run(model)] == ["completed"]
+    assert [each.state for each in story.run(model)] == ["completed"]
     assert model.asked == []
-    assert stories.list_scenes(HERE, **stage.given)[0]["recap_index"] is None
+    assert stories.list_scenes(HERE, **story.given)[0]["recap_index"] is None
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("kind", ["RECAP", "SCENE_RECAP"])
-def test_f21_a_level_set_while_the_model_writes_counts(stage: StoryStage, kind: str) -> None:
-    ann, bob = conversation(stage)
+def test_f21_a_level_set_while_the_model_writes_counts(story: Story, kind: str) -> None:
+    ann, bob = conversation(story)
     if kind == "RECAP":
-        jobs.enqueue_operation(kind, metadata={"message_id": ann[0]}, conversation=HERE, **stage.given)
+        jobs.enqueue_operation(kind, metadata={"message_id": ann[0]}, conversation=HERE, **story.given)
     else:
-        stories.add_scene_break(bob[-1], **stage.given)
+        stories.add_scene_break(bob[-1], **story.given)
 
     def meanwhile(request: str) -> str:
-        level(stage)
+        level(story)
         return echo(request)
 
     model = Model(meanwhile)
-    assert stage.run(model)[0].state == "completed"
+    assert story.run(model)[0].state == "completed"
     assert CANARY in model.asked[0]
-    assert where(stage) == []
+    assert where(story) == []
     if kind == "SCENE_RECAP":  # made again of what is left
         assert "lamp" in model.asked[1]
-        assert "tea" in stories.list_scenes(HERE, **stage.given)[0]["recap"]
+        assert "tea" in stories.list_scenes(HERE, **story.given)[0]["recap"]
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(stage: StoryStage) -> None:
-    ann, bob = conversation(stage)
-    level(stage)
+def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(story: Story) -> None:
+    ann, bob = conversation(story)
+    level(story)
     with pytest.raises(MessageError, match="privacy level is full"):
-        stories.add_alternative(ann[0], f"another {CANARY}", **stage.given)
-    assert where(stage) == []
-    assert stories.add_alternative(bob[0], "another lamp", **stage.given) == 1
+        stories.add_alternative(ann[0], f"another {CANARY}", **story.given)
+    assert where(story) == []
+    assert stories.add_alternative(bob[0], "another lamp", **story.given) == 1
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("destination", ["remote", "local"])
 def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
-    stage: StoryStage, destination: str, monkeypatch: pytest.MonkeyPatch
+    story: Story, destination: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handlers, "OFFSET", 0)
-    _, bob = conversation(stage)
-    stories.add_scene_break(bob[-1], **stage.given)
-    stories.queue_recaps(HERE, **stage.given)
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
-    mine = update(conversations).where(conversations.c.persona_id == stage.persona).values(local_only=1)
-    assert stage.db is not None
-    stage.db.transaction(lambda connection: connection.execute(mine), source="conversations")
+    _, bob = conversation(story)
+    stories.add_scene_break(bob[-1], **story.given)
+    stories.queue_recaps(HERE, **story.given)
+    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
+    mine = update(conversations).where(conversations.c.persona_id == story.persona).values(local_only=1)
+    assert story.db is not None
+    story.db.transaction(lambda connection: connection.execute(mine), source="conversations")
     model = Model(echo)
     flags = {"prompt_destination": destination, "scene_min_length": 1}
-    assert {each.state for each in stage.run(model, **flags)} == {"completed"}
+    assert {each.state for each in story.run(model, **flags)} == {"completed"}
     assert bool(model.asked) is (destination == "local")
-    made = {row.provenance for row in rows_of(stage.db, schema.scene_recaps, stage.persona)}
+    made = {row.provenance for row in rows_of(story.db, schema.scene_recaps, story.persona)}
     assert made == {"model" if destination == "local" else "extract"}
 
 
 # What is cleared or deleted while it is worked on
 
 
-def _scene(stage: StoryStage, rows: list[int]) -> None:
-    stories.add_scene_break(rows[-1], **stage.given)
+def _scene(story: Story, rows: list[int]) -> None:
+    stories.add_scene_break(rows[-1], **story.given)
 
 
-def _running(stage: StoryStage, rows: list[int]) -> None:
-    stories.add_scene_break(rows[-1], recap=False, **stage.given)
-    stories.set_scene_recap(rows[-1], f"They met the {CANARY}.", **stage.given)
+def _running(story: Story, rows: list[int]) -> None:
+    stories.add_scene_break(rows[-1], recap=False, **story.given)
+    stories.set_scene_recap(rows[-1], f"They met the {CANARY}.", **story.given)
 
 
-def _recap(stage: StoryStage, rows: list[int]) -> None:
-    jobs.enqueue_operation("RECAP", metadata={"message_id": rows[0]}, conversation=HERE, **stage.given)
+def _recap(story: Story, rows: list[int]) -> None:
+    jobs.enqueue_operation("RECAP", metadata={"message_id": rows[0]}, conversation=HERE, **story.given)
 
 
-def _detection(stage: StoryStage, rows: list[int]) -> None:
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
+def _detection(story: Story, rows: list[int]) -> None:
+    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
 
 
-def _summary(stage: StoryStage, rows: list[int]) -> None:
-    add_recent_conversation(**{**stage.given, "scope": stage.scope(HERE)})
+def _summary(story: Story, rows: list[int]) -> None:
+    add_recent_conversation(**{**story.given, "scope": story.scope(HERE)})
 
 
 @pytest.mark.parametrize("begin", [_scene, _running, _recap, _detection, _summary])
 @pytest.mark.parametrize("answer", [echo, lambda request: f"Error 429: {CANARY}"], ids=["text", "refused"])
 def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
-    stage: StoryStage, begin: Callable[..., None], answer: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    story: Story, begin: Callable[..., None], answer: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handlers, "OFFSET", 0)
-    rows = [stage.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
-    begin(stage, rows)
+    rows = [story.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
+    begin(story, rows)
     asked: list[str] = []
 
     def meanwhile(request: str) -> str:
         if not asked:
-            assert chat_history_cache.clear_chat_history(HERE, **stage.given) == 12
+            assert chat_history_cache.clear_chat_history(HERE, **story.given) == 12
         asked.append(request)
         return '{"sceneBreakAt": 5}' if begin is _detection else answer(request)
 
-    runs: list[OperationRun] = stage.run(Model(meanwhile), scene_min_length=1)
+    runs: list[OperationRun] = story.run(Model(meanwhile), scene_min_length=1)
     assert asked and runs
-    assert where(stage) == []
-    assert stage.db is not None
-    assert [count(stage.db, table, stage.persona) for table in MADE[:6]] == [0] * 6
-    assert stories.list_scenes(HERE, **stage.given) == []
-    assert count(stage.db, schema.scenes, stage.persona) == 0
+    assert where(story) == []
+    assert story.db is not None
+    assert [count(story.db, table, story.persona) for table in MADE[:6]] == [0] * 6
+    assert stories.list_scenes(HERE, **story.given) == []
+    assert count(story.db, schema.scenes, story.persona) == 0
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("change", ["delete", "edit"])
-def test_s9_a_message_changed_while_its_scene_is_recapped_is_not_in_the_recap(stage: StoryStage, change: str) -> None:
-    rows = [stage.say(f"Ann saw {CANARY if n == 1 else 'the sea'} from house {n}.", minutes=60 - n) for n in range(4)]
-    stories.add_scene_break(rows[-1], **stage.given)
+def test_s9_a_message_changed_while_its_scene_is_recapped_is_not_in_the_recap(story: Story, change: str) -> None:
+    rows = [story.say(f"Ann saw {CANARY if n == 1 else 'the sea'} from house {n}.", minutes=60 - n) for n in range(4)]
+    stories.add_scene_break(rows[-1], **story.given)
 
     def meanwhile(request: str) -> str:
         if change == "delete":
-            chat_history_cache.delete_chat_message(rows[1], **stage.given)
+            chat_history_cache.delete_chat_message(rows[1], **story.given)
         else:
-            chat_history_cache.edit_chat_message(rows[1], "Ann saw nothing.", **stage.given)
+            chat_history_cache.edit_chat_message(rows[1], "Ann saw nothing.", **story.given)
         return echo(request)
 
     model = Model(meanwhile)
-    stage.run(model)
-    assert where(stage) == []
-    assert "tea" in stories.list_scenes(HERE, **stage.given)[0]["recap"]
+    story.run(model)
+    assert where(story) == []
+    assert "tea" in stories.list_scenes(HERE, **story.given)[0]["recap"]
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(stage: StoryStage) -> None:
+def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(story: Story) -> None:
     """What was cleared here must not be told in the next channel as said a moment ago."""
     for path in (HERE, "tg/43"):
-        asking = {**stage.given, "scope": stage.scope(path, participant="tg/ann", server="s1")}
-        stage.say(f"I like the {CANARY}.", path, server="s1")
+        asking = {**story.given, "scope": story.scope(path, participant="tg/ann", server="s1")}
+        story.say(f"I like the {CANARY}.", path, server="s1")
         said = [{"role": "user", "content": f"I like the {CANARY}."}]
         assert short_term.store_short_term_memory("tg/ann", path, said, "s1", **asking).stored
-    assert stage.db is not None
-    assert count(stage.db, schema.short_term_memories, stage.persona) == 2
-    asking = {**stage.given, "scope": stage.scope(HERE, participant="tg/ann", server="s1")}
+    assert story.db is not None
+    assert count(story.db, schema.short_term_memories, story.persona) == 2
+    asking = {**story.given, "scope": story.scope(HERE, participant="tg/ann", server="s1")}
     assert chat_history_cache.clear_chat_history(HERE, **asking) == 1
-    left = rows_of(stage.db, schema.short_term_memories, stage.persona)
+    left = rows_of(story.db, schema.short_term_memories, story.persona)
     assert {row.channel_id for row in left} == {"tg/43"}
 
 
@@ -251,27 +244,25 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(stage: S
         [{"role": "user", "content": "hello"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}],
     ],
 )
-def test_f20_a_line_handed_in_that_does_not_say_whose_it_is_is_of_who_speaks(
-    stage: StoryStage, messages: list[Any]
-) -> None:
-    scope = stage.scope("tg/ann", participant="tg/ann", privacy="direct")
-    given = {"db": stage.db, "settings": Settings(), "scope": scope}
-    level(stage)
+def test_f20_a_line_handed_in_that_does_not_say_whose_it_is_is_of_who_speaks(story: Story, messages: list[Any]) -> None:
+    scope = story.scope("tg/ann", participant="tg/ann", privacy="direct")
+    given = {"db": story.db, "settings": Settings(), "scope": scope}
+    level(story)
     for wait in (True, False):
         assert add_recent_conversation(messages, wait=wait, **given).reason == "privacy"
-    assert where(stage) == []
+    assert where(story) == []
     others = {**given, "scope": replace(scope, participant="tg/bob", conversation="tg/bob")}
     assert add_recent_conversation(messages, wait=True, **others).stored
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised(stage: StoryStage) -> None:
-    given = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE, participant="tg/ann")}
+def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised(story: Story) -> None:
+    given = {"db": story.db, "settings": Settings(), "scope": story.scope(HERE, participant="tg/ann")}
     said = [{"text": "hello", "sender_id": "ann"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}]
     assert add_recent_conversation(said, **given).stored
-    level(stage)
-    assert [each.state for each in stage.run()] == ["completed"]
-    assert where(stage) == []
+    level(story)
+    assert [each.state for each in story.run()] == ["completed"]
+    assert where(story) == []
 
 
 # What a person hands in, what a model answers
@@ -283,37 +274,37 @@ def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised
     ['{"sceneBreakAt": 4}', "```json\n[1, 2]\n```x```", '[{"a": 1}]', "y" * 1_000_001],
 )
 @pytest.mark.parametrize("kind", ["RECAP", "SCENE_RECAP", "RUNNING_SCENE_RECAP"])
-def test_g22_an_answer_that_is_no_text_is_no_recap(stage: StoryStage, kind: str, reply: str) -> None:
-    rows = stage.tell(4)
+def test_g22_an_answer_that_is_no_text_is_no_recap(story: Story, kind: str, reply: str) -> None:
+    rows = story.tell(4)
     if kind == "RECAP":
-        jobs.enqueue_operation(kind, metadata={"message_id": rows[0]}, conversation=HERE, **stage.given)
+        jobs.enqueue_operation(kind, metadata={"message_id": rows[0]}, conversation=HERE, **story.given)
     elif kind == "SCENE_RECAP":
-        stories.add_scene_break(rows[-1], **stage.given)
+        stories.add_scene_break(rows[-1], **story.given)
     else:
-        _running(stage, rows)
-    (run,) = [each for each in stage.run(Model(reply)) if each.type == kind]
+        _running(story, rows)
+    (run,) = [each for each in story.run(Model(reply)) if each.type == kind]
     assert (run.state, run.error) == ("retrying", "ModelError: unreadable")
-    assert stories.get_memory(rows[0], **stage.given) is None
-    assert stories.get_running_recap(conversation=HERE, **stage.given) is None
+    assert stories.get_memory(rows[0], **story.given) is None
+    assert stories.get_running_recap(conversation=HERE, **story.given) is None
 
 
-def _export(stage: StoryStage, folder: Any) -> Any:
+def _export(story: Story, folder: Any) -> Any:
     from core.conversations import export_markdown
 
-    return export_markdown(folder, **stage.given)
+    return export_markdown(folder, **story.given)
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("folder", ["a\x00b", "\ud800", "  "])
-def test_f72_a_folder_that_can_be_none_is_refused(stage: StoryStage, folder: str) -> None:
+def test_f72_a_folder_that_can_be_none_is_refused(story: Story, folder: str) -> None:
     with pytest.raises(MessageError, match="folder"):
-        _export(stage, folder)
+        _export(story, folder)
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_g11_names_of_short_term_entries_are_cleaned(stage: StoryStage) -> None:
+def test_g11_names_of_short_term_entries_are_cleaned(story: Story) -> None:
     names = dict.fromkeys(("user_name", "server_name", "channel_name"), "A\x00nn\ud800")
-    asking = {**stage.given, "scope": stage.scope("tg/1", server="s1")}
+    asking = {**story.given, "scope": story.scope("tg/1", server="s1")}
     assert short_term.store_short_term_memory("u1", "1", [{"text": "hi"}], **names, **asking).stored
-    (entry,) = short_term.get_for_user("u1", **{**asking, "scope": stage.scope("tg/2", server="s1")})
+    (entry,) = short_term.get_for_user("u1", **{**asking, "scope": story.scope("tg/2", server="s1")})
     assert (entry["channel_name"], entry["messages"][0]["speaker"]) == ("Ann\ufffd", "Ann\ufffd")

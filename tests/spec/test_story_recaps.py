@@ -8,53 +8,52 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, stories
+from core.database.engine import Database
 from core.database.schema import message_alternatives, message_recaps
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.scope import Scope
 from core.shapes import WriteResult
-from tests.spec.stage import Stage
 from tests.spec.story import Story, by_words
 from tests.store.world import count, rows_of
 
 
-@pytest.fixture
-def story(stage: Stage) -> Story:
-    """A conversation of its own."""
-    return Story(stage)
-
-
-def edit(story: Story, message: int, text: str, **flags: Any) -> WriteResult:
-    return chat_history_cache.edit_chat_message(
-        message, text, db=story.db, settings=story.settings(**flags), scope=story.scope
-    )
+def edit(story: Story, message: int, text: str, **flags: Any) -> Any:
+    return story.call(chat_history_cache.edit_chat_message, message, text, **flags)
 
 
 # S1, S2
 
 
-def test_s1_a_message_queues_its_recap_and_one_detection(stage: Stage) -> None:
-    story = Story(stage, recap_on_message=True)
-    (first,) = story.say("hello")
+def test_s1_a_message_queues_its_recap_and_one_detection(db: Database) -> None:
+    story = Story(db, recap_on_message=True)
+    (first,) = story.write("hello")
     assert story.operations() == [("RECAP", "pending", first), ("SCENE_DETECTION", "pending", None)]
-    (second,) = story.say("hi", who="self")
+    (second,) = story.write("hi", who="self")
     assert story.operations()[2:] == [("RECAP", "pending", second)]
     for role in ("system", "narrator", "thought"):
-        story.say(f"by {role}", role=role)
+        story.write(f"by {role}", role=role)
     assert len(story.operations()) == 3
     refused = chat_history_cache.save_chat_message(
-        story.path, "hi", "self", "self", story.time(1), db=story.db, settings=story.settings(), scope=story.scope
+        story.path,
+        "hi",
+        "self",
+        "self",
+        story.time(1),
+        db=story.db,
+        settings=story.settings(),
+        scope=story.scope(story.path),
     )
     assert refused.reason == "duplicate"
     assert len(story.operations()) == 3
-    off = Story(Stage(stage.db))
-    off.say("hello")
+    off = Story(story.db)
+    off.write("hello")
     assert off.operations() == []
 
 
-def test_s2_the_handler_stores_the_reply_and_refreshes(stage: Stage) -> None:
-    story = Story(stage, recap_on_message=True)
-    (message,) = story.say("Ann took her coat and went out of the door.")
+def test_s2_the_handler_stores_the_reply_and_refreshes(db: Database) -> None:
+    story = Story(db, recap_on_message=True)
+    (message,) = story.write("Ann took her coat and went out of the door.")
     asked: list[Any] = []
 
     def model(messages: Any) -> str:
@@ -68,28 +67,28 @@ def test_s2_the_handler_stores_the_reply_and_refreshes(stage: Stage) -> None:
     assert story.call(stories.get_recap_text) == "she left"
 
 
-def test_g23_without_a_model_the_recap_is_an_extract(stage: Stage) -> None:
-    story = Story(stage, recap_on_message=True)
-    (message,) = story.say("Ada moved to Rome. It rained.")
+def test_g23_without_a_model_the_recap_is_an_extract(db: Database) -> None:
+    story = Story(db, recap_on_message=True)
+    (message,) = story.write("Ada moved to Rome. It rained.")
     story.run()
     assert story.memory(message) == "Ada moved to Rome."
     assert story.get(message, "provenance") == "extract"
 
 
-def test_s10_a_message_that_takes_no_part_gets_no_recap(stage: Stage) -> None:
-    story = Story(stage, recap_on_message=True, include_user_messages=False)
-    (message,) = story.say("hello there")
+def test_s10_a_message_that_takes_no_part_gets_no_recap(db: Database) -> None:
+    story = Story(db, recap_on_message=True, include_user_messages=False)
+    (message,) = story.write("hello there")
     assert [each.state for each in story.run(lambda messages: "no") if each.type == "RECAP"] == ["completed"]
     assert story.get(message) == {}
 
 
-def test_s9_a_text_that_changed_while_the_model_was_asked_is_recapped_anew(stage: Stage) -> None:
-    story = Story(stage, recap_on_message=True)
-    (message,) = story.say("she stays")
+def test_s9_a_text_that_changed_while_the_model_was_asked_is_recapped_anew(db: Database) -> None:
+    story = Story(db, recap_on_message=True)
+    (message,) = story.write("she stays")
 
     def model(messages: Any) -> str:
         if "she stays" in messages[0]["content"]:
-            edit(story, message, "she leaves", recap_on_message=False)
+            edit(story, message, "she leaves", RECAP_ON_MESSAGE=False)
             return "stayed"
         return "left"
 
@@ -98,9 +97,9 @@ def test_s9_a_text_that_changed_while_the_model_was_asked_is_recapped_anew(stage
     assert story.memory(message) == "left"
 
 
-def test_s2_what_a_person_wrote_while_the_model_was_asked_stays(stage: Stage) -> None:
-    story = Story(stage, recap_on_message=True)
-    (message,) = story.say("she stays")
+def test_s2_what_a_person_wrote_while_the_model_was_asked_stays(db: Database) -> None:
+    story = Story(db, recap_on_message=True)
+    (message,) = story.write("she stays")
 
     def model(messages: Any) -> str:
         story.call(stories.edit_memory, message, "by hand")
@@ -114,7 +113,7 @@ def test_s2_what_a_person_wrote_while_the_model_was_asked_stays(stage: Stage) ->
 
 
 def test_s3_values_are_kept_apart_from_the_message(story: Story) -> None:
-    message, other = story.say("one", "two")
+    message, other = story.write("one", "two")
     assert story.set(message, "memory", "it began") == WriteResult(True, message)
     assert story.set(message, "memory", "it began").reason == "unchanged"
     for key, value in (("prefill", "So"), ("reasoning", "because"), ("error", "empty"), ("exclude", True)):
@@ -137,7 +136,7 @@ def test_s3_values_are_kept_apart_from_the_message(story: Story) -> None:
 
 
 def test_s3_the_keys_of_a_scene_lie_on_the_scene(story: Story) -> None:
-    message, other = story.say("one", "two")
+    message, other = story.write("one", "two")
     assert story.set(other, "scene_recap_memory", "A").notes
     assert story.set(message, "scene_break", True).stored
     assert story.set(message, "scene_break", True) == WriteResult(False, message, "unchanged")
@@ -158,7 +157,7 @@ def test_s3_the_keys_of_a_scene_lie_on_the_scene(story: Story) -> None:
 
 
 def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -> None:
-    story.say("one", message_id="m1")
+    story.write("one", message_id="m1")
     named = {"interface_path": story.path}
     assert story.set("m1", "memory", "x", **named).stored  # type: ignore[arg-type]
     assert story.call(stories.get_memory, "m1", **named) == "x"
@@ -170,19 +169,11 @@ def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -
 
 def test_f12_a_scope_sees_and_changes_its_own_alone(story: Story) -> None:
     (message,) = story.recap("she left")
-    private = Story(story.stage, "tg/7")
-    (hidden,) = private.say("secret", who="Bob")
-    elsewhere = {"scope": story.stage.scope("discord/9", server="s9", participant="discord/eve")}
-    chat_history_cache.save_chat_message(
-        "discord/9",
-        "hi",
-        "Eve",
-        "eve",
-        db=story.db,
-        settings=story.settings(),
-        **elsewhere,  # type: ignore[arg-type]
-    )
-    for stranger in (elsewhere["scope"], Scope("somebody else")):
+    private = Story(story.db, story.persona, "tg/7")
+    (hidden,) = private.write("secret", who="Bob")
+    elsewhere = story.scope("discord/9", server="s9", participant="discord/eve")
+    story.call(chat_history_cache.save_chat_message, "discord/9", "hi", "Eve", "eve", scope=elsewhere)
+    for stranger in (elsewhere, Scope("somebody else")):
         for row in (message, hidden):
             assert story.call(stories.get_data, row, scope=stranger) == {}
             assert not story.call(stories.set_data, row, "memory", "mine", scope=stranger).stored
@@ -193,7 +184,7 @@ def test_f12_a_scope_sees_and_changes_its_own_alone(story: Story) -> None:
 
 def test_s4_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) -> None:
     """Nothing is copied: adding an alternative changes no recap, choosing one changes which recap is shown."""
-    (message,) = story.say("once", who="self")
+    (message,) = story.write("once", who="self")
     story.set(message, "memory", "before")
     assert story.call(stories.add_alternative, message, "twice") == 1
     assert story.call(stories.list_alternatives, message) == [
@@ -202,7 +193,7 @@ def test_s4_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) -> N
     ]
 
     def stored() -> dict[int, tuple[str, str]]:
-        return {r.alternative: (r.memory, r.include) for r in rows_of(story.db, message_recaps, story.stage.persona)}
+        return {r.alternative: (r.memory, r.include) for r in rows_of(story.db, message_recaps, story.persona)}
 
     story.refresh()
     assert stored() == {-1: ("before", "Recap of message(s)")}
@@ -214,14 +205,15 @@ def test_s4_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) -> N
     assert stored() == {-1: ("before", "Recap of message(s)"), 1: ("after", None)}
 
 
-def test_s5_choosing_an_alternative_loads_its_own_recap(stage: Stage) -> None:
-    story = Story(stage)
-    (message,) = story.say("once", who="self")
+def test_s5_choosing_an_alternative_loads_its_own_recap(story: Story) -> None:
+    (message,) = story.write("once", who="self")
     story.call(stories.add_alternative, message, "twice")
     story.set(message, "memory", "a")
     assert story.call(stories.choose_alternative, message, 1) == WriteResult(True, message)
     assert story.memory(message) is None
-    line = chat_history_cache.load_chat_history(story.path, db=story.db, scope=story.scope, settings=story.settings())
+    line = chat_history_cache.load_chat_history(
+        story.path, db=story.db, scope=story.scope(story.path), settings=story.settings()
+    )
     assert [each["text"] for each in line] == ["twice"]
     assert story.call(stories.choose_alternative, message, 0).stored
     assert (story.memory(message), story.get(message, "stale")) == ("a", None)
@@ -250,7 +242,7 @@ def test_s7_editing_by_hand_marks_it_and_clears_what_a_model_left(story: Story) 
 def test_s7_clearing_returns_the_count_per_key(story: Story) -> None:
     rows = story.recap("a", "b", "c")
     story.call(stories.edit_memory, rows[1], "bb")
-    other = Story(story.stage, "tg/other")
+    other = Story(story.db, story.persona, "tg/other")
     (kept,) = other.recap("kept")
     assert story.call(stories.clear_all) == {"memory": 3, "edited": 1}
     assert [story.memory(row) for row in rows] == [None] * 3
@@ -266,9 +258,9 @@ def test_s7_clearing_returns_the_count_per_key(story: Story) -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"), [("", "empty"), ("Error: overloaded", "error_like"), ("too short", "shorter")]
 )
-def test_s8_a_refused_reply_leaves_the_former_recap(stage: Stage, reply: str, reason: str) -> None:
-    story = Story(stage, recap_on_message=True)
-    (message,) = story.say("a long tale")
+def test_s8_a_refused_reply_leaves_the_former_recap(db: Database, reply: str, reason: str) -> None:
+    story = Story(db, recap_on_message=True)
+    (message,) = story.write("a long tale")
     former = "what was known " * 20
     story.set(message, "memory", former)
     (ran,) = [each for each in story.run(lambda messages: reply) if each.type == "RECAP"]
@@ -280,15 +272,14 @@ def test_s8_a_refused_reply_leaves_the_former_recap(stage: Stage, reply: str, re
     assert (story.get(message, "memory"), story.get(message, "error")) == (("a good one " * 10).strip(), None)
 
 
-def test_s9_an_edited_message_has_a_stale_recap(stage: Stage) -> None:
-    story = Story(stage)
+def test_s9_an_edited_message_has_a_stale_recap(story: Story) -> None:
     first, second, third = story.recap("one", "two", "three")
     assert story.included() == [0, 1, 2]
     assert edit(story, third, "it was otherwise").stored
     assert story.get(third) == {"memory": "three", "stale": True, "provenance": "manual"}
     assert story.included() == [0, 1]
     assert story.operations() == []
-    assert edit(story, second, "so was this", recap_on_message=True).stored
+    assert edit(story, second, "so was this", RECAP_ON_MESSAGE=True).stored
     assert story.operations() == [("RECAP", "pending", second)]
     assert story.set(third, "memory", "anew").stored
     assert story.get(third, "stale") is None
@@ -302,9 +293,9 @@ def test_s9_a_deleted_message_takes_along_what_lies_on_it(story: Story) -> None:
     first, second = story.recap("one", "two")
     story.call(stories.add_alternative, first, "other")
     story.set(first, "scene_break", True)
-    asked: dict[str, Any] = {"db": story.db, "settings": story.settings(), "scope": story.scope}
+    asked: dict[str, Any] = {"db": story.db, "settings": story.settings(), "scope": story.scope(story.path)}
     assert chat_history_cache.delete_chat_message(first, **asked).stored
-    persona = story.stage.persona
+    persona = story.persona
     assert [r.message_row for r in rows_of(story.db, message_recaps, persona)] == [second]
     assert count(story.db, message_alternatives, persona) == 0
     assert chat_history_cache.clear_chat_history(story.path, **asked) == 1
@@ -312,15 +303,15 @@ def test_s9_a_deleted_message_takes_along_what_lies_on_it(story: Story) -> None:
 
 
 def test_s13_a_recap_is_counted_when_it_is_written(story: Story) -> None:
-    (message,) = story.say("one")
+    (message,) = story.write("one")
     story.set(message, "memory", "it all began", counter=by_words)
-    (row,) = rows_of(story.db, message_recaps, story.stage.persona)
+    (row,) = rows_of(story.db, message_recaps, story.persona)
     assert row.token_count == 3
 
 
 def test_s1_recaps_of_an_imported_conversation_are_queued_once(story: Story) -> None:
-    first, second, third, fourth = story.say("one", "two", "three", "four")
-    story.say("a bell", role="narrator")
+    first, second, third, fourth = story.write("one", "two", "three", "four")
+    story.write("a bell", role="narrator")
     story.set(first, "memory", "it began")
     story.set(second, "exclude", True)
     story.set(third, "memory", "old")
@@ -333,10 +324,10 @@ def test_s1_recaps_of_an_imported_conversation_are_queued_once(story: Story) -> 
     assert story.call(stories.queue_recaps) == 0
 
 
-def test_s47_two_at_a_time_leave_no_recap_over_the_limit(stage: Stage) -> None:
+def test_s47_two_at_a_time_leave_no_recap_over_the_limit(db: Database) -> None:
     """Whichever recap is stored last knows of the other: the newest one fits, the older is left out."""
-    story = Story(stage, recap_on_message=True, message_recap_context_limit=3)
-    rows = story.say(*(f"message {n}" for n in range(8)))
+    story = Story(db, recap_on_message=True, message_recap_context_limit=3)
+    rows = story.write(*(f"message {n}" for n in range(8)))
     threads = [threading.Thread(target=story.run, args=(lambda messages: "three words here",)) for _ in range(2)]
     for one in threads:
         one.start()
@@ -346,10 +337,10 @@ def test_s47_two_at_a_time_leave_no_recap_over_the_limit(stage: Stage) -> None:
     assert [row for row in rows if story.get(row, "include")] == rows[-1:]
 
 
-def test_f20_nothing_new_is_kept_of_somebody_who_wants_nothing_kept(stage: Stage) -> None:
-    story = Story(stage, recap_on_message=True)
+def test_f20_nothing_new_is_kept_of_somebody_who_wants_nothing_kept(db: Database) -> None:
+    story = Story(db, recap_on_message=True)
     (message,) = story.recap("she came")
-    set_privacy("tg/ann", "full", db=story.db, settings=story.settings(), scope=story.scope)
+    set_privacy("tg/ann", "full", db=story.db, settings=story.settings(), scope=story.scope(story.path))
     assert story.set(message, "memory", "she left") == WriteResult(False, message, "privacy")
     assert story.call(stories.edit_memory, message, "she left").reason == "privacy"
     assert story.set(message, "exclude", True).stored

@@ -9,17 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.messages.table_scenes import Scene
-from core.stories.layout import Layout, PlacedScene
 from core.stories.rules_scenes import BreakLimits, find_gap, judge, read_break
 
 DAY = datetime(2026, 3, 10, tzinfo=UTC)
-
-
-def first(*breaks: tuple[int, bool]) -> int:
-    """Return where the scene of the first of these breaks begins; each is an index, and whether it has a recap."""
-    placed = [PlacedScene(Scene(at, "tg/1", at, recap_index=0 if has else None), at) for at, has in breaks]
-    return Layout((), tuple(placed)).first_of(placed[0])
 
 
 @pytest.mark.parametrize(
@@ -50,10 +42,6 @@ def test_s23_a_message_that_was_not_shown_ends_no_scene() -> None:
 def test_s23_length_counts_from_the_break_before() -> None:
     limits = BreakLimits(newest=39, earlier=12)
     assert [judge(at, limits) for at in (12, 21, 22, 31)] == ["outside", "too_short", "", ""]
-    assert BreakLimits(newest=39, min_length=1, offset=0).first == 0
-    assert judge(39, BreakLimits(newest=39, min_length=1, offset=0)) == ""
-    assert judge(38, BreakLimits(newest=39, min_length=1, offset=1)) == ""
-    assert judge(39, BreakLimits(newest=39, min_length=1, offset=1)) == "offset"
 
 
 @given(st.integers(-5, 60), st.integers(-1, 50), st.integers(0, 50), st.integers(1, 20), st.integers(0, 20))
@@ -75,14 +63,8 @@ def test_s24_a_pause_of_7_hours_after_message_20_ends_a_scene_there() -> None:
     minute = timedelta(minutes=1)
     assert find_gap(_times(six - minute), 0, six, limits, range(40)) is None, "exactly 6 hours are not more than 6"
     assert find_gap(_times(six), 0, six, limits, range(40)) == 20
-
-
-def test_s24_a_pause_where_no_scene_may_end_is_passed_over() -> None:
-    seven, six = timedelta(hours=7), timedelta(hours=6)
-    assert find_gap(_times(seven, 8), 0, six, BreakLimits(newest=39), range(40)) is None
-    assert find_gap(_times(seven, 32), 0, six, BreakLimits(newest=39), range(40)) is None
-    assert find_gap(_times(seven, 9), 0, six, BreakLimits(newest=39), range(40)) == 9
-    assert find_gap(_times(seven, 20), 0, six, BreakLimits(newest=39), range(20)) is None, "not asked about"
+    assert find_gap(_times(six, 8), 0, six, limits, range(40)) is None, "no scene may end there"
+    assert find_gap(_times(six, 20), 0, six, limits, range(20)) is None, "not asked about"
 
 
 def test_s24_the_oldest_pause_comes_first_and_unknown_times_are_none() -> None:
