@@ -19,7 +19,6 @@ from .lines import (
     body,
     find_persona_name,
     is_persona,
-    origin,
     place_of,
     reply_note,
     sender,
@@ -39,22 +38,6 @@ MaySee = Callable[[str], str]
 """Conversation key to blank, or to the reason why its messages stay out, such as `private`."""
 Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
 """A message with what it is sorted by: how its time is known, the time, stored before live, row, position."""
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryOptions:
-    """How the lines of a call are chosen and look."""
-
-    now: datetime
-    """Aware time the ages are counted to."""
-    zone: tzinfo = UTC
-    """TIMEZONE."""
-    replaced: Replaced | None = None
-    """What the message takes the place of."""
-    replaced_rows: frozenset[int] = frozenset()
-    """Row ids of stored messages that the caller's own list replaces."""
-    persona: str = ""
-    """Id of the persona, by which it is called where no line has its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,158 +66,148 @@ class HistoryLists:
     """What the people of the lines are called."""
 
 
-def build_lists(
-    *,
-    message: IncomingMessage,
-    live: LiveHistory,
-    stored_current: Iterable[HistoryEntry],
-    stored_recent: Iterable[HistoryEntry],
-    settings: Settings,
-    caps: Caps,
-    options: HistoryOptions,
-    may_see: MaySee,
-) -> HistoryLists:
-    """Return the two history lists and the account of every message found."""
-    own, rows, others = message.interface_path, list(stored_current), list(stored_recent)
-    choosing = _Choosing(message, options)
-    live_current, live_recent = choosing.choose_live(live, settings, may_see)
-    here = [entry for entry in rows if entry.conversation == own] if own is not None else []
-    there = [entry for entry in others if entry.conversation != own] if settings.unified_history else []
-    current = choosing.choose(CURRENT, caps.history, here if settings.enable_history_current_chat else [], live_current)
-    recent = choosing.choose(RECENT, caps.recent, there if settings.enable_history_recent else [], live_recent)
-    names = NameLabels(find_persona_name(options.persona, [*recent, *current]))
-    titles = {entry.conversation: entry.title for entry in others if entry.title}
-    here_lines = [choosing.line(entry, names, titles) for entry in current]
-    there_lines: list[str] = []
-    visible = [*current]
-    for entry in recent:
-        line = choosing.line(entry, names, titles)
-        if line in here_lines:
-            choosing.leave(RECENT, "duplicate", entry)
-        else:
-            there_lines.append(line)
-            visible.append(entry)
-    own_entries = [*rows, *(live.chats.get(own, []) if own is not None else [])]
-    lists = HistoryLists(
-        current=list(here_lines),
-        recent=there_lines,
-        visible=visible,
-        left_out=choosing.left_out,
-        notes=[note for note in live.notes if note],
-        echoes=[entry for entry in own_entries if choosing.is_echo(entry)],
-        replacing=options.replaced,
-        replaced=[entry for entry in own_entries if choosing.is_replaced(entry)],
-        full=frozenset(
-            section
-            for section, entries, most in ((CURRENT, current, caps.history), (RECENT, recent, caps.recent))
-            if len(entries) >= most
-        ),
-        names=names,
-    )
-    return _without_history(lists) if skips_history(live.metadata) else lists
+@dataclass(frozen=True, slots=True)
+class HistoryBuilder:
+    """Builds the two history lists of one message."""
+
+    message: IncomingMessage
+    live: LiveHistory
+    settings: Settings
+    caps: Caps
+    may_see: MaySee
+    zone: tzinfo = UTC
+    """TIMEZONE."""
+    persona: str = ""
+    """Id of the persona, by which it is called where no line has its name."""
+    replacing: Replaced | None = None
+    """What the message takes the place of."""
+    replaced_rows: frozenset[int] = frozenset()
+    """Row ids of stored messages that the caller's own list replaces."""
+
+    def build(self, stored_current: Iterable[HistoryEntry], stored_recent: Iterable[HistoryEntry]) -> HistoryLists:
+        """Return the two lists and the account of every message found."""
+        own, rows, others = self.message.interface_path, list(stored_current), list(stored_recent)
+        s, caps, is_echo = self.settings, self.caps, echo_check(self.message)
+        live_current, live_recent, left_out = self._choose_live()
+        here = [e for e in rows if e.conversation == own] if own is not None and s.enable_history_current_chat else []
+        there = [e for e in others if e.conversation != own] if s.unified_history and s.enable_history_recent else []
+        current, lost_here = self._choose(CURRENT, caps.history, here, live_current, is_echo)
+        recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent, is_echo)
+        left_out += lost_here + lost_there
+        names = NameLabels(find_persona_name(self.persona, [*recent, *current]))
+        titles = {entry.conversation: entry.title for entry in others if entry.title}
+        lines = {CURRENT: [self._write_line(entry, names, titles) for entry in current], RECENT: []}
+        visible = [*current]
+        for entry in recent:
+            line = self._write_line(entry, names, titles)
+            if line in lines[CURRENT]:
+                left_out.append(LeftOut(RECENT, "duplicate", entry_id(entry)))
+            else:
+                lines[RECENT].append(line)
+                visible.append(entry)
+        notes = [note for note in self.live.notes if note]
+        if skips_history(self.live.metadata):  # memories, and so what counts as visible to them, stay as with the lists
+            lines, left_out = {CURRENT: [], RECENT: []}, []
+            notes.append("skip_history: the history lists and thoughts are empty because the host asked for it")
+        own_entries = [*rows, *(self.live.chats.get(own, []) if own is not None else [])]
+        full = ((CURRENT, len(current) >= caps.history), (RECENT, len(recent) >= caps.recent))
+        return HistoryLists(
+            current=list[str](lines[CURRENT]),
+            recent=list[str](lines[RECENT]),
+            visible=visible,
+            left_out=left_out,
+            notes=notes,
+            echoes=[entry for entry in own_entries if is_echo(entry)],
+            replacing=self.replacing,
+            replaced=[entry for entry in own_entries if self.is_replaced(entry)],
+            full=frozenset(section for section, is_full in full if is_full),
+            names=names,
+        )
+
+    def is_replaced(self, entry: HistoryEntry) -> bool:
+        """Return whether the message takes the place of an entry."""
+        if entry.row_id is not None and entry.row_id in self.replaced_rows:
+            return True
+        return self.replacing is not None and self.replacing.takes(entry)
+
+    def _choose_live(self) -> tuple[list[HistoryEntry], list[HistoryEntry], list[LeftOut]]:
+        """Return the live messages of this conversation and of others, and those that may not be seen."""
+        own, s = self.message.interface_path, self.settings
+        surface = self.message.interface if own is None else own.split("/", 1)[0]
+        chosen: dict[str, list[HistoryEntry]] = {CURRENT: [], RECENT: []}
+        left_out: list[LeftOut] = []
+        for key, entries in self.live.chats.items():
+            section, is_on = (
+                (CURRENT, s.enable_history_current_chat) if key == own else (RECENT, s.enable_history_recent)
+            )
+            is_near = key == own or s.unified_history or key.split("/", 1)[0] == surface
+            if not (is_on and is_near):
+                continue
+            if reason := self.may_see(key):
+                left_out += [LeftOut(section, reason, entry_id(entry)) for entry in entries]
+            else:
+                chosen[section].extend(entries)
+        return chosen[CURRENT], chosen[RECENT], left_out
+
+    def _choose(
+        self,
+        section: str,
+        most: int,
+        stored: Sequence[HistoryEntry],
+        live: Sequence[HistoryEntry],
+        is_echo: Callable[[HistoryEntry], bool],
+    ) -> tuple[list[HistoryEntry], list[LeftOut]]:
+        """Return the newest messages that are shown, each once, oldest first; of two copies the stored one."""
+
+        def why_not(entry: HistoryEntry) -> str:
+            if self.is_replaced(entry):
+                return "replaced"
+            return "echo" if is_echo(entry) else why_not_shown(entry)
+
+        seen = SeenMessages()
+        rows: list[Placed] = []
+        refused: list[HistoryEntry] = []
+        kept: list[HistoryEntry] = []
+        left_out: list[LeftOut] = []
+        for place in _sort_newest_first(_place_stored(stored)):
+            entry = place[1]
+            if reason := why_not(entry):
+                refused.append(entry)
+            elif seen.add(entry):
+                rows.append(place)
+                continue
+            left_out.append(LeftOut(section, reason or "duplicate", entry_id(entry)))
+        for entry in refused:
+            seen.add_unseen(entry)
+        for place in _sort_newest_first([*rows[::-1], *_place_live(live)]) if live else rows:
+            entry, is_live = place[1], place[0][2] == 1
+            reason = (why_not(entry) if is_live else "") or ("limit" if len(kept) >= most else "")
+            if not reason and is_live and not seen.add(entry):
+                reason = "duplicate"
+            if reason:
+                left_out.append(LeftOut(section, reason, entry_id(entry)))
+            else:
+                kept.append(entry)
+        return kept[::-1], left_out
+
+    def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
+        """Return a line as it is shown; only those of other conversations name theirs."""
+        name = names.entry(entry)
+        if entry.reply is not None and entry.reply.is_persona:
+            entry = replace(entry, reply=replace(entry.reply, name=names.persona))
+        line = body(entry, zone=self.zone, now=self.message.date, name=name)
+        if entry.conversation in ("", self.message.interface_path):
+            return ChatLine(line, turn_of(entry, name))
+        if not entry.title and entry.conversation in titles:
+            entry = replace(entry, title=titles[entry.conversation])
+        place = place_of(entry)
+        return ChatLine(f"[from {place}] {line}" if place else line, turn_of(entry, name, place))
 
 
 def skips_history(metadata: dict[str, Any]) -> bool:
     """Return whether the host asked for a prompt without history lists and thoughts; usual words for off are off."""
     value = metadata.get("skip_history")
     return value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
-
-
-def _without_history(lists: HistoryLists) -> HistoryLists:
-    """Return the lists emptied; memories, and so what counts as visible to them, stay as with the lists."""
-    return replace(
-        lists,
-        current=[],
-        recent=[],
-        left_out=[item for item in lists.left_out if item.section not in (CURRENT, RECENT)],
-        notes=[*lists.notes, "skip_history: the history lists and thoughts are empty because the host asked for it"],
-    )
-
-
-class _Choosing:
-    """Chooses and renders the lines of one call, and keeps the account of what is left out."""
-
-    def __init__(self, message: IncomingMessage, options: HistoryOptions) -> None:
-        self.message, self.options = message, options
-        self.is_echo = echo_check(message)
-        self.left_out: list[LeftOut] = []
-
-    def leave(self, section: str, reason: str, entry: HistoryEntry) -> None:
-        self.left_out.append(LeftOut(section, reason, entry_id(entry)))
-
-    def is_replaced(self, entry: HistoryEntry) -> bool:
-        if entry.row_id is not None and entry.row_id in self.options.replaced_rows:
-            return True
-        return self.options.replaced is not None and self.options.replaced.takes(entry)
-
-    def why_not(self, entry: HistoryEntry) -> str:
-        if self.is_replaced(entry):
-            return "replaced"
-        return "echo" if self.is_echo(entry) else why_not_shown(entry)
-
-    def choose_live(
-        self, live: LiveHistory, settings: Settings, may_see: MaySee
-    ) -> tuple[list[HistoryEntry], list[HistoryEntry]]:
-        """Return the live messages of this conversation and of others, without those that may not be seen."""
-        own = self.message.interface_path
-        surface = self.message.interface if own is None else own.split("/", 1)[0]
-        current: list[HistoryEntry] = []
-        recent: list[HistoryEntry] = []
-        for key, entries in live.chats.items():
-            is_own = key == own
-            is_on = settings.enable_history_current_chat if is_own else settings.enable_history_recent
-            is_near = is_own or settings.unified_history or key.split("/", 1)[0] == surface
-            if not (is_on and is_near):
-                continue
-            if reason := may_see(key):
-                section = CURRENT if is_own else RECENT
-                self.left_out += [LeftOut(section, reason, entry_id(entry)) for entry in entries]
-            else:
-                (current if is_own else recent).extend(entries)
-        return current, recent
-
-    def choose(
-        self, section: str, most: int, stored: Sequence[HistoryEntry], live: Sequence[HistoryEntry]
-    ) -> list[HistoryEntry]:
-        """Return the newest messages that are shown, each once, oldest first; of two copies the stored one."""
-        seen = SeenMessages()
-        rows: list[Placed] = []
-        refused: list[HistoryEntry] = []
-        for place in _newest_first(_place_stored(stored)):
-            entry = place[1]
-            if reason := self.why_not(entry):
-                refused.append(entry)
-                self.leave(section, reason, entry)
-            elif seen.add(entry):
-                rows.append(place)
-            else:
-                self.leave(section, "duplicate", entry)
-        for entry in refused:
-            seen.add_unseen(entry)
-        kept: list[HistoryEntry] = []
-        for place in _newest_first([*rows[::-1], *_place_live(live)]) if live else rows:
-            entry = place[1]
-            is_live = place[0][2] == 1
-            reason = (self.why_not(entry) if is_live else "") or ("limit" if len(kept) >= most else "")
-            if not reason and is_live and not seen.add(entry):
-                reason = "duplicate"
-            if reason:
-                self.leave(section, reason, entry)
-            else:
-                kept.append(entry)
-        return kept[::-1]
-
-    def line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
-        """Return a line as it is shown; only those of other conversations name theirs."""
-        name = names.entry(entry)
-        if entry.reply is not None and entry.reply.is_persona:
-            entry = replace(entry, reply=replace(entry.reply, name=names.persona))
-        line = body(entry, zone=self.options.zone, now=self.options.now, name=name)
-        if entry.conversation in ("", self.message.interface_path):
-            return ChatLine(line, turn_of(entry, name))
-        if not entry.title and entry.conversation in titles:
-            entry = replace(entry, title=titles[entry.conversation])
-        return ChatLine(f"{origin(entry)}{line}", turn_of(entry, name, place_of(entry)))
 
 
 # When two messages are one, and their order
@@ -319,7 +292,7 @@ def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:
     return placed
 
 
-def _newest_first(placed: Iterable[Placed]) -> list[Placed]:
+def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
     """Return the messages newest first, the last tie-breaker being the conversation key."""
     return sorted(placed, key=lambda item: (item[0], item[1].conversation))[::-1]
 

@@ -125,12 +125,6 @@ def place_of(entry: HistoryEntry) -> str:
     return next((place for each in (entry.title, show_key(entry.conversation)) if (place := quoted(each)).strip()), "")
 
 
-def origin(entry: HistoryEntry) -> str:
-    """Return the mark a line of another conversation begins with, blank when neither title nor key is known."""
-    place = place_of(entry)
-    return f"[from {place}] " if place else ""
-
-
 # What was said, beside the line
 
 

@@ -17,7 +17,7 @@ from ..database.engine import Database
 from ..database.row_shapes import Branch, readable
 from ..database.schema import ai_diary, chat_history_cache
 from ..database.statements import Part, hide_from_index
-from ..database.stored_values import decode_row, read_object, read_texts, read_time
+from ..database.stored_values import decode_row, read_object, read_time
 from ..shapes import DiaryEntry, HistoryEntry, ReplyNote
 from .live import note_reply
 
@@ -26,10 +26,7 @@ _LINE = (
     _C.id, _C.message_text, _C.sender_name, _C.hidden, _C.excluded, _C.metadata, _C.role, _C.interface_path,
     _C.sender_id, _C.message_id, _C.timestamp,
 )  # fmt: skip
-_ENTRY = (
-    _D.id, _D.content, _D.personal_thought, _D.interaction_summary, _D.user_message, _D.local_only, _D.context_tags,
-    _D.involved_users, _D.interface, _D.chat_id, _D.thread_id, _D.timestamp,
-)  # fmt: skip
+_ENTRY = (_D.id, _D.content, _D.personal_thought, _D.interaction_summary, _D.timestamp)
 
 Guard = Callable[[str, Callable[[], Any], Any], Any]
 
@@ -52,8 +49,8 @@ class HistoryWanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
-    """What `read` brought."""
+class StoredLines:
+    """The stored lines that a context is made of, and the rows of its sections."""
 
     current: list[HistoryEntry] = field(default_factory=list)
     """Newest first, as read."""
@@ -61,16 +58,21 @@ class Brought:
     diary: list[DiaryEntry] = field(default_factory=list)
     sections: dict[int, list[Any]] = field(default_factory=dict)
     """Number of a section's kind of rows to these rows (`Shape.rows_in`)."""
+    wanted: HistoryWanted = field(default_factory=HistoryWanted)
+    """What was asked for to get them."""
+    is_from_host: bool = False
+    """The hook `history` gave the lines; nothing further is read for them."""
 
 
 def read(
-    db: Database, viewer: Viewer, history: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
-) -> Brought:
+    db: Database, viewer: Viewer, wanted: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
+) -> StoredLines:
     """Return lines, diary entries and the rows of sections: one statement for each that is wanted.
 
     Args:
         guard: gives what one source brings, or the value passed where that fails.
     """
+    history = wanted
     if not viewer.audiences:  # what stands in none may still be there
         history, sections = HistoryWanted(), [part for part in sections if part.of_persona]
     shared: dict[str, Any] = {
@@ -81,11 +83,12 @@ def read(
         "here": viewer.scope.conversation or "",
     }
     chats = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
-    return Brought(
+    return StoredLines(
         current=guard(chat_history_cache.name, lambda: _read_current(db, history, shared), []),
         recent=guard(chat_history_cache.name, lambda: _read_recent(db, chats, history, shared), []),
         diary=guard(ai_diary.name, lambda: _read_diary(db, history, shared), []),
         sections=_read_sections(db, sections, shared, guard),
+        wanted=wanted,
     )
 
 
@@ -226,18 +229,5 @@ def _diary_entries(family: str) -> Part:
 
 
 def _build_entry(row: Sequence[Any]) -> DiaryEntry:
-    row_id, content, thought, summary, message, local_only, tags, users, interface, chat, thread, at = decode_row(row)
-    return DiaryEntry(
-        id=row_id,
-        timestamp=read_time(at),
-        content=content or "",
-        personal_thought=thought or "",
-        interaction_summary=summary or "",
-        user_message=message or "",
-        context_tags=tuple(read_texts(tags)),
-        involved_users=tuple(read_texts(users)),
-        interface=interface or "",
-        chat_id=chat or "",
-        thread_id=thread or "",
-        local_only=bool(local_only),
-    )
+    row_id, content, thought, summary, at = decode_row(row)
+    return DiaryEntry(row_id, read_time(at), content or "", thought or "", summary or "")

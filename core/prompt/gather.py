@@ -20,8 +20,8 @@ from ..calls.call import Call
 from ..context.context import OWN_KEYS, is_empty, order_context
 from ..context.history import HistoryLists
 from ..context.lines import NameLabels, has_name
-from ..context.section_base import Asked, Built, Section
-from ..context.table import Brought
+from ..context.section_base import Asked, Built, Section, StoredRows
+from ..context.table import StoredLines
 from ..conversations import section_recent as section_conversations
 from ..conversations import section_saved
 from ..database.engine import Database
@@ -36,16 +36,7 @@ from ..text.folding import clean
 from ..text.host_values import as_text
 from . import access, search
 from .call import MOST_ASKED_CHARS, PromptCall, VisibleContext
-from .history import (
-    StoredLines,
-    ask_history_hook,
-    build_history,
-    compose,
-    fill_lists,
-    find_replaced,
-    plan_lines,
-    read_stored,
-)
+from .history import DiaryLines, ask_history_hook, build_history, compose, read_stored, show_diary
 from .search import Recalled
 
 SECTIONS: tuple[Section, ...] = (
@@ -116,32 +107,30 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     words = (*seeing.keywords, *seeing.tags.expanded)
     # what is stored
     started = search.start_search(call, seeing) if memories is None else None
-    lines, asked, brought = StoredLines(), None, Brought()
+    lines, asked = StoredLines(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
-        wanted = plan_lines(call, seeing)
         asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
         parts = [*_plan_sections(call, asked), *(search.plan_cross_channel(call, seeing) if memories is None else ())]
-        brought = read_stored(call, seeing.viewer, wanted, parts)
-        lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
-    lines = find_replaced(call, ask_history_hook(call, lines))
+        lines = read_stored(call, seeing, parts)
+    lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
-    lists = guard("history", lambda: fill_lists(call, seeing, lines, lists), lists)
     lists.names.asker(call.message)  # is named before the people of sections and memories
-    sections = {} if asked is None else _build_sections(call, asked, brought, lists)
+    sections = {} if asked is None else _build_sections(call, asked, lines.sections, lists)
+    diary = guard("ai_diary", lambda: show_diary(call, lines.diary), DiaryLines())
     if started is not None:
-        recalled = search.finish_search(call, started, lists, lines.diary, sections)
+        recalled = search.finish_search(call, started, lists, diary.ids, sections)
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
     hits = guard(
         "cross_channel",
-        lambda: search.add_cross_channel(call, seeing, brought.sections, lists, recalled),
+        lambda: search.add_cross_channel(call, seeing, lines.sections, lists, recalled),
         recalled.hits,
     )
     hits = _name_speakers(hits, recalled, lists)
     report.note(*lists.notes, *(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
-    context, ids = guard("history_engine", lambda: compose(call, lists, lines.diary, sections, hits), nothing)
+    context, ids = guard("history_engine", lambda: compose(call, lists, diary, sections, hits), nothing)
     return Gathered(context, "", recalled, lists.names, ids, words)
 
 
@@ -152,9 +141,9 @@ def _plan_sections(call: PromptCall, asked: Asked) -> list[Branch]:
     return [branch for branches in wanted for branch in branches]
 
 
-def _build_sections(call: PromptCall, asked: Asked, brought: Brought, lists: HistoryLists) -> dict[str, Built]:
+def _build_sections(call: PromptCall, asked: Asked, rows: StoredRows, lists: HistoryLists) -> dict[str, Built]:
     return {
-        s.KEY: call.guard(s.KEY, lambda s=s: s.build(asked, brought.sections, lists), Built())  # type: ignore[misc]
+        s.KEY: call.guard(s.KEY, lambda s=s: s.build(asked, rows, lists), Built())  # type: ignore[misc]
         for s in SECTIONS
     }
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import hooks
 from ..access.rules import plain_key
-from ..access.view import Recent, Viewer
+from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
 from ..context.diary_lines import diary_lines, thought_lines
-from ..context.history import CURRENT, RECENT, HistoryLists, HistoryOptions, Replaced, build_lists
+from ..context.history import CURRENT, RECENT, HistoryBuilder, HistoryLists, Replaced
 from ..context.live import read_line
 from ..context.section_base import Built
-from ..context.table import Brought, HistoryWanted
-from ..database.engine import Database
+from ..context.table import HistoryWanted, StoredLines
 from ..database.row_shapes import Branch
 from ..messages import table_reading
 from ..shapes import DiaryEntry, HistoryEntry, Hit, LeftOut
@@ -33,45 +32,85 @@ DEEPER, ROUNDS = 4, 6
 """How many times as much a further reading asks for, and most further readings of one call."""
 
 
-def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
-    """Return how lines are chosen and look."""
-    return HistoryOptions(
-        now=call.message.date,
-        zone=call.zone,
-        replaced=replaced,
-        replaced_rows=call.request.replaced_rows,
-        persona=call.scope.persona,
+# The stored lines
+
+
+def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch] = ()) -> StoredLines:
+    """Return the stored lines the context needs and the rows of sections; a source that fails gives none."""
+    s, caps = call.settings, call.caps
+    assert call.db is not None and seeing.viewer is not None
+    rows = caps.history + MARGIN
+    current = rows if s.enable_history_current_chat and caps.history else 0
+    since = call.message.date - timedelta(days=s.diary_history_days)
+    wanted = HistoryWanted(
+        conversation=call.message.interface_path,
+        current=current if call.replacing is None else max(current, REPLACED_ROWS),
+        recent=tuple(_list_chats(seeing)[: min(caps.recent, count_recent(call))]),
+        recent_rows=caps.recent + 2,
+        recent_most=2 * caps.recent + MARGIN,
+        diary_since=since if call.reads_diary and s.diary_history_days else None,
     )
+    lines = context_table.read(call.db, seeing.viewer, wanted, call.guard.ask, parts)
+    if call.is_down:
+        call.guard.lose_stored()
+    return lines
 
 
 def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) -> HistoryLists:
-    """Return the two history lists and the account of every line found."""
-    return build_lists(
+    """Return the two history lists, with older rows read as long as they are needed to fill them."""
+    builder = HistoryBuilder(
         message=call.message,
         live=call.live,
-        stored_current=lines.current,
-        stored_recent=lines.recent,
         settings=call.settings,
         caps=call.caps,
-        options=_options(call, lines.replacing),
         may_see=may_see(call, seeing),
+        zone=call.zone,
+        persona=call.scope.persona,
+        replacing=find_replaced(call, lines),
+        replaced_rows=call.request.replaced_rows,
     )
-
-
-def fill_lists(call: PromptCall, seeing: VisibleContext, lines: StoredLines, lists: HistoryLists) -> HistoryLists:
-    """Return the lists, with older rows read as long as they are needed to fill them."""
+    lists = builder.build(lines.current, lines.recent)
     for _ in range(ROUNDS):
-        if call.db is None or seeing.viewer is None or call.is_down:
-            break
-        further = read_further(call, call.db, seeing, lines, lists)
+        further = _read_further(call, seeing, lines, lists)
         if further is None:
             break
         lines = further
-        lists = build_history(call, seeing, lines)
-    return replace(lists, whole=_shown_whole(call, lines, lists))
+        lists = builder.build(lines.current, lines.recent)
+    return replace(lists, whole=_list_whole(call, lines, lists))
 
 
-def _shown_whole(call: PromptCall, lines: StoredLines, lists: HistoryLists) -> frozenset[str]:
+def _read_further(
+    call: PromptCall, seeing: VisibleContext, lines: StoredLines, lists: HistoryLists
+) -> StoredLines | None:
+    """Return the lines with older ones, None where the lists are full or there is nothing more."""
+    asked = lines.wanted
+    if lines.is_from_host or call.db is None or seeing.viewer is None or call.is_down:
+        return None
+    has_more = CURRENT not in lists.full and 0 < asked.current <= len(lines.current) and not _ends_hidden(lines.current)
+    current = asked.current * DEEPER if has_more else 0
+    recent, rows, most, chats = asked.recent, asked.recent_rows, asked.recent_most, _list_chats(seeing)
+    if RECENT in lists.full or not recent:
+        recent = ()
+    elif len(lines.recent) >= most or _is_cut(lines.recent, rows):
+        rows, most = rows * DEEPER, most * DEEPER
+    else:
+        recent = tuple(chats[: len(recent) * DEEPER]) if len(recent) < len(chats) else ()
+    if not current and not recent:
+        return None
+    wanted = replace(asked, current=current, recent=recent, recent_rows=rows, recent_most=most, diary_since=None)
+    failures = len(call.report.errors)
+    more = context_table.read(call.db, seeing.viewer, wanted, call.guard.ask)
+    if len(call.report.errors) > failures:
+        return None
+    return replace(
+        lines,
+        current=more.current if current else lines.current,
+        recent=more.recent if recent else lines.recent,
+        wanted=replace(wanted, current=current or asked.current, recent=recent or asked.recent),
+    )
+
+
+def _list_whole(call: PromptCall, lines: StoredLines, lists: HistoryLists) -> frozenset[str]:
     """Return the conversations of which every stored message was read and none is over the limit of its list."""
     over = {item.section for item in lists.left_out if item.reason == "limit"}
     asked, whole = lines.wanted, set()
@@ -83,148 +122,9 @@ def _shown_whole(call: PromptCall, lines: StoredLines, lists: HistoryLists) -> f
     return frozenset(whole)
 
 
-def shown_diary(call: PromptCall, entries: Sequence[DiaryEntry]) -> frozenset[int]:
-    """Return the ids of the diary entries that the prompt shows as lines."""
-    s = call.settings
-    if not (s.enable_ai_diary and s.ai_diary_full):
-        return frozenset()
-    lost = {item.id for item in diary_lines(entries, s.diary_chars, call.zone)[1]}
-    return frozenset(entry.id for entry in entries if str(entry.id) not in lost)
-
-
-def compose(
-    call: PromptCall,
-    lists: HistoryLists,
-    entries: Sequence[DiaryEntry],
-    sections: Mapping[str, Built],
-    memories: Sequence[Hit],
-) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Return the context, of the memories as many as `Caps` says, and each section's ids of its items."""
-    s, caps, tz = call.settings, call.caps, call.zone
-    parts: dict[str, Any] = {"history_current_chat": lists.current, "history_recent": lists.recent}
-    left_out = list(lists.left_out)
-    thoughts: list[str] = []
-    diary: list[str] = []
-    if s.enable_ai_diary and s.ai_diary_full:
-        diary, lost = diary_lines(entries, s.diary_chars, tz)
-        left_out += lost
-    if s.enable_ai_diary and s.enable_thoughts and not call.skips_history:
-        thoughts, lost = thought_lines(entries, caps.thoughts, tz, shown=diary)
-        left_out += lost
-    parts["thoughts"] = thoughts
-    kept = list(memories[: caps.memories])
-    left_out += [LeftOut("memories", "limit", f"{h['source']}/{h['id']}") for h in memories[caps.memories :]]
-    if s.enable_memories:
-        parts["memories"] = kept
-    if s.enable_tags_placeholder and not s.prompt_lite_mode:
-        parts["tags_placeholder"] = []
-    if s.enable_ai_diary and s.ai_diary_full:
-        parts["ai_diary"] = diary
-    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept]}
-    for key, built in sections.items():
-        parts[key] = built.value
-        left_out += built.left_out
-        if built.ids:
-            ids[key] = list(built.ids)
-    call.report.leave_out(left_out)
-    return context_rules.order_context(parts), ids
-
-
-# The stored lines
-
-
-@dataclass(frozen=True, slots=True)
-class StoredLines:
-    """The stored lines a context is made of."""
-
-    current: Sequence[HistoryEntry] = ()
-    """Newest first, as read."""
-    recent: Sequence[HistoryEntry] = ()
-    diary: Sequence[DiaryEntry] = ()
-    wanted: HistoryWanted = field(default_factory=HistoryWanted)
-    """What was asked for to get them."""
-    replacing: Replaced | None = None
-    """The message that the call's message takes the place of."""
-    replaced: frozenset[str] = frozenset()
-    """Lists whose stored lines the hook `history` gave; nothing further is read for them."""
-
-
-def plan_lines(call: PromptCall, visible: VisibleContext) -> HistoryWanted:
-    """Return which stored lines the context needs."""
-    s, caps = call.settings, call.caps
-    rows = caps.history + MARGIN
-    current = rows if s.enable_history_current_chat and caps.history else 0
-    if call.replacing is not None:
-        current = max(current, REPLACED_ROWS)
-    since = call.message.date - timedelta(days=s.diary_history_days)
-    return HistoryWanted(
-        conversation=call.message.interface_path,
-        current=current,
-        recent=tuple(_open_chats(visible)[: min(caps.recent, count_recent(call))]),
-        recent_rows=caps.recent + 2,
-        recent_most=2 * caps.recent + MARGIN,
-        diary_since=since if call.reads_diary and s.diary_history_days else None,
-    )
-
-
-def read_stored(call: PromptCall, viewer: Viewer, lines: HistoryWanted, parts: Sequence[Branch] = ()) -> Brought:
-    """Read lines and the rows of sections; a source that fails gives none."""
-    assert call.db is not None
-    brought = context_table.read(call.db, viewer, lines, call.guard.ask, parts)
-    if call.is_down:
-        call.guard.lose_stored()
-    return brought
-
-
-def read_further(
-    call: PromptCall, db: Database, visible: VisibleContext, lines: StoredLines, lists: HistoryLists
-) -> StoredLines | None:
-    """Return the lines with older ones, None where the lists are full or there is nothing more."""
-    wanted = _further(visible, lines, lists)
-    viewer = visible.viewer
-    if wanted is None or viewer is None:
-        return None
-    failures = len(call.report.errors)
-    more = context_table.read(db, viewer, wanted, call.guard.ask)
-    if len(call.report.errors) > failures:
-        return None
-    asked = replace(
-        lines.wanted,
-        current=wanted.current or lines.wanted.current,
-        recent=wanted.recent or lines.wanted.recent,
-        recent_rows=wanted.recent_rows,
-        recent_most=wanted.recent_most,
-    )
-    return replace(
-        lines,
-        current=more.current if wanted.current else lines.current,
-        recent=more.recent if wanted.recent else lines.recent,
-        wanted=asked,
-    )
-
-
-def _further(visible: VisibleContext, lines: StoredLines, lists: HistoryLists) -> HistoryWanted | None:
-    """Return the larger reading that may fill the lists, None when they are full or there is nothing more."""
-    asked, full = lines.wanted, lists.full | lines.replaced
-    current = asked.current if CURRENT not in full and 0 < asked.current <= len(lines.current) else 0
-    current = 0 if _ends_hidden(lines.current) else current
-    recent, rows, most, chats = asked.recent, asked.recent_rows, asked.recent_most, _open_chats(visible)
-    if RECENT in full or not recent:
-        recent = ()
-    elif len(lines.recent) >= most or _is_cut(lines.recent, rows):
-        rows, most = rows * DEEPER, most * DEEPER
-    elif len(recent) < len(chats):
-        recent = tuple(chats[: len(recent) * DEEPER])
-    else:
-        recent = ()
-    if not current and not recent:
-        return None
-    return replace(asked, current=current * DEEPER, recent=recent, recent_rows=rows, recent_most=most, diary_since=None)
-
-
-def _open_chats(visible: VisibleContext) -> list[Recent]:
-    viewer = visible.viewer
-    return [c for c in visible.chats if viewer is not None and (viewer.sees_local_only or not c.local_only)]
+def _list_chats(seeing: VisibleContext) -> list[Recent]:
+    viewer = seeing.viewer
+    return [c for c in seeing.chats if viewer is not None and (viewer.sees_local_only or not c.local_only)]
 
 
 def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
@@ -240,14 +140,61 @@ def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
     return len(entries) >= MARGIN and all(entry.hidden for entry in entries[-MARGIN:])
 
 
+# The context
+
+
+class DiaryLines(NamedTuple):
+    """What of the diary is shown."""
+
+    lines: Sequence[str] = ()
+    ids: frozenset[int] = frozenset()
+    """Entries that are shown as lines."""
+    thoughts: Sequence[str] = ()
+    left_out: Sequence[LeftOut] = ()
+
+
+def show_diary(call: PromptCall, entries: Sequence[DiaryEntry]) -> DiaryLines:
+    """Return the lines of the diary and the thoughts."""
+    s, lines, lost = call.settings, list[str](), list[LeftOut]()
+    if not s.enable_ai_diary:
+        return DiaryLines()
+    if s.ai_diary_full:
+        lines, lost = diary_lines(entries, s.diary_chars, call.zone)
+    hidden = {item.id for item in lost}
+    ids = frozenset(entry.id for entry in entries if s.ai_diary_full and str(entry.id) not in hidden)
+    if not s.enable_thoughts or call.skips_history:
+        return DiaryLines(lines, ids, (), lost)
+    thoughts, repeated = thought_lines(entries, call.caps.thoughts, call.zone, shown=lines)
+    return DiaryLines(lines, ids, thoughts, [*lost, *repeated])
+
+
+def compose(
+    call: PromptCall, lists: HistoryLists, diary: DiaryLines, sections: Mapping[str, Built], memories: Sequence[Hit]
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """Return the context, of the memories as many as `Caps` says, and each section's ids of its items."""
+    s, most = call.settings, call.caps.memories
+    parts: dict[str, Any] = {CURRENT: lists.current, RECENT: lists.recent, "thoughts": list(diary.thoughts)}
+    names = [f"{hit['source']}/{hit['id']}" for hit in memories]
+    if s.enable_memories:
+        parts["memories"] = list(memories[:most])
+    if s.enable_tags_placeholder and not s.prompt_lite_mode:
+        parts["tags_placeholder"] = []
+    parts["ai_diary"] = list(diary.lines)
+    parts |= {key: built.value for key, built in sections.items()}
+    ids = {"memories": names[:most]} | {key: list(built.ids) for key, built in sections.items() if built.ids}
+    call.report.leave_out([*lists.left_out, *diary.left_out, *(LeftOut("memories", "limit", n) for n in names[most:])])
+    call.report.leave_out([item for built in sections.values() for item in built.left_out])
+    return context_rules.order_context(parts), ids
+
+
 # What the message takes the place of
 
 
-def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
-    """Return the lines with the place of the message that is replaced, None where none is."""
+def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
+    """Return what the message takes the place of, None where nothing was named."""
     path, message_id, db = call.message.interface_path, call.replacing, call.db
     if path is None or message_id is None:
-        return lines
+        return None
     replaced = Replaced(path, message_id)
     for entry in (*lines.current, *call.live.chats.get(path, ())):
         if entry.message_id == message_id:
@@ -265,7 +212,7 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
     if replaced.time is None and replaced.order is None:
         said = "replacing: this conversation has no message of that id (message_id, not the row's); nothing is left out"
         call.report.note(said)
-    return replace(lines, replacing=replaced)
+    return replaced
 
 
 # What a host's own history gives
@@ -283,7 +230,7 @@ def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
         lines,
         current=[entry for entry in given if entry.conversation == path],
         recent=[entry for entry in given if entry.conversation != path],
-        replaced=frozenset({CURRENT, RECENT}),
+        is_from_host=True,
     )
 
 

@@ -21,12 +21,11 @@ from ..messages.table_cross_channel import OwnRow
 from ..search.ranking.rows import FoundRow
 from ..search.table_rows import name_author
 from ..search.terms import list_unindexed
-from ..shapes import DiaryEntry, HistoryEntry, Hit, LeftOut
+from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import hits as text_hits
 from ..text.folding import collapsed, fold
 from ..text.hits import compared_text, content_digest, entry_digest, known_name, snippet
 from .call import PromptCall, VisibleContext, in_zone_of_asker
-from .history import shown_diary
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,15 @@ def finish_search(
     call: PromptCall,
     search: searching.Round,
     lists: HistoryLists,
-    diary: Sequence[DiaryEntry],
+    diary: frozenset[int],
     sections: Mapping[str, Built],
 ) -> Recalled:
-    """Return the hits, without what is visible in the lists and sections and without the message itself."""
-    db, report, drop = call.db, call.report, _dropper(call, lists, shown_diary(call, diary), sections)
+    """Return the hits, without what is visible in the lists and sections and without the message itself.
+
+    Args:
+        diary: ids of the entries that are shown.
+    """
+    db, report, drop = call.db, call.report, _dropper(call, lists, diary, sections)
     assert db is not None
 
     def work() -> searching.Result:

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from core.config import Settings
 from core.context import lines
 from core.context.context import caps
-from core.context.history import HistoryLists, HistoryOptions, build_lists
+from core.context.history import HistoryBuilder, HistoryLists
 from core.context.incoming import IncomingMessage
 from core.context.live import LiveHistory
 from core.shapes import HistoryEntry, Sender
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MESSAGE = IncomingMessage("99", NOW, "the question", "tg", "tg/1", Sender("7", "Ann", "ann"))
-OPTIONS = HistoryOptions(now=NOW)
 
 
 @pytest.fixture(autouse=True)
@@ -59,24 +58,23 @@ def build(
     values: dict[str, Any] = {
         "message": MESSAGE,
         "live": host or LiveHistory(),
-        "stored_current": current or [],
-        "stored_recent": recent or [],
         "settings": Settings(**{name.lower(): value for name, value in (flags or {}).items()}),
         "caps": caps(count, False),
-        "options": OPTIONS,
         "may_see": lambda key: "",
         **given_values,
     }
-    made = build_lists(**values)
-    check_account(made, values)
+    made = HistoryBuilder(**values).build(current or [], recent or [])
+    check_account(made, current or [], recent or [], values)
     return made
 
 
-def check_account(made: HistoryLists, values: dict[str, Any]) -> None:
+def check_account(
+    made: HistoryLists, current: list[HistoryEntry], recent: list[HistoryEntry], values: dict[str, Any]
+) -> None:
     """Check that every message of a list that is on is either shown or left out."""
     own, host, on = MESSAGE.interface_path, values["live"], values["settings"]
-    given = [entry for entry in values["stored_current"] if entry.conversation == own]
-    others = [entry for entry in values["stored_recent"] if entry.conversation != own and on.unified_history]
+    given = [entry for entry in current if entry.conversation == own]
+    others = [entry for entry in recent if entry.conversation != own and on.unified_history]
     for key, entries in host.chats.items():
         if key == own:
             given += entries

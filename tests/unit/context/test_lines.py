@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.lines import age_mark, body, is_persona, mark_lines, origin, reply_note, shown_name, stamp
+from core.context.lines import age_mark, body, is_persona, mark_lines, place_of, reply_note, shown_name, stamp
 from core.shapes import HistoryEntry, ReplyNote
 from core.text.folding import one_line
 
@@ -18,7 +18,7 @@ ROME = ZoneInfo("Europe/Rome")
 
 def shown(entry: HistoryEntry, *, own: bool = True, **options: object) -> str:
     made = body(entry, **{"zone": ROME, "now": NOW, **options})  # type: ignore[arg-type]
-    return made if own else f"{origin(entry)}{made}"
+    return made if own else f"[from {place_of(entry)}] {made}"
 
 
 def test_p28_a_line_has_local_time_sender_and_text_with_single_quotes_and_no_line_break() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.lines import body, origin
+from core.context.lines import body, place_of
 from core.context.live import METADATA_KEYS, read_context_memory
 from core.shapes import HistoryEntry, ReplyNote
 
@@ -159,7 +159,7 @@ def test_f64_anything_can_be_handed_over(memory: Any) -> None:
         assert chat
         for entry in chat:
             assert isinstance(entry, HistoryEntry)
-            assert len(f"{origin(entry)}{body(entry, zone=UTC, now=NOW)}".splitlines()) == 1
+            assert len(f"{place_of(entry)}{body(entry, zone=UTC, now=NOW)}".splitlines()) == 1
 
 
 @pytest.mark.parametrize("wrong", ["text", 7, 1.5, b"x", [{"text": "hi"}], object()])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.config import Settings
 from core.context.context import Caps
-from core.context.history import HistoryOptions, SeenMessages, build_lists
+from core.context.history import HistoryBuilder, SeenMessages
 from core.context.incoming import IncomingMessage
 from core.context.lines import body, sender
 from core.context.live import LiveHistory
@@ -27,15 +27,11 @@ def merge(stored: list[HistoryEntry], live: list[HistoryEntry]) -> tuple[list[Hi
     chats: dict[str, list[HistoryEntry]] = {}
     for entry in live:
         chats.setdefault(entry.conversation, []).append(entry)
-    lists = build_lists(
-        message=IncomingMessage("99", AT, "?", "tg", "tg/1"),
-        live=LiveHistory(chats),
-        stored_current=[entry for entry in stored if entry.conversation == "tg/1"],
-        stored_recent=[entry for entry in stored if entry.conversation != "tg/1"],
-        settings=Settings(),
-        caps=Caps(99, 99, 5, 9),
-        options=HistoryOptions(AT),
-        may_see=lambda _: "",
+    message = IncomingMessage("99", AT, "?", "tg", "tg/1")
+    builder = HistoryBuilder(message, LiveHistory(chats), Settings(), Caps(99, 99, 5, 9), lambda _: "")
+    lists = builder.build(
+        [entry for entry in stored if entry.conversation == "tg/1"],
+        [entry for entry in stored if entry.conversation != "tg/1"],
     )
     return lists.visible, lists.left_out
 
