@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from jinja2 import (
-    FunctionLoader,
-    Template,
-    TemplateAssertionError,
-    TemplateRuntimeError,
-    TemplateSyntaxError,
-    meta,
-    nodes,
-    pass_context,
-)
+from jinja2 import FunctionLoader, Template, TemplateAssertionError, TemplateRuntimeError, meta, nodes, pass_context
 from jinja2 import TemplateError as AnyTemplateError
-from jinja2.loaders import BaseLoader
 from jinja2.runtime import Context, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
 from ..base import resources
 from ..base.hints import find_nearest
-from .files import TYPES, TemplateError, find, header, source_from, version
+from .render import TYPES, TemplateError, find, header, version
 
 OUTPUT_CHARS = 1_000_000
 """Most characters a template may make, without the values a JSON template puts out."""
@@ -60,11 +50,9 @@ def _put_json(_context: Context, value: Any) -> str:
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """An environment in which a template can reach nothing but its variables."""
 
-    def __init__(
-        self, kind: Kind, loader: BaseLoader, folders: list[Path], known: Callable[[str], Iterable[str] | None]
-    ) -> None:
+    def __init__(self, kind: Kind, folders: list[Path]) -> None:
         super().__init__(
-            loader=loader,
+            loader=FunctionLoader(_load_from(folders)),
             undefined=StrictUndefined,
             finalize=_put_text if kind == "text" else _put_json,
             trim_blocks=kind == "text",
@@ -72,17 +60,11 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             autoescape=False,
         )
         self.kind: Kind = kind
-        self.folders = folders
-        """Where templates are looked for, in this order; the last one is the shipped one."""
-        self.broken: dict[str, tuple[str, tuple[int, int], dict[str, Any]]] = {}
-        """Template that does not compile to (file, its version, facts of the error)."""
-        self.known = known
-        """Variables a template is given, by its name; None when nobody has written them down."""
         self.globals = {"range": safe_range}
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree: nodes.Template = super()._parse(source, name, filename)
-        known = self.known(name or "")
+        known = header(name or "", "variables")
         if known is not None:
             for unknown in sorted(meta.find_undeclared_variables(tree) - {*known, *self.globals}):
                 lines = [node.lineno for node in tree.find_all(nodes.Name) if node.name == unknown]
@@ -90,55 +72,55 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return tree
 
 
+def _load_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable[[], bool]]]:
+    """Return the function a loader calls: name to (source, file, whether it is still the same file)."""
+
+    def load(name: str) -> tuple[str, str, Callable[[], bool]]:
+        path = find(name, folders)
+        read_version = version(str(path))
+        try:
+            source = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise TemplateError(name, f"the file cannot be read ({type(error).__name__})", file=str(path)) from None
+
+        def is_same() -> bool:  # the shipped files belong to the program: only those of an overlay change
+            return len(folders) == 1 or (find(name, folders) == path and version(str(path)) == read_version)
+
+        return source, str(path), is_same
+
+    return load
+
+
 @lru_cache(maxsize=32)
 def environment(overlay: str | None, kind: Kind) -> TemplateEnvironment:
     """Return the environment for a folder; it looks at the files' times itself, so it serves the whole process."""
-    folders = ([Path(overlay)] if overlay else []) + [resources.find("prompts")]
-    return TemplateEnvironment(
-        kind, FunctionLoader(source_from(folders)), folders, lambda name: header(name, "variables")
-    )
+    return TemplateEnvironment(kind, ([Path(overlay)] if overlay else []) + [resources.find("prompts")])
 
 
-def compiled(env: TemplateEnvironment, name: str) -> Template:
-    """Return the compiled template; a file that does not compile is not compiled again before it changes."""
-    known = env.broken.get(name)
-    if known is not None and version(known[0]) == known[1]:
-        raise TemplateError(**known[2])
-    try:
-        template: Template = env.get_template(name)
-    except TemplateSyntaxError as error:
-        facts = _facts(name, error.message or "", error.lineno, error.filename or "", env)
-    except TemplateError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the compiler itself gives up on some sources, for instance deep nesting
-        file = str(find(name, env.folders))
-        facts = _facts(name, f"it cannot be compiled ({type(error).__name__})", None, file, env)
-    else:
-        return template
-    env.broken[name] = (facts["file"], version(facts["file"]), facts)
-    raise TemplateError(**facts)
-
-
-def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any]) -> Any:
-    """Return what the template makes."""
-    template = compiled(env, name)
+def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -> Any:
+    """Return what the template makes; without values it is compiled alone."""
+    template = None
     written: list[Any] = []
     token = VALUES.set(written)
     try:
-        text = _render(template, values)
+        template = env.get_template(name)
+        text = "" if values is None else _render(template, values)
     except TemplateError as error:
-        if error.source:
+        if error.source or template is None:
             raise
-        line, file = _place(error, template.filename or "")  # an include that names no file stands in this one
+        line, file = _find_place(error, template)  # an include that names no file stands in this one
         raise TemplateError(name, f"include of {error.template!r}: {error.reason}", line=line, file=file) from None
     except Exception as error:  # noqa: BLE001 - an expression of a template may raise anything Python can
-        line, file = _place(error, template.filename or "")
-        is_jinja = isinstance(error, AnyTemplateError)  # other messages may quote values
-        reason = str(error) if is_jinja else f"it fails with {type(error).__name__}"
-        raise TemplateError(**_facts(name, reason, line, file, env)) from None
+        line, file = _find_place(error, template)
+        reason = f"it fails with {type(error).__name__}"  # a message may quote values
+        if isinstance(error, AnyTemplateError):
+            reason = error.message or reason
+        raise _explain(name, reason, line, file) from None
     finally:
         VALUES.reset(token)
-    return text if env.kind == "text" else _result(name, text, written, template.filename or "")
+    if values is None or env.kind == "text":
+        return text
+    return _read_result(name, text, written, template.filename or "")
 
 
 def _render(template: Template, values: Mapping[str, Any]) -> str:
@@ -152,28 +134,21 @@ def _render(template: Template, values: Mapping[str, Any]) -> str:
     return "".join(parts)
 
 
-def _facts(name: str, reason: str, line: int | None, file: str, env: TemplateEnvironment) -> dict[str, Any]:
-    """Return the facts of a `TemplateError`, with the nearest known variable where one is unknown."""
+def _explain(name: str, reason: str, line: int | None, file: str) -> TemplateError:
+    """Return the error, with the nearest known variable where one is unknown."""
     unknown = _UNDEFINED.search(reason)
     variable = unknown.group(1) if unknown else ""
-    known = list(env.known(name) or ())
+    known = list(header(name, "variables") or ())
     near = find_nearest(variable, known) or ""
     if variable and known and not near:
         reason = f"{reason}; known are {', '.join(known)}"
-    return {
-        "template": name,
-        "reason": reason.rstrip("."),
-        "line": line,
-        "file": file,
-        "variable": variable,
-        "nearest": near,
-    }
+    return TemplateError(name, reason.rstrip("."), line=line, file=file, variable=variable, nearest=near)
 
 
-def _place(error: BaseException, file: str) -> tuple[int | None, str]:
+def _find_place(error: BaseException, template: Template | None) -> tuple[int | None, str]:
     """Return `(line, file)` of the innermost template an error came from."""
     line, trace = getattr(error, "lineno", None), error.__traceback__
-    file = getattr(error, "filename", None) or file
+    file = getattr(error, "filename", None) or (template.filename if template is not None else None) or ""
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.endswith(".j2"):
             line, file = trace.tb_lineno, trace.tb_frame.f_code.co_filename
@@ -181,10 +156,10 @@ def _place(error: BaseException, file: str) -> tuple[int | None, str]:
     return line, file
 
 
-def _result(name: str, text: str, values: list[Any], file: str) -> Any:
+def _read_result(name: str, text: str, values: list[Any], file: str) -> Any:
     """Return the parsed skeleton with the values in their places, its keys and types as the header says."""
     try:
-        result = _filled(json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse), values)
+        result = _fill(json.loads(text, object_pairs_hook=_refuse_repeated, parse_constant=_refuse), values)
     except json.JSONDecodeError as error:
         raise TemplateError(name, f"what it makes is no JSON ({error.msg})", line=error.lineno, file=file) from None
     except (ValueError, IndexError, RecursionError) as error:
@@ -204,24 +179,24 @@ def _result(name: str, text: str, values: list[Any], file: str) -> Any:
     return {key: result[key] for key in expected if key in result}
 
 
-def _filled(skeleton: Any, values: list[Any]) -> Any:
+def _fill(skeleton: Any, values: list[Any]) -> Any:
     if isinstance(skeleton, dict):
-        return {_key(key, values): _filled(value, values) for key, value in skeleton.items()}
+        return {_key(key, values): _fill(value, values) for key, value in skeleton.items()}
     if isinstance(skeleton, list):
-        return [_filled(item, values) for item in skeleton]
+        return [_fill(item, values) for item in skeleton]
     if isinstance(skeleton, str) and skeleton.startswith(MARK):
         return values[int(skeleton[1:])]
     return skeleton
 
 
 def _key(key: str, values: list[Any]) -> str:
-    text = _filled(key, values)
+    text = _fill(key, values)
     if not isinstance(text, str):
         raise ValueError("a key is no text")
     return text
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("a key stands there twice")

@@ -17,7 +17,7 @@ from ..config import Settings
 from ..config.file import read_yaml_value
 from ..text.languages import likely_languages
 from ..text.remember_phrases import GROUPS, Phrases
-from .files import version
+from .render import version
 
 Words = TypeVar("Words")
 

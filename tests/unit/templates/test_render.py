@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base import resources
-from core.templates.files import TemplateError, header, names
-from core.templates.render import Renderer, check_templates
+from core.templates.render import Renderer, TemplateError, check_templates, header, names
 
 LINE = "instructions.txt.j2"
 GIVEN = {"interface": "webui", "lite": False}
