@@ -26,7 +26,7 @@ from ..search import query
 from ..search import table_rows as search_rows
 from ..search.question import people
 from ..shapes import Source
-from ..tags import rules_index
+from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text import stems
 from . import table
@@ -232,7 +232,7 @@ def _empty_caches(call: Call, done: Done) -> None:
     for key in [key for key in list(private) if key[0] == persona and key[1] in done.owner.conversations]:
         private.pop(key, None)
     db.caches.pop(HELD, None)
-    for module in (rules_index, stems, people, search_rows, query):
+    for module in (tag_rules, stems, people, search_rows, query):
         module.forget_kept()
 
 

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 from ..base.patterns import lazy_pattern
 from ..shapes import Vocabulary
-from ..text.folding import clean, fold, fold_case
+from ..text.folding import SPACELESS, clean, fold, fold_case, marks_class
 from ..text.languages import common_words, languages_of
 from ..text.search_words import TAGS_LIMIT
-from ..text.words import iter_words, stop_words
-from .rules_index import TagIndex, index_of
-
-__all__ = [
-    "TAG_BYTES",
-    "TagIndex",
-    "check_alias",
-    "check_link",
-    "expand",
-    "extract",
-    "normal",
-    "stored_form",
-    "tag_items",
-]
+from ..text.stems import stems
+from ..text.words import MIN_CHARS, iter_words, stop_words
 
 TAG_BYTES = 255
 """Longest stored tag in UTF-8 bytes."""
@@ -39,8 +32,23 @@ _SHORT_NAME = 2
 WEIGHTS = (0.0, 10.0)
 """A link's weight is above the first and at most the second."""
 
+MOST_WORDS = 3
+"""Longest stretch of words looked up as one tag."""
+
+FUZZY_CHARS = 5
+"""Shorter words are not compared by near spelling."""
+
+FUZZY_COMPARISONS = 1_000_000
+"""Most comparisons for one text, so that a text of a megabyte of unknown words is done in well under a second."""
+
+KEPT = 4
+"""Vocabularies whose index `index_of` keeps."""
+
 _CONTROLS = lazy_pattern("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _SPACES = lazy_pattern(r"\s+")
+_TOKENS = lazy_pattern(f"[{SPACELESS}]+|(?:(?![{SPACELESS}])[\\w{marks_class()}])+|[^\\w\\s\x00-\x7f]")
+_SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
+_LEADING = lazy_pattern(r"^\W+")
 
 
 def normal(tag: str) -> str:
@@ -191,3 +199,179 @@ def check_link(a: object, b: object, weight: object = 1.0) -> tuple[str, str, fl
     if not low < number <= high:
         raise ValueError(f"weight is {weight!r}. It must be a number above {low:g} and at most {high:g}.")
     return first, second, number
+
+
+# Known tags in a text
+
+
+class _Token(NamedTuple):
+    start: int
+    end: int
+    text: str
+    spaceless: bool
+
+
+def _plain(text: str) -> str:
+    """Fold a text for comparing it with tags: white space as one space, curly apostrophes straight."""
+    return _SPACES.sub(" ", fold(clean(text)).replace("\u2019", "'"))
+
+
+def _tokens(plain: str) -> Iterator[_Token]:
+    """Yield words, runs of scripts without spaces, and symbols such as emoji one by one."""
+    for match in _TOKENS.finditer(plain):
+        text = match.group()
+        start = match.start()
+        if not text.isascii():
+            if _SPACELESS_CHAR.match(text):
+                yield _Token(start, match.end(), text, True)
+                continue
+            # Marks in front belong to what stands before them, such as the variation selector of an emoji.
+            if unicodedata.category(text[0])[0] != "L" and (len(text) > 1 or unicodedata.category(text) != "So"):
+                start += len(text) - len(_LEADING.sub("", text))
+                text = _LEADING.sub("", text)
+        word = text.strip("_")
+        if word:
+            start += len(text) - len(text.lstrip("_"))
+            yield _Token(start, start + len(word), word, False)
+
+
+class TagIndex:
+    """The known tags and aliases of one vocabulary, by words, by stem and by first letter."""
+
+    def __init__(self, vocabulary: Vocabulary, languages: Sequence[str]) -> None:
+        self.languages: tuple[str, ...] = tuple(languages)
+        self._uses = vocabulary.tags
+        # An alias that is also a tag does not hide the tag.
+        self._names = {**vocabulary.aliases, **{tag: tag for tag in vocabulary.tags}}
+        self._words: dict[str, list[tuple[str, int, str]]] = {}
+        """Words of a name to its spelling where signs belong to it, where the words begin in it, and its tag."""
+        self._longest: dict[str, int] = {}
+        """First word of names to most words of one."""
+        self._spaceless: dict[str, str] = {}
+        self._lengths: dict[str, list[int]] = {}
+        """First character of names in scripts without spaces to their lengths, the longest first."""
+        for name, tag in self._names.items():
+            self._add(_plain(name), tag)
+
+    def _add(self, plain: str, tag: str) -> None:
+        if not plain.isascii() and _SPACELESS_CHAR.search(plain):
+            self._spaceless[plain] = tag
+            lengths = {len(plain), *self._lengths.get(plain[0], ())}
+            self._lengths[plain[0]] = sorted(lengths, reverse=True)
+            return
+        tokens = list(_tokens(plain))
+        if 0 < len(tokens) <= MOST_WORDS:
+            head, words = tokens[0].text, " ".join(token.text for token in tokens)
+            self._longest[head] = max(len(tokens), self._longest.get(head, 0))
+            # Signs belong to such a tag: "c++" is not every "c", "o'brien" not "o brien".
+            self._words.setdefault(words, []).append((plain if words != plain else "", tokens[0].start, tag))
+
+    def find(self, text: str, fuzzy_score: float = FUZZY_SCORE) -> Iterator[str]:
+        """Yield the tags of the text, unique, in order of appearance."""
+        return iter(dict.fromkeys(self._list_tags(_plain(text), fuzzy_score)))
+
+    def _list_tags(self, plain: str, fuzzy_score: float) -> Iterator[str]:
+        tokens = list(_tokens(plain))
+        tried: set[str] = set()
+        covered, comparisons = 0, FUZZY_COMPARISONS
+        for at, token in enumerate(tokens):
+            hits = [*self._find_inside(plain, token), *self._find_stretches(plain, tokens, at)]
+            for end, tag in sorted(hits, key=lambda hit: -hit[0]) if not token.spaceless else hits:
+                covered = max(covered, end)
+                yield tag
+            word = token.text
+            if covered >= token.end or token.spaceless or len(word) < MIN_CHARS or word.isdigit() or word in tried:
+                continue
+            tried.add(word)
+            forms = (form for form in stems(word, self.languages) if form in self._by_stem)
+            near = self._by_stem.get(next(forms, ""))
+            if near is None and fuzzy_score > 0 and len(word) >= FUZZY_CHARS:
+                names = self._by_letter.get(word[0], [])
+                comparisons -= len(names)
+                near = self._find_nearest(word, names, fuzzy_score) if names and comparisons >= 0 else None
+            if near is not None:
+                yield near
+
+    def _find_stretches(self, plain: str, tokens: list[_Token], at: int) -> Iterator[tuple[int, str]]:
+        """Yield `(end, tag)` for the stretches of words that begin at this token."""
+        for size in range(0 if tokens[at].spaceless else self._longest.get(tokens[at].text, 0), 0, -1):
+            stretch = tokens[at : at + size]
+            if len(stretch) < size or any(token.spaceless for token in stretch):
+                continue
+            for spelling, lead, tag in self._words.get(" ".join(token.text for token in stretch), ()):
+                if not spelling or plain.startswith(spelling, max(stretch[0].start - lead, 0)):
+                    yield stretch[-1].end, tag
+
+    def _find_inside(self, plain: str, token: _Token) -> Iterator[tuple[int, str]]:
+        """Yield `(end, tag)` for tags with characters of a script without spaces that begin in this token."""
+        for start in range(token.start, token.end if token.spaceless else token.start + 1) if self._lengths else ():
+            for size in self._lengths.get(plain[start], ()):
+                tag = self._spaceless.get(plain[start : start + size])
+                if tag is not None and _ends_well(plain, start + size):
+                    yield start + size, tag
+
+    def _order(self, tag: str) -> tuple[int, str]:
+        """Return the place of a tag among equals: the most used first, then by name."""
+        return -self._uses.get(tag, 0), tag
+
+    @cached_property
+    def _by_stem(self) -> dict[str, str]:
+        """Stem, in any of the languages, to the first in order of the tags of one word with it."""
+        best: dict[str, str] = {}
+        for words, names in self._words.items():
+            tags = [tag for spelling, _, tag in names if not spelling]
+            if " " in words or len(words) < MIN_CHARS or not tags:
+                continue
+            for form in stems(words, self.languages):
+                known = [best[form]] if form in best else []
+                best[form] = min([*tags, *known], key=self._order)
+        return best
+
+    @cached_property
+    def _by_letter(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = {}
+        for name in self._names:
+            if len(name) >= FUZZY_CHARS:
+                names.setdefault(name[0], []).append(name)
+        return names
+
+    def _find_nearest(self, word: str, names: list[str], score: float) -> str | None:
+        """Return the tag spelt most like a word."""
+        from rapidfuzz import fuzz, process  # noqa: PLC0415 - 40 ms that only words like a tag need
+
+        hits = process.extract(word, names, scorer=fuzz.ratio, score_cutoff=score, limit=None)
+        ranked = min(((-ratio, self._order(self._names[name])) for name, ratio, _ in hits), default=None)
+        return None if ranked is None else ranked[1][1]
+
+
+def _ends_well(plain: str, end: int) -> bool:
+    """Return whether a tag may end here: not within a word of a script with spaces."""
+    if end >= len(plain) or _SPACELESS_CHAR.match(plain[end - 1]) or _SPACELESS_CHAR.match(plain[end]):
+        return True
+    return not (plain[end].isalnum() or plain[end] == "_")
+
+
+_indexes: OrderedDict[tuple[int, tuple[str, ...]], tuple[Vocabulary, TagIndex]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def index_of(vocabulary: Vocabulary, languages: Sequence[str]) -> TagIndex:
+    """Return the index of this vocabulary object, built at most once while it is among the last KEPT used."""
+    key = (id(vocabulary), tuple(languages))
+    with _lock:
+        kept = _indexes.get(key)
+        if kept is not None:
+            _indexes.move_to_end(key)
+            return kept[1]
+    index = TagIndex(vocabulary, languages)
+    with _lock:
+        _indexes[key] = (vocabulary, index)
+        while len(_indexes) > KEPT:
+            _indexes.popitem(last=False)
+    return index
+
+
+def forget_kept() -> None:
+    """Drop every kept index, so that no forgotten tag stays in memory."""
+    with _lock:
+        _indexes.clear()
