@@ -87,7 +87,7 @@ def config_yaml(flags: Mapping[str, Flag] = FLAGS) -> str:
 
 def _yaml_entry(declared: Flag) -> str:
     told = textwrap.wrap(declared.help, _WIDTH - 2) + textwrap.wrap(
-        f"May be {declared.kind.allowed()}. Default: {declared.shown_default()}.", _WIDTH - 2
+        f"May be {declared.kind.allowed}. Default: {declared.shown_default()}.", _WIDTH - 2
     )
     if declared.secret:
         told += textwrap.wrap(
@@ -120,7 +120,7 @@ def config_md(flags: Mapping[str, Flag] = FLAGS) -> str:
     for group, meaning in GROUPS.items():
         parts.append(f"\n### {group}\n\n{meaning}\n\n| Flag | Default | May be | What it does |\n|---|---|---|---|\n")
         parts += [
-            f"| `{name}` | {_cell(declared)} | {declared.kind.allowed()}{', secret' if declared.secret else ''} "
+            f"| `{name}` | {_cell(declared)} | {declared.kind.allowed}{', secret' if declared.secret else ''} "
             f"| {declared.help} |\n"
             for name, declared in flags.items()
             if declared.group == group
@@ -139,13 +139,11 @@ def schema_of(kind: Any) -> dict[str, Any]:
     match kind:
         case types.Switch():
             return {"enum": [0, 1, False, True]}
-        case types.OptionalWhole():
-            return {"type": ["integer", "null"], "minimum": kind.low, "maximum": kind.high}
-        case types.Whole():
-            return {"type": "integer", "minimum": kind.low, "maximum": kind.high}
         case types.Number():
-            span = {"type": "number", "minimum": kind.low, "maximum": kind.high}
-            return {"anyOf": [span, {"enum": list(kind.also)}]} if kind.also else span
+            name = "integer" if kind.is_whole else "number"
+            return {
+                "type": [name, "null"] if kind.is_optional else name, "minimum": kind.low, "maximum": kind.high,
+            }  # fmt: skip
         case types.Choice():
             return {"enum": list(kind.options)}
         case types.Key():
@@ -172,7 +170,7 @@ def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
         "properties": {
             name: {
                 **schema_of(declared.kind),
-                "description": f"{declared.help} May be {declared.kind.allowed()}.",
+                "description": f"{declared.help} May be {declared.kind.allowed}.",
                 "default": plain(declared.default),
             }
             for name, declared in flags.items()

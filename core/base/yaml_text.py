@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+MAX_DEPTH = 20
+"""Deepest nesting of a configuration. The C parser of PyYAML crashes the process at some ten thousand levels."""
+MAX_CHARS = 1_000_000
+
 
 class YamlError(ValueError):
     """A text is not YAML, or holds what is not read; `problem` completes the sentence "line N ..."."""
@@ -20,7 +24,7 @@ def compose(
 ) -> tuple[Any, Any]:
     """Return a loader and the root node of a text, None for an empty one; `dispose` the loader afterwards.
 
-    The C parser crashes the process at some ten thousand levels of nesting, so depth is checked before nodes are made.
+    Depth is checked before nodes are made.
 
     Raises:
         YamlError: it is not one YAML document, is nested too deeply, has too many events, or holds an alias or a tag
@@ -40,6 +44,27 @@ def compose(
         line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
         raise YamlError(line, f"is not YAML ({problem}). Correct the line") from None
+
+
+def construct(loader: Any, node: Any) -> Any:
+    """Return the Python value of a node; YamlError where there is none, for instance of a date without such a day."""
+    import yaml  # noqa: PLC0415 - as above
+
+    try:
+        return loader.construct_object(node, deep=True)
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError):
+        raise YamlError(node.start_mark.line + 1, "holds what YAML makes no value of") from None
+
+
+def read_value(text: str) -> Any:
+    """Return the value of a YAML text without aliases, at most MAX_CHARS characters; YamlError if it is none."""
+    if len(text) > MAX_CHARS:
+        raise YamlError(1, "is too long")
+    loader, node = compose(text, MAX_DEPTH, aliases=False)
+    try:
+        return None if node is None else construct(loader, node)
+    finally:
+        loader.dispose()
 
 
 def _check_events(yaml: Any, events: Any, max_depth: int, aliases: bool, tags: bool, max_events: int | None) -> None:

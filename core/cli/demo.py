@@ -46,10 +46,10 @@ def demo(run: Run) -> None:
     It tells what was found and left out, who may see it, and what the model is sent; --json prints the JSON prompt
     instead. The database is a file in this folder, made again each time.
     """
-    from ..config.file import read_yaml_value
+    from ..base.yaml_text import read_value
     from ..prompt_engine import build_json_prompt
 
-    sample: Any = read_yaml_value((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
+    sample: Any = read_value((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
     file = Path.cwd() / FILE
     db = _open_new(file, sample["today"])
     run.use(db)

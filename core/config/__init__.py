@@ -174,7 +174,7 @@ def show(settings: Settings) -> list[Row]:
             declared.shown(getattr(settings, name.lower())),
             settings.sources[name],
             declared.shown_default(),
-            declared.kind.allowed(),
+            declared.kind.allowed,
             declared.help,
         )
         for name, declared in FLAGS.items()

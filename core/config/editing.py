@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..base.whole_file import replace_file
+from ..base.yaml_text import YamlError, read_value
 from ..errors import ConfigError
-from .file import flag_name, read_entries, read_yaml_value
+from .file import flag_name, read_entries
 from .flag_base import Flag, plain
 from .flag_types import BadValueError
 from .flags import FLAGS
@@ -90,9 +91,9 @@ def _comment(line: str) -> str:
     """Return the comment at the end of a line, with the blanks before it."""
     for found in _COMMENT.finditer(line):
         try:
-            if read_yaml_value(line[: found.start()]) == read_yaml_value(line):
+            if read_value(line[: found.start()]) == read_value(line):
                 return line[found.start() :]
-        except BadValueError:  # it stands within quotes
+        except YamlError:  # it stands within quotes
             continue
     return ""
 

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..base import resources
-from ..base.yaml_text import YamlError, compose
+from ..base import resources, yaml_text
 from ..errors import ConfigError
 from .flag_types import BadValueError, shown
 
 MAX_BYTES = 1_000_000
-MAX_DEPTH = 20
-"""Deepest nesting that is read. The C parser of PyYAML crashes the process at some ten thousand levels."""
-
 _MAX_KEPT = 16
 _HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -123,7 +119,10 @@ def read_entries(
         raise _refused(name, line, "is not UTF-8. Save the file as UTF-8") from None
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return
-    loader, node = _compose(name, text)
+    try:
+        loader, node = yaml_text.compose(text, yaml_text.MAX_DEPTH)
+    except yaml_text.YamlError as error:
+        raise _refused(name, error.line, error.problem) from None
     try:
         if node is None or node.tag == "tag:yaml.org,2002:null":
             return
@@ -142,9 +141,16 @@ def read_entries(
                 found.append(twice)
                 continue
             seen[flag_name(key)] = key, line
-            yield Entry(key, line, _constructed(loader, value_node) if flag_name(key) in flags else None)
+            yield Entry(key, line, _read_node(loader, value_node) if flag_name(key) in flags else None)
     finally:
         loader.dispose()
+
+
+def _read_node(loader: Any, node: Any) -> Any:
+    try:
+        return yaml_text.construct(loader, node)
+    except yaml_text.YamlError:
+        return BadValueError("YAML makes no value of it; put quotes around it if it is meant as text.")
 
 
 def _refused(name: str, line: int, what: str) -> ConfigError:
@@ -154,38 +160,3 @@ def _refused(name: str, line: int, what: str) -> ConfigError:
 def _twice(name: str, line: int, key: str, known: str, first: int) -> ConfigError:
     again = "" if known == key else f" as {shown(known)}"
     return _refused(name, line, f"says {shown(key)}, which line {first} said already{again}. Remove one of the two")
-
-
-def _compose(name: str, text: str, aliases: bool = True) -> tuple[Any, Any]:
-    """Return the YAML loader and the root node, None for an empty document. `aliases` lets `*name` stand in it."""
-    try:
-        return compose(text, MAX_DEPTH, aliases=aliases)
-    except YamlError as error:
-        raise _refused(name, error.line, error.problem) from None
-
-
-def _constructed(loader: Any, node: Any) -> Any:
-    """Return the Python value of a node, or a BadValueError that says why there is none."""
-    import yaml  # noqa: PLC0415 - see above
-
-    try:
-        return loader.construct_object(node, deep=True)
-    except (yaml.YAMLError, ValueError, TypeError, OverflowError):
-        return BadValueError("YAML makes no value of it; put quotes around it if it is meant as text.")
-
-
-def read_yaml_value(text: str) -> Any:
-    """Return the value a YAML text holds, with the limits of the file; BadValueError if it is none."""
-    if len(text) > MAX_BYTES:
-        raise BadValueError("It is too long.")
-    try:
-        loader, node = _compose("value", text, aliases=False)
-    except ConfigError:
-        raise BadValueError("It is no YAML.") from None
-    try:
-        value = None if node is None else _constructed(loader, node)
-    finally:
-        loader.dispose()
-    if isinstance(value, BadValueError):
-        raise value
-    return value

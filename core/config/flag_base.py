@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from ..errors import ConfigError
-from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, Whole, shown
+from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, shown
 
 ValueSource = Literal["default", "file", "environment", "argument"]
 """Where a value came from, lowest first."""
@@ -60,7 +60,7 @@ class Flag:
         seen = DOTS if self.secret else shown(value)
         helped = f" {hint}" if hint and not self.secret else ""
         return ConfigError(
-            f"{self.name} is {seen} ({place}). It must be {self.kind.allowed()}.{helped} "
+            f"{self.name} is {seen} ({place}). It must be {self.kind.allowed}.{helped} "
             f"{_REMEDY.get(source, 'Change it')} to use {self.shown_default()}.",
             flag=self.name,
             source=where,
@@ -76,26 +76,22 @@ def group(name: str, meaning: str) -> None:
 def flag(
     default: Any,
     help: str,  # noqa: A002 - the word of the declaration
-    *,
+    span: tuple[float, float] | None = None,
     unit: str = "",
-    low: float | None = None,
-    high: float | None = None,
-    also: tuple[float, ...] = (),
-    choices: tuple[str, ...] = (),
+    *,
+    choices: Any = None,
     kind: Kind | None = None,
     default_means: str = "",
     secret: bool = False,
 ) -> Any:
-    """Declare one flag as a field of `Settings`, in the group begun last."""
+    """Declare one flag as a field of `Settings`, in the group begun last; `choices` is the Literal of its type."""
     if kind is None:
-        if choices:
-            kind = Choice(choices)
-        elif isinstance(default, bool):
+        if choices is not None:
+            kind = Choice(get_args(choices))
+        elif span is None:
             kind = Switch()
-        elif low is None or high is None:
-            raise TypeError("A number is declared with low and high.")
         else:
-            kind = Whole(int(low), int(high), unit) if isinstance(default, int) else Number(low, high, unit, also)
+            kind = Number(*span, unit, is_whole=not isinstance(default, float), is_optional=default is None)
     return field(default=default, metadata={"flag": (default, kind, [*GROUPS][-1], help, default_means, secret)})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import reprlib
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..base import yaml_text
 from ..text.stems import SNOWBALL
 from ..text.words import STOP_WORD_LANGUAGES
 
@@ -64,6 +64,9 @@ class Frozen(dict[str, Any]):
 class Kind:
     """One kind of value. Plain classes: ten dataclasses would take 5 ms of every start."""
 
+    allowed: str
+    """What may be given, to follow "It must be"."""
+
     def read(self, value: object) -> Any:
         """Return the value as it is kept; raise BadValueError."""
         raise NotImplementedError
@@ -74,15 +77,13 @@ class Kind:
 
     def write_text(self, value: Any) -> str:
         """Return the text that `read_text` reads back as `value`."""
-        return str(value)
-
-    def allowed(self) -> str:
-        """Return what may be given, to follow "It must be"."""
-        raise NotImplementedError
+        return "" if value is None else str(value)
 
 
 class Switch(Kind):
     """On or off: `1`, `0` or a bool; kept as bool."""
+
+    allowed = "a switch, 0 or 1"
 
     def read(self, value: object) -> bool:
         if isinstance(value, bool) or (isinstance(value, int) and value in (0, 1)):
@@ -98,68 +99,43 @@ class Switch(Kind):
     def write_text(self, value: Any) -> str:
         return "1" if value else "0"
 
-    def allowed(self) -> str:
-        return "a switch, 0 or 1"
-
-
-class Whole(Kind):
-    """A whole number from `low` to `high`; a bool or a number with a decimal point is none."""
-
-    def __init__(self, low: int, high: int, unit: str = "") -> None:
-        self.low, self.high, self.unit = low, high, unit
-
-    def read(self, value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
-            raise BadValueError
-        return value
-
-    def read_text(self, text: str) -> int:
-        if not _WHOLE.fullmatch(text.strip()):
-            raise BadValueError
-        return self.read(int(text))
-
-    def allowed(self) -> str:
-        return f"a whole number{f' of {self.unit}' if self.unit else ''}, {self.low} to {self.high}"
-
-
-class OptionalWhole(Whole):
-    """A whole number from `low` to `high`, or nothing; kept as None then."""
-
-    def read(self, value: object) -> int | None:  # type: ignore[override]
-        return None if value is None else super().read(value)
-
-    def read_text(self, text: str) -> int | None:  # type: ignore[override]
-        return super().read_text(text) if text.strip() else None
-
-    def write_text(self, value: Any) -> str:
-        return "" if value is None else str(value)
-
 
 class Number(Kind):
-    """A finite number from `low` to `high`, or one of `also`; kept as float."""
+    """A number from `low` to `high`: a whole one, or a finite one kept as float. An optional one may be None.
 
-    def __init__(self, low: float, high: float, unit: str = "", also: tuple[float, ...] = ()) -> None:
-        self.low, self.high, self.unit, self.also = low, high, unit, also
+    A bool is none, and a number with a decimal point is no whole one.
+    """
 
-    def read(self, value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise BadValueError
-        if not (self.low <= value <= self.high or value in self.also) or not math.isfinite(value):
-            raise BadValueError
-        return float(value)
+    def __init__(
+        self, low: float, high: float, unit: str = "", *, is_whole: bool = True, is_optional: bool = False
+    ) -> None:
+        self.low, self.high = low, high
+        self.is_whole, self.is_optional = is_whole, is_optional
+        kind = "a whole number" if is_whole else "a number"
+        span = f"{self.write_text(low)} to {self.write_text(high)}"
+        self.allowed = f"{kind}{f' of {unit}' if unit else ''}, {span}"
 
-    def read_text(self, text: str) -> float:
-        if not _NUMBER.fullmatch(text.strip()):
+    def read(self, value: object) -> float | None:
+        if value is None and self.is_optional:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int if self.is_whole else (int, float)):
             raise BadValueError
-        return self.read(float(text))
+        if not self.low <= value <= self.high:  # nan is not, either
+            raise BadValueError
+        return value if self.is_whole else float(value)
+
+    def read_text(self, text: str) -> float | None:
+        digits = text.strip()
+        if self.is_optional and not digits:
+            return None
+        if not (_WHOLE if self.is_whole else _NUMBER).fullmatch(digits):
+            raise BadValueError
+        return self.read(int(digits) if self.is_whole else float(digits))
 
     def write_text(self, value: Any) -> str:
-        return repr(float(value)).removesuffix(".0")
-
-    def allowed(self) -> str:
-        also = "".join(f", or {self.write_text(value)}" for value in self.also)
-        unit = f" of {self.unit}" if self.unit else ""
-        return f"a number{unit}, {self.write_text(self.low)} to {self.write_text(self.high)}{also}"
+        if value is None:
+            return ""
+        return str(value) if self.is_whole else repr(float(value)).removesuffix(".0")
 
 
 class Choice(Kind):
@@ -167,6 +143,7 @@ class Choice(Kind):
 
     def __init__(self, options: tuple[str, ...]) -> None:
         self.options = options
+        self.allowed = " or ".join(options)
 
     def read(self, value: object) -> str:
         if not isinstance(value, str) or value not in self.options:
@@ -176,15 +153,12 @@ class Choice(Kind):
     def read_text(self, text: str) -> str:
         return self.read(text.strip())
 
-    def allowed(self) -> str:
-        return " or ".join(self.options)
-
 
 class Text(Kind):
     """A text without NUL and lone surrogates."""
 
-    def __init__(self, meaning: str = "a text", limit_bytes: int | None = None) -> None:
-        self.meaning = meaning
+    def __init__(self, allowed: str = "a text", limit_bytes: int | None = None) -> None:
+        self.allowed = allowed
         self.limit_bytes = limit_bytes
 
     def read(self, value: object) -> str:
@@ -194,21 +168,17 @@ class Text(Kind):
             raise BadValueError
         return value
 
-    def allowed(self) -> str:
-        return self.meaning
-
 
 class Key(Text):
-    """An id: not blank, at most `limit_bytes` bytes; a whole number is written in decimal."""
+    """An id: not blank, at most 64 bytes; a whole number is written in decimal."""
 
-    def __init__(self, limit_bytes: int = 64) -> None:
-        super().__init__(f"an id of at most {limit_bytes} bytes, not blank", limit_bytes)
-        self.digits = limit_bytes
+    def __init__(self) -> None:
+        super().__init__("an id of at most 64 bytes, not blank", 64)
 
     def read(self, value: object) -> str:
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**self.digits:
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**64:
             value = str(value)
-        text = Text.read(self, value)
+        text = super().read(value)
         if not text.strip():
             raise BadValueError
         return text
@@ -217,44 +187,39 @@ class Key(Text):
 class EmbedderName(Text):
     """What makes vectors of texts: nothing, or the address of a server."""
 
-    ADDRESS = ("http://", "https://")
+    def __init__(self) -> None:
+        super().__init__("an address such as http://127.0.0.1:11434/v1, or blank for none")
 
     def read(self, value: object) -> str:
-        name = Text.read(self, value).strip()
-        if name and not name.startswith(self.ADDRESS):
+        name = super().read(value).strip()
+        if name and not name.startswith(("http://", "https://")):
             raise BadValueError("An object of your own is passed in code: core.db.configure(embedder=...).")
         return name
-
-    def allowed(self) -> str:
-        return "an address such as http://127.0.0.1:11434/v1, or blank for none"
-
-
-ZONE_CHARS = 100
-"""Most characters of a zone's name; the longest there is has 32."""
 
 
 class Zone(Text):
     """The IANA name of a time zone this machine knows. `UTC` needs no zone data."""
 
+    def __init__(self) -> None:
+        # The longest name has 32 characters. Each slash is one more package to import: hundreds are a RecursionError.
+        super().__init__("the name of a time zone such as Europe/Rome", 100)
+
     def read(self, value: object) -> str:
         from zoneinfo import ZoneInfo  # noqa: PLC0415 - only other zones than UTC need it
 
-        text = Text.read(self, value)
-        if len(text) > ZONE_CHARS:  # each slash is one more package to import, and hundreds are a RecursionError
-            raise BadValueError
-        if text != "UTC":
-            try:
+        text = super().read(value)
+        try:
+            if text != "UTC":
                 ZoneInfo(text)
-            except (KeyError, ValueError, OSError):
-                raise BadValueError from None
+        except (KeyError, ValueError, OSError):
+            raise BadValueError from None
         return text
-
-    def allowed(self) -> str:
-        return "the name of a time zone such as Europe/Rome"
 
 
 class Folder(Kind):
     """A folder that exists, or nothing; kept as Path. `~` is the home folder."""
+
+    allowed = "the path of a folder that exists"
 
     def read(self, value: object) -> Path | None:
         if value is None or value == "":
@@ -263,18 +228,12 @@ class Folder(Kind):
             raise BadValueError
         try:
             path = Path(value).expanduser()
-            found = path.is_dir()
+            is_there = path.is_dir()
         except (ValueError, TypeError, OSError, RuntimeError):  # NUL, bytes path, no home folder
             raise BadValueError from None
-        if not found:
+        if not is_there:
             raise BadValueError("There is no such folder.")
         return path
-
-    def write_text(self, value: Any) -> str:
-        return "" if value is None else str(value)
-
-    def allowed(self) -> str:
-        return "the path of a folder that exists"
 
 
 LANGUAGE_CODES = STOP_WORD_LANGUAGES | frozenset(SNOWBALL)
@@ -284,8 +243,8 @@ LANGUAGE_CODES = STOP_WORD_LANGUAGES | frozenset(SNOWBALL)
 class Texts(Kind):
     """A list of texts, none blank; kept as tuple. As text: a JSON or YAML list, or texts between commas."""
 
-    def __init__(self, options: frozenset[str] | None = None, meaning: str = "a list of texts, none blank") -> None:
-        self.options, self.meaning = options, meaning
+    def __init__(self, options: frozenset[str] | None = None, allowed: str = "a list of texts, none blank") -> None:
+        self.options, self.allowed = options, allowed
 
     def read(self, value: object) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):
@@ -299,14 +258,11 @@ class Texts(Kind):
 
     def read_text(self, text: str) -> tuple[str, ...]:
         if text.lstrip().startswith("["):
-            return self.read(_structure(text))
+            return self.read(_read_structure(text))
         return self.read([part.strip() for part in text.split(",") if part.strip()])
 
     def write_text(self, value: Any) -> str:
         return json.dumps(list(value), ensure_ascii=False)
-
-    def allowed(self) -> str:
-        return self.meaning
 
 
 class Groups(Kind):
@@ -314,6 +270,7 @@ class Groups(Kind):
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
+        self.allowed = f"lists of texts under {', '.join(names)}"
 
     def read(self, value: object) -> Frozen:
         if not isinstance(value, Mapping):
@@ -324,20 +281,19 @@ class Groups(Kind):
         return Frozen({name: Texts().read(texts) for name, texts in value.items()})
 
     def read_text(self, text: str) -> Frozen:
-        return self.read(_structure(text))
+        return self.read(_read_structure(text))
 
     def write_text(self, value: Any) -> str:
         return json.dumps({name: list(texts) for name, texts in value.items()}, ensure_ascii=False)
 
-    def allowed(self) -> str:
-        return f"lists of texts under {', '.join(self.names)}"
 
-
-def _structure(text: str) -> object:
+def _read_structure(text: str) -> object:
     """Return what a JSON or YAML text holds; BadValueError where it is neither."""
-    from .file import read_yaml_value  # noqa: PLC0415 - only lists in variables need it
-
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return read_yaml_value(text)
+        pass
+    try:
+        return yaml_text.read_value(text)
+    except yaml_text.YamlError:
+        raise BadValueError("It is no YAML.") from None

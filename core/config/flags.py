@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from ..shapes import Ranking
 from .flag_base import Flag, FlagValues, flag, group
-from .flag_types import LANGUAGE_CODES, EmbedderName, Folder, Frozen, Groups, Key, OptionalWhole, Text, Texts, Zone
+from .flag_types import LANGUAGE_CODES, EmbedderName, Folder, Frozen, Groups, Key, Text, Texts, Zone
 
 RecapLimit = Literal["percent", "absolute"]
 """percent: of CONTEXT_TOKENS. absolute: tokens."""
@@ -52,21 +52,18 @@ class Settings(FlagValues):
     context_verbosity: int = flag(
         10,
         "Most lines in each history list, and most memories, in one prompt, where the flags below say nothing.",
-        unit="items",
-        low=0,
-        high=50,
+        (0, 50),
+        "items",
     )
     history_lines: int | None = flag(
         None,
         "Most lines of this conversation in one prompt.",
-        kind=OptionalWhole(0, 500, "lines"),
+        (0, 500),
+        "lines",
         default_means="that of CONTEXT_VERBOSITY",
     )
     memory_items: int | None = flag(
-        None,
-        "Most memories in one prompt.",
-        kind=OptionalWhole(0, 500, "items"),
-        default_means="that of CONTEXT_VERBOSITY",
+        None, "Most memories in one prompt.", (0, 500), "items", default_means="that of CONTEXT_VERBOSITY"
     )
     prompt_lite_mode: bool = flag(
         False,
@@ -75,14 +72,13 @@ class Settings(FlagValues):
     answer_format: AnswerFormat = flag(
         "auto",
         "How the model is asked to answer: actions in JSON, plain text, or by whether the host's hook gave actions.",
-        choices=get_args(AnswerFormat),
+        choices=AnswerFormat,
     )
     max_prompt_chars: int = flag(
         0,
         "Most characters a prompt may have, where neither the call nor the engine says it.",
-        unit="characters",
-        low=0,
-        high=10_000_000,
+        (0, 10_000_000),
+        "characters",
         default_means="no limit",
     )
     include_local_time_in_prompts: bool = flag(
@@ -104,18 +100,14 @@ class Settings(FlagValues):
     unified_history: bool = flag(
         True, "Take other conversations from every interface, stored ones too; off: live ones of the same interface."
     )
-    chat_history: int = flag(10, "Lines that load_chat_history reads by default.", unit="lines", low=1, high=1000)
+    chat_history: int = flag(10, "Lines that load_chat_history reads by default.", (1, 1000), "lines")
 
     group("Diary and thoughts", "What the persona wrote for itself.")
     enable_ai_diary: bool = flag(True, "Read the diary for prompts; off: neither its entries nor its thoughts.")
     ai_diary_full: bool = flag(True, "Show the diary's entries; off: only its thoughts.")
-    diary_history_days: int = flag(2, "How far back the diary is shown.", unit="days", low=0, high=365)
+    diary_history_days: int = flag(2, "How far back the diary is shown.", (0, 365), "days")
     diary_chars: int = flag(
-        8000,
-        "Most characters of diary in one prompt, whole entries, newest first.",
-        unit="characters",
-        low=0,
-        high=100_000,
+        8000, "Most characters of diary in one prompt, whole entries, newest first.", (0, 100_000), "characters"
     )
     enable_thoughts: bool = flag(True, "Show the persona's own thoughts.")
 
@@ -139,13 +131,11 @@ class Settings(FlagValues):
     memory_ranking: Ranking = flag(
         "relevance",
         "Which rows survive when more are found than shown: those that fit best, or the newest.",
-        choices=get_args(Ranking),
+        choices=Ranking,
     )
-    snippet_chars: int = flag(400, "Characters shown of a memory.", unit="characters", low=80, high=4000)
+    snippet_chars: int = flag(400, "Characters shown of a memory.", (80, 4000), "characters")
     snippet_window: SnippetWindow = flag(
-        "start",
-        "Which part of a long text is shown: its start, or the part around the match.",
-        choices=get_args(SnippetWindow),
+        "start", "Which part of a long text is shown: its start, or the part around the match.", choices=SnippetWindow
     )
 
     group("Tags and words", "What is taken from a message to search with.")
@@ -169,37 +159,32 @@ class Settings(FlagValues):
 
     group("Conversations", "Conversations that ended, and what people asked to remember.")
     enable_recent_conversations: bool = flag(True, "Keep and show a list of conversations that ended.")
-    max_recent_conversations: int = flag(30, "Conversations kept on that list.", unit="conversations", low=10, high=50)
+    max_recent_conversations: int = flag(30, "Conversations kept on that list.", (10, 50), "conversations")
     enable_saved_memory: bool = flag(True, "Keep and show what people asked to remember.")
     saved_chars: int = flag(
         6000,
         "Most characters of saved memories in one prompt: pinned ones, those that fit the message, then the newest.",
-        unit="characters",
-        low=0,
-        high=1_000_000,
+        (0, 1_000_000),
+        "characters",
     )
     enabled_tool_ids: tuple[str, ...] = flag(
         (), "Tools that may be offered to the model.", kind=Texts(), default_means="every tool"
     )
     memory_mode: MemoryMode = flag(
-        "agent", "Who reads and saves memories: see the table in the documentation.", choices=get_args(MemoryMode)
+        "agent", "Who reads and saves memories: see the table in the documentation.", choices=MemoryMode
     )
     memory_folder_name: str = flag("memory", "Folder of the two Markdown files.", kind=Text("a folder"))
 
     group("Short-term memory", "What was just said in other channels.")
     enable_short_term: bool = flag(True, "Show what was said a moment ago in other channels.")
     short_term_memory_ttl_hours: float = flag(
-        12.0, "Age at which what was just said in a channel is forgotten.", unit="hours", low=0.01, high=8760
+        12.0, "Age at which what was just said in a channel is forgotten.", (0.01, 8760), "hours"
     )
     short_term_memory_summary_ttl_hours: float = flag(
-        24.0, "Age at which the summary of a channel is forgotten.", unit="hours", low=0.01, high=8760
+        24.0, "Age at which the summary of a channel is forgotten.", (0.01, 8760), "hours"
     )
-    short_term_memory_max_messages_per_channel: int = flag(
-        10, "Messages kept of each channel.", unit="messages", low=1, high=200
-    )
-    short_term_max_channels: int = flag(
-        3, "Most other channels in one prompt, the newest.", unit="channels", low=0, high=50
-    )
+    short_term_memory_max_messages_per_channel: int = flag(10, "Messages kept of each channel.", (1, 200), "messages")
+    short_term_max_channels: int = flag(3, "Most other channels in one prompt, the newest.", (0, 50), "channels")
 
     group(
         "Long-term memory", "What becomes of conversations for good, how long it is kept, and how relationships fade."
@@ -207,40 +192,32 @@ class Settings(FlagValues):
     session_ttl_sec: int = flag(
         604_800,
         "Age at which a session item expires, outside of the active conversation.",
-        unit="seconds",
-        low=60,
-        high=315_360_000,
+        (60, 315_360_000),
+        "seconds",
     )
     memory_consolidation_interval_sec: int = flag(
-        1800, "Time between two cycles of consolidation while the scheduler runs.", unit="seconds", low=60, high=604_800
+        1800, "Time between two cycles of consolidation while the scheduler runs.", (60, 604_800), "seconds"
     )
     consolidate_every_n_messages: int = flag(
         30,
         "New messages of a conversation after which the scheduler consolidates it; 0 for none.",
-        unit="messages",
-        low=0,
-        high=10_000,
+        (0, 10_000),
+        "messages",
     )
-    consolidation_window: int = flag(
-        120, "Messages consolidated at once, the newest.", unit="messages", low=20, high=500
-    )
+    consolidation_window: int = flag(120, "Messages consolidated at once, the newest.", (20, 500), "messages")
     deep_consolidation_every_n_streams: int = flag(
-        5, "Ends of streams after which deep consolidation runs; 0 is 5.", unit="ends", low=0, high=10_000
+        5, "Ends of streams after which deep consolidation runs; 0 is 5.", (0, 10_000), "ends"
     )
-    prune_max_age_days: int = flag(365, "Age at which a long-term item is too old.", unit="days", low=1, high=36_500)
-    prune_max_importance: float = flag(
-        0.25, "A long-term item below this importance is too unimportant.", low=0, high=1
-    )
+    prune_max_age_days: int = flag(365, "Age at which a long-term item is too old.", (1, 36_500), "days")
+    prune_max_importance: float = flag(0.25, "A long-term item below this importance is too unimportant.", (0, 1))
     prune_mode: PruneMode = flag(
-        "all",
-        "Whether an item goes that is too old or too unimportant, or only one that is both.",
-        choices=get_args(PruneMode),
+        "all", "Whether an item goes that is too old or too unimportant, or only one that is both.", choices=PruneMode
     )
     prune_by_itself: bool = flag(
         False,
         "Prune long-term items in the background too, with every deep consolidation; else only when somebody asks.",
     )
-    decay_days: int = flag(60, "Days without a word after which affinity is back at 0.", unit="days", low=1, high=3650)
+    decay_days: int = flag(60, "Days without a word after which affinity is back at 0.", (1, 3650), "days")
     enable_relationship: bool = flag(True, "Show the persona's relationship to whoever wrote the message.")
 
     group("Stories", "Recaps, scenes and the running recap of long conversations.")
@@ -253,35 +230,29 @@ class Settings(FlagValues):
     include_user_messages: bool = flag(True, "Make and show recaps of what people said.")
     include_system_messages: bool = flag(True, "Make and show recaps of system messages.")
     include_narrator_messages: bool = flag(True, "Make and show recaps of the narrator's messages.")
-    message_length_threshold: int = flag(
-        0, "A message with fewer tokens gets no recap.", unit="tokens", low=0, high=100_000
-    )
+    message_length_threshold: int = flag(0, "A message with fewer tokens gets no recap.", (0, 100_000), "tokens")
     message_recap_context_limit: int = flag(
-        10, "Room for message recaps: percent of CONTEXT_TOKENS, or tokens.", low=0, high=10_000_000
+        10, "Room for message recaps: percent of CONTEXT_TOKENS, or tokens.", (0, 10_000_000)
     )
     message_recap_context_type: RecapLimit = flag(
-        "percent", "What MESSAGE_RECAP_CONTEXT_LIMIT counts.", choices=get_args(RecapLimit)
+        "percent", "What MESSAGE_RECAP_CONTEXT_LIMIT counts.", choices=RecapLimit
     )
     running_recap_context_limit: int = flag(
-        15, "Room for the running recap in percent of CONTEXT_TOKENS.", unit="percent", low=0, high=100
+        15, "Room for the running recap in percent of CONTEXT_TOKENS.", (0, 100), "percent"
     )
-    context_tokens: int = flag(8192, "Tokens the model reads at once.", unit="tokens", low=256, high=10_000_000)
+    context_tokens: int = flag(8192, "Tokens the model reads at once.", (256, 10_000_000), "tokens")
     auto_hide_scene_count: int = flag(
-        1,
-        "Newest scenes that stay in the history, the one under way counted; -1 hides nothing.",
-        unit="scenes",
-        low=-1,
-        high=1000,
+        1, "Newest scenes that stay in the history, the one under way counted; -1 hides nothing.", (-1, 1000), "scenes"
     )
-    scene_min_length: int = flag(10, "Fewest messages of a scene that is found.", unit="messages", low=1, high=1000)
+    scene_min_length: int = flag(10, "Fewest messages of a scene that is found.", (1, 1000), "messages")
     scene_gap_hours: float = flag(
-        6.0, "Without a model, a longer time between two messages ends a scene.", unit="hours", low=0, high=1000
+        6.0, "Without a model, a longer time between two messages ends a scene.", (0, 1000), "hours"
     )
     scene_recap_position: RecapPosition = flag(
-        "in_chat", "Where the running recap is put among messages.", choices=get_args(RecapPosition)
+        "in_chat", "Where the running recap is put among messages.", choices=RecapPosition
     )
-    scene_recap_depth: int = flag(2, "Messages that come after the running recap.", unit="messages", low=0, high=1000)
-    scene_recap_role: RecapRole = flag("system", "Who says the running recap.", choices=get_args(RecapRole))
+    scene_recap_depth: int = flag(2, "Messages that come after the running recap.", (0, 1000), "messages")
+    scene_recap_role: RecapRole = flag("system", "Who says the running recap.", choices=RecapRole)
     scene_recap_scan: bool = flag(False, "Tell the host that the running recap is to be scanned for its own triggers.")
 
     group("Jobs and model", "What is done in the background, and the model that is asked.")
@@ -301,13 +272,10 @@ class Settings(FlagValues):
     llm_daily_calls: int = flag(
         1000,
         "Most calls of the model a day (UTC) for recaps, summaries and facts; the rest waits. 0 is no limit.",
-        unit="calls",
-        low=0,
-        high=1_000_000_000,
+        (0, 1_000_000_000),
+        "calls",
     )
-    llm_timeout_seconds: float = flag(
-        60.0, "Longest wait for one answer of the model.", unit="seconds", low=0.1, high=3600
-    )
+    llm_timeout_seconds: float = flag(60.0, "Longest wait for one answer of the model.", (0.1, 3600), "seconds")
 
     group("Privacy", "Who is remembered, and who sees what.")
     private_stays_private: bool = flag(
@@ -319,12 +287,12 @@ class Settings(FlagValues):
     privacy_default: PrivacyLevel = flag(
         "none",
         "Level of people who have not chosen one: none keeps all, partial nothing for long, full nothing.",
-        choices=get_args(PrivacyLevel),
+        choices=PrivacyLevel,
     )
     prompt_destination: PromptDestination = flag(
         "remote",
         "Where prompts go: what is marked as local only enters none that is remote.",
-        choices=get_args(PromptDestination),
+        choices=PromptDestination,
     )
 
     group("Admin", "Where the admin server listens, and what an operator shows to it.")
@@ -334,7 +302,7 @@ class Settings(FlagValues):
         kind=Text("an address"),
         default_means="this machine alone",
     )
-    admin_port: int = flag(8765, "Port the admin server listens on.", low=1, high=65_535)
+    admin_port: int = flag(8765, "Port the admin server listens on.", (1, 65_535))
     admin_token: str = flag(
         "",
         "What an operator shows to the admin server, at least 16 characters.",
@@ -349,18 +317,10 @@ class Settings(FlagValues):
         default_means="none",
     )
     proxy_context_chars: int = flag(
-        8000,
-        "Most characters that the proxy puts into a request; 0 puts in nothing.",
-        unit="characters",
-        low=0,
-        high=1_000_000,
+        8000, "Most characters that the proxy puts into a request; 0 puts in nothing.", (0, 1_000_000), "characters"
     )
     proxy_memory_seconds: float = flag(
-        2.0,
-        "Longest time a request to the proxy waits for its memory; then it goes on without.",
-        unit="seconds",
-        low=0.1,
-        high=600,
+        2.0, "Longest time a request to the proxy waits for its memory; then it goes on without.", (0.1, 600), "seconds"
     )
     proxy_shared_memory: bool = flag(
         False, "Let conversations that a front end names share all memories of their user, not only the saved ones."
@@ -374,9 +334,7 @@ class Settings(FlagValues):
         default_means="the embedded SQLite file",
         secret=True,
     )
-    db_timeout_seconds: float = flag(
-        10.0, "Longest wait for the database in one call.", unit="seconds", low=0.1, high=600
-    )
+    db_timeout_seconds: float = flag(10.0, "Longest wait for the database in one call.", (0.1, 600), "seconds")
     templates_dir: Path | None = flag(
         None,
         "Folder whose files stand in place of files of the same name in prompts/.",

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..base import logs, resources
+from ..base.yaml_text import read_value
 from ..config import Settings
-from ..config.file import read_yaml_value
 from ..text.languages import likely_languages
 from ..text.remember_phrases import GROUPS, Phrases
 from .render import version
@@ -89,7 +89,7 @@ def load_phrases(
 
 
 def _parse_phrases(text: str) -> dict[str, tuple[str, ...]]:
-    data = read_yaml_value(text)
+    data = read_value(text)
     if not isinstance(data, dict):
         raise ValueError("The file maps no groups to phrases. Write one list for each group.")
     return {group: tuple(dict.fromkeys(_list_texts(data.get(group)))) for group in GROUPS}
@@ -110,7 +110,7 @@ def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]
 
 
 def _parse_patterns(text: str) -> tuple[str, ...]:
-    data = read_yaml_value(text)
+    data = read_value(text)
     groups = data if isinstance(data, dict) else {"": data}
     if not all(isinstance(entries, list) for entries in groups.values()):
         raise ValueError("The file holds no lists of patterns.")

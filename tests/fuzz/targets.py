@@ -14,8 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from core.base import yaml_text
 from core.config import file as config_file
-from core.config import flag_types, load
+from core.config import load
 from core.config.flags import FLAGS
 from core.config.levels import known_flag
 from core.context import context, incoming, lines, live
@@ -214,7 +215,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("items in lines", _of_syntax("jsonl")),
     Target("chat files", _chat_file),
     Target("config.yaml", _config),
-    Target("values in YAML", config_file.read_yaml_value, (CoreError, flag_types.BadValueError)),
+    Target("values in YAML", yaml_text.read_value, yaml_text.YamlError),
     Target("text templates", _template("txt"), (TemplateError,)),
     Target("JSON templates", _template("json"), (TemplateError,)),
     Target("dates", lambda value: (times.read_time(value), times.zone(value), transfer_fields.read_time(value))),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.base.yaml_text import YamlError, read_value
 from core.config import load
-from core.config.file import read_yaml_value
-from core.config.flag_types import BadValueError
 from core.search.question.question import time_expressions
 from core.upkeep.check import product_of
 
@@ -14,8 +13,8 @@ from core.upkeep.check import product_of
 @pytest.mark.parametrize("text", ["\ud800", "[en, \udc80]", "{a: \ud800}"])
 def test_g18_a_variable_whose_bytes_are_no_utf8_is_a_bad_value(text: str) -> None:
     """An environment may hold any bytes; they arrive as lone surrogates."""
-    with pytest.raises(BadValueError):
-        read_yaml_value(text)
+    with pytest.raises(YamlError):
+        read_value(text)
     assert load(environ={"LANGUAGES": text}).languages == load(environ={}).languages
 
 

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config import FLAGS, Settings, check, load
-from core.config.flag_types import LANGUAGE_CODES, BadValueError, Choice, Frozen, Number, OptionalWhole, Switch, Whole
+from core.config.flag_types import LANGUAGE_CODES, BadValueError, Choice, Frozen, Number, Switch
 from core.errors import ConfigError
 from tests.unit.config import yaml_file
 
-OPTIONAL = [name for name, declared in FLAGS.items() if isinstance(declared.kind, OptionalWhole)]
-NUMBERS = [name for name, each in FLAGS.items() if isinstance(each.kind, (Whole, Number)) and name not in OPTIONAL]
-WHOLES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Whole)]
+KINDS: dict[str, Any] = {name: declared.kind for name, declared in FLAGS.items()}
+OPTIONAL = [name for name, kind in KINDS.items() if isinstance(kind, Number) and kind.is_optional]
+NUMBERS = [name for name, kind in KINDS.items() if isinstance(kind, Number) and not kind.is_optional]
+WHOLES = [name for name in NUMBERS if KINDS[name].is_whole]
 SWITCHES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Switch)]
 CHOICES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Choice)]
 
