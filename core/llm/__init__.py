@@ -1,14 +1,5 @@
 """Asking a language model for a text: who is asked, how long, and what counts as a failure.
 
-| name | what it is |
-|---|---|
-| `Model` | what can be asked: a function taking the list of messages, or an object with `complete(messages, ...)` |
-| `resolve` | the model of one call: that passed, else that of the process, else the server of LLM_BASE_URL, else None |
-| `ask` | its answer, a text; or ModelError |
-| `ChatClient` | a server in the OpenAI dialect |
-| `usage` | what was asked by day and model, and LLM_DAILY_CALLS |
-| `close` | ends the connections to such servers |
-
 Importing this loads no HTTP package; a client does, when it is asked.
 
 A model is foreign code: it runs in a thread of its own within LLM_TIMEOUT_SECONDS, gets copies, and whatever it raises
@@ -28,7 +19,7 @@ from ..database.engine import Database
 from ..errors import ModelError
 from ..text.folding import clean
 from . import table_usage as usage
-from .client import AUTH_STATUSES, ChatClient, close
+from .client import ChatClient, close, name_reason
 from .table_usage import MeteredModel
 from .timed import AbortedError, call_timed
 
@@ -78,40 +69,35 @@ def _meter(model: Model, name: str, db: Database | None) -> Model:
 
 def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:
     """Return the model's answer: a text that is not blank."""
-    failed: ModelError
     metered = model if isinstance(model, MeteredModel) else None
-    if metered is not None:
-        usage.count_call(metered, settings.llm_daily_calls)
-        usage.count_characters(metered, sum(len(str(message.get("content", ""))) for message in messages))
-        model = metered.model
+    own: Any = metered.model if metered else model
+    if metered:
+        sent = sum(len(str(message.get("content", ""))) for message in messages)
+        usage.count_call(metered, settings.llm_daily_calls, sent)
     try:
         arguments = {"messages": [dict(message) for message in messages], **options}
-        own: Any = model
         answer = call_timed(getattr(own, "complete", own), "messages", arguments, settings.llm_timeout_seconds)
-        if isinstance(answer, str):
-            text = clean(str(answer))
-            if metered is not None:
-                usage.count_characters(metered, len(text))
-            if text.strip():
-                return text
-            failed = ModelError("empty")
-        else:
-            failed = ModelError("no_text", error=type(answer).__name__)
+        if not isinstance(answer, str):
+            raise ModelError("no_text", error=type(answer).__name__)
+        text = clean(str(answer))
+        if metered:
+            usage.count_answer(metered, len(text))
+        if text.strip():
+            return text
+        failed = ModelError("empty")
     except ModelError as error:
         failed = error
     except Exception as error:  # noqa: BLE001 - a model is foreign code and raises what it likes
-        failed = _judged(error)
+        failed = _judge(error)
     # Raised out here, so that the foreign exception and its text do not hang on to this one.
     logs.event(logging.DEBUG, "model_failed", reason=failed.reason, error=failed.error, status=failed.status)
     raise failed
 
 
-def _judged(error: Exception) -> ModelError:
+def _judge(error: Exception) -> ModelError:
     """Return what a foreign exception means; its text is left where it is."""
     name = error.error if isinstance(error, AbortedError) else type(error).__name__
-    if isinstance(error, TimeoutError):
-        return ModelError("timeout", error=name)
     status = getattr(error, "__dict__", {}).get("status_code")  # as the clients of model makers name it
-    if not isinstance(status, int) or isinstance(status, bool):
-        return ModelError("error", error=name)
-    return ModelError("auth" if status in AUTH_STATUSES else "error", error=name, status=status)
+    if isinstance(error, TimeoutError) or type(status) is not int:
+        return ModelError("timeout" if isinstance(error, TimeoutError) else "error", error=name)
+    return ModelError(name_reason(status), error=name, status=status)

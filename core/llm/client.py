@@ -9,7 +9,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from email.utils import parsedate_to_datetime
+from contextlib import suppress
 from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -49,16 +49,41 @@ class ChatClient:
     def complete(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
         """Return the answer's text."""
         body = {"model": self.model or None, "messages": [dict(message) for message in messages], **options}
-        sent = clean(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False)).encode()
-        status, headers, content = post_json(self._url, sent, self._key, self._timeout_seconds)
-        if not 200 <= status < 300:
-            _tell(status, content)
-            reason = "auth" if status in AUTH_STATUSES else "error"
-            raise ModelError(reason, status=status, retry_after_seconds=retry_after(headers))
-        return text_of(content)
+        given = {name: value for name, value in body.items() if value is not None}
+        return read_text(ask_server(self._url, given, self._key, self._timeout_seconds))
 
 
-def post_json(url: str, content: bytes, api_key: str, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:
+def ask_server(url: str, body: Mapping[str, Any], api_key: str, timeout_seconds: float) -> dict[str, Any]:
+    """Return the JSON object that a server answers to a JSON body.
+
+    Raises:
+        ModelError: no answer in time, a status of failure, no JSON object, or one that holds an error.
+    """
+    text = clean(json.dumps(body, ensure_ascii=False))
+    status, headers, content = _post(url, text.encode(), api_key, timeout_seconds)
+    if 200 <= status < 300:
+        answer = None
+        with suppress(ValueError, RecursionError):
+            answer = json.loads(content)
+        error = answer.get("error") if isinstance(answer, dict) else None  # some servers send it with status 200
+        if isinstance(answer, dict) and not error:
+            return answer
+        code = str(error.get("code")) if isinstance(error, dict) else ""
+        number = int(code) if _STATUS.fullmatch(code) else None
+        failed = ModelError(name_reason(number), error="ErrorObject" if error else "NoJson", status=number)
+    else:
+        failed = ModelError(name_reason(status), status=status, retry_after_seconds=retry_after(headers))
+    # At debug level alone: what a server says against a request may quote its texts.
+    logs.event(logging.DEBUG, "model_server_said", status=status, answer=content[:500])
+    raise failed
+
+
+def name_reason(status: int | None) -> str:
+    """Return what a status means for who asked."""
+    return "auth" if status in AUTH_STATUSES else "error"
+
+
+def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:
     """Post a JSON body and return status, headers and body of the answer, whatever the status."""
     import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
 
@@ -68,8 +93,15 @@ def post_json(url: str, content: bytes, api_key: str, timeout_seconds: float) ->
     timeout = httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds))
     end = monotonic() + timeout_seconds
     try:
-        with _http().stream("POST", url, content=content, headers=headers, timeout=timeout) as response:
-            return response.status_code, response.headers, _read(response, end)
+        with _http().stream("POST", url, content=body, headers=headers, timeout=timeout) as response:
+            content = bytearray()
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise ModelError("error", error="AnswerTooLarge", status=response.status_code)
+                if monotonic() > end:
+                    raise ModelError("timeout", error="AnswerTooSlow", status=response.status_code)
+            return response.status_code, response.headers, bytes(content)
     except httpx2.TimeoutException as error:
         failed = ModelError("timeout", error=type(error).__name__)
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
@@ -80,100 +112,53 @@ def post_json(url: str, content: bytes, api_key: str, timeout_seconds: float) ->
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
     """Return the address to post to, where there is what asks it."""
     base, otherwise = base_url.strip(), without or "remove it to work without a model"
-    try:
+    parts, usable = urlsplit(""), False
+    with suppress(ValueError):
         parts = urlsplit(base)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        parts, usable = urlsplit(""), False
+    problem = ""
     if "@" in base or parts.query or parts.fragment:  # not quoted: this is where people put passwords and keys
-        raise ConfigError(
+        problem = (
             f"{flag} holds a user, a query or a fragment. It must be scheme, host and path alone, such as "
-            f"'http://127.0.0.1:11434/v1'. Put the key into {flag.partition('_')[0]}_API_KEY.",
-            flag=flag,
+            f"'http://127.0.0.1:11434/v1'. Put the key into {flag.partition('_')[0]}_API_KEY."
         )
-    if not usable:
-        raise ConfigError(
+    elif not usable:
+        problem = (
             f"{flag} is {base!r}. It must be the address of a model server beginning with http:// or https://, "
-            f"such as 'http://127.0.0.1:11434/v1'. Change it, or {otherwise}.",
-            flag=flag,
+            f"such as 'http://127.0.0.1:11434/v1'. Change it, or {otherwise}."
         )
-    if find_spec("httpx2") is None:
-        raise ConfigError(
+    elif find_spec("httpx2") is None:
+        problem = (
             f"{flag} is set, and the package httpx2 that asks such a server is not installed. "
-            f"Run `pip install 'prompt-engine[llm]'`, or {otherwise}.",
-            flag=flag,
+            f"Run `pip install 'prompt-engine[llm]'`, or {otherwise}."
         )
-    trimmed = base.rstrip("/")
-    return trimmed if trimmed.endswith(endpoint) else trimmed + endpoint
+    if problem:
+        raise ConfigError(problem, flag=flag)
+    return base.rstrip("/").removesuffix(endpoint) + endpoint
 
 
-def _read(response: httpx2.Response, end: float) -> bytes:
-    """Return the body, unless it is too long or takes too long."""
-    parts: list[bytes] = []
-    size = 0
-    for chunk in response.iter_bytes():
-        size += len(chunk)
-        if size > MAX_ANSWER_BYTES:
-            raise ModelError("error", error="AnswerTooLarge", status=response.status_code)
-        if monotonic() > end:
-            raise ModelError("timeout", error="AnswerTooSlow", status=response.status_code)
-        parts.append(chunk)
-    return b"".join(parts)
-
-
-def text_of(content: bytes) -> str:
+def read_text(answer: Mapping[str, Any]) -> str:
     """Return the text of an answer."""
-    try:
-        answer = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        failed = ModelError("error", error=type(error).__name__)
-    else:
-        return _content(answer)
-    _tell(None, content)
-    raise failed
-
-
-def _content(answer: Any) -> str:
-    if isinstance(answer, dict) and answer.get("error"):  # some servers send it with status 200
-        _tell(200, json.dumps(answer["error"]).encode())
-        said = answer["error"]
-        code = str(said.get("code")) if isinstance(said, dict) else ""
-        status = int(code) if _STATUS.fullmatch(code) else None
-        raise ModelError("auth" if status in AUTH_STATUSES else "error", error="ErrorObject", status=status)
-    try:
+    message: Any = None
+    with suppress(KeyError, IndexError, TypeError):
         message = answer["choices"][0]["message"]
-        content = message["content"]
-    except (KeyError, IndexError, TypeError) as error:
-        failed = ModelError("error", error=type(error).__name__)
-    else:
-        if isinstance(content, list):
-            texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-            content = "".join(text for text in texts if isinstance(text, str)) if texts else None
-        if isinstance(content, str):
-            return content
-        failed = ModelError("no_text", error=type(content).__name__)
-    raise failed
+    if not isinstance(message, dict) or "content" not in message:
+        raise ModelError("error", error="NoMessage")
+    content = message["content"]
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        content = "".join(text for text in texts if isinstance(text, str)) if texts else None
+    if not isinstance(content, str):
+        raise ModelError("no_text", error=type(content).__name__)
+    return content
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds `Retry-After`, a number or a date, asks to wait; None without one."""
-    said = (headers.get("retry-after") or "").strip()[:64]
-    if not said:
+    """Return how many seconds `Retry-After` asks to wait; None without a number."""
+    text = (headers.get("retry-after") or "").strip()[:64]
+    if not text.isascii() or not text.replace(".", "", 1).isdecimal():
         return None
-    try:
-        if said.replace(".", "", 1).isdecimal():
-            seconds = float(said)
-        else:
-            there = parsedate_to_datetime(headers.get("date") or "")
-            seconds = (parsedate_to_datetime(said) - there).total_seconds()
-    except (ValueError, TypeError):
-        return None
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER_SECONDS)
-
-
-def _tell(status: int | None, content: bytes) -> None:
-    """Log what a server said against a request, at debug level: it may quote texts."""
-    logs.event(logging.DEBUG, "model_server_said", status=status, answer=content[:500])
+    return min(float(text), MAX_RETRY_AFTER_SECONDS)
 
 
 def build_client_options() -> dict[str, Any]:

@@ -11,9 +11,9 @@ names a server in the OpenAI dialect, `POST {EMBEDDER}/embeddings`.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -21,8 +21,7 @@ from ..base.vectors import MOST_DIMENSIONS, split_batches
 from ..calls import defaults
 from ..config import Settings
 from ..errors import ConfigError, CoreError, ModelError
-from ..text.folding import clean
-from .client import AUTH_STATUSES, post_json, read_endpoint
+from .client import ask_server, read_endpoint
 from .timed import AbortedError, call_timed
 
 __all__ = ["Embedder", "EmbedderError", "ask", "check", "is_local", "resolve"]
@@ -88,8 +87,7 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
     """Return one vector for each text."""
     failed: EmbedderError
     try:
-        made = call_timed(embedder.embed, "texts", {"texts": list(texts)}, timeout_seconds)
-        return _read(made, len(texts))
+        return _read_vectors(call_timed(embedder.embed, "texts", {"texts": list(texts)}, timeout_seconds), len(texts))
     except EmbedderError as error:
         failed = error
     except ConfigError as error:  # of a flag, which says what to do
@@ -101,23 +99,21 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
     raise failed
 
 
-def _read(made: Any, count: int) -> list[list[float]]:
-    plain = made.tolist() if hasattr(made, "tolist") else made
+def _read_vectors(value: Any, count: int) -> list[list[float]]:
+    plain = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(plain, Iterable) or isinstance(plain, (str, bytes)):
-        raise EmbedderError("count", error=type(made).__name__)
+        raise EmbedderError("count", error=type(value).__name__)
     vectors = list(plain)
     if len(vectors) != count:
         raise EmbedderError("count", error=f"{len(vectors)} for {count}")
-    try:
-        read = [[float(number) for number in vector] for vector in vectors]
-    except (TypeError, ValueError, OverflowError):
-        read = [[]]  # refused below, without the exception that quotes the answer
-    sizes = {len(vector) for vector in read}
-    if len(sizes) > 1 or not all(0 < size <= MOST_DIMENSIONS for size in sizes):
+    numbers: list[list[float]] = [[]]  # refused below, without the exception that quotes the answer
+    with suppress(TypeError, ValueError, OverflowError):
+        numbers = [[float(number) for number in vector] for vector in vectors]
+    sizes = {len(vector) for vector in numbers}
+    is_sized = len(sizes) <= 1 and all(0 < size <= MOST_DIMENSIONS for size in sizes)
+    if not is_sized or not all(math.isfinite(sum(vector)) for vector in numbers):
         raise EmbedderError("vector")
-    if not all(math.isfinite(sum(vector)) for vector in read):
-        raise EmbedderError("vector")
-    return read
+    return numbers
 
 
 # A server
@@ -157,29 +153,18 @@ class EndpointEmbedder:
         body: dict[str, Any] = {"input": list(texts), "encoding_format": "float"}
         if self.model.strip():
             body["model"] = self.model.strip()
-        sent = clean(json.dumps(body, ensure_ascii=False)).encode()
         try:
-            status, _, content = post_json(url, sent, self.api_key.strip(), self.timeout_seconds)
+            answer = ask_server(url, body, self.api_key.strip(), self.timeout_seconds)
         except ModelError as error:
-            failed = EmbedderError("timeout" if error.reason == "timeout" else "error", error=error.error)
+            reason = error.reason if error.reason in ("auth", "timeout") else "error"
+            failed = EmbedderError(reason, error=error.error or f"status {error.status}")
         else:
-            if 200 <= status < 300:
-                return read_vectors(content, len(texts))
-            failed = EmbedderError("auth" if status in AUTH_STATUSES else "error", error=f"status {status}")
+            return _read_data(answer.get("data"), len(texts))
         raise failed  # out here, so that the exception underneath does not hang on to it
 
 
-def read_vectors(content: bytes, count: int) -> list[Any]:
+def _read_data(data: Any, count: int) -> list[Any]:
     """Return the vectors of an answer in the order of the texts."""
-    try:
-        answer = json.loads(content)
-    except (ValueError, RecursionError):
-        answer = None
-    if isinstance(answer, Mapping) and answer.get("error"):  # some servers send it with status 200
-        error = answer["error"]
-        code = str(error.get("code")) if isinstance(error, Mapping) else ""
-        raise EmbedderError("auth" if code in map(str, AUTH_STATUSES) else "error", error="ErrorObject")
-    data = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(data, list):
         raise EmbedderError("error", error="no list of embeddings in the answer")
     if not all(isinstance(each, Mapping) for each in data):

@@ -53,24 +53,24 @@ class MeteredModel:
         return repr(self.model)
 
 
-def count_call(metered: MeteredModel, daily_calls: int) -> None:
-    """Count a call that begins.
+def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None:
+    """Count a call that begins, with what is sent.
 
     Raises:
         ModelError: `budget`: there were `daily_calls` today already, of all models and processes.
     """
     db, now = metered.db, metered.db.clock()
-    today = f"{now:%Y-%m-%d}"
-    row = {"day": today, "asker": "worker", "model": _cut(metered.name), "calls": 1, "last_at": now}
-    total = update(model_usage).where(_U.day == today, _U.asker == "total").values(calls=_U.calls + 1, last_at=now)
+    row = {"day": f"{now:%Y-%m-%d}", "asker": "worker", "model": _cut(metered.name), "last_at": now}
+    total = update(model_usage).where(_U.day == row["day"], _U.asker == "total")
     if daily_calls:
         total = total.where(_U.calls < daily_calls)
+    of_model = upsert(model_usage, db.family, update=["last_at"], add=["calls", "characters"])
 
     def work(connection: Connection) -> bool:
         connection.execute(insert_ignore(model_usage, db.family), {**row, "asker": "total", "model": "", "calls": 0})
-        if not connection.execute(total).rowcount:
+        if not connection.execute(total.values(calls=_U.calls + 1, last_at=now)).rowcount:
             return False
-        connection.execute(upsert(model_usage, db.family, update=["last_at"], add=["calls"]), row)
+        connection.execute(of_model, {**row, "calls": 1, "characters": characters})
         connection.execute(delete(model_usage).where(_U.day < f"{now - timedelta(days=KEPT_DAYS):%Y-%m-%d}"))
         return True
 
@@ -79,11 +79,11 @@ def count_call(metered: MeteredModel, daily_calls: int) -> None:
         raise ModelError("budget", retry_after_seconds=(tomorrow - now).total_seconds())
 
 
-def count_characters(metered: MeteredModel, characters: int) -> None:
-    """Count what was sent and answered; a count that is lost fails nothing."""
-    db, now = metered.db, metered.db.clock()
-    mine = (_U.day == f"{now:%Y-%m-%d}", _U.asker == "worker", _U.model == _cut(metered.name))
-    change = update(model_usage).where(*mine).values(characters=_U.characters + characters)
+def count_answer(metered: MeteredModel, characters: int) -> None:
+    """Count what was answered; a count that is lost fails nothing."""
+    db = metered.db
+    of_model = (_U.day == f"{db.clock():%Y-%m-%d}", _U.asker == "worker", _U.model == _cut(metered.name))
+    change = update(model_usage).where(*of_model).values(characters=_U.characters + characters)
     try:
         db.transaction(lambda connection: connection.execute(change), source=_SOURCE, confirm=lambda _: None)
     except StoreError as error:

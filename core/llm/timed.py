@@ -30,10 +30,17 @@ def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str,
     answers: list[Any] = []
     errors: list[BaseException] = []
 
+    async def wait(awaitable: Any) -> Any:
+        return await awaitable
+
     def work() -> None:
         try:
-            made = function(*positional, **keywords)
-            answers.append(_run(made) if inspect.isawaitable(made) else made)
+            answer = function(*positional, **keywords)
+            if inspect.isawaitable(answer):
+                import asyncio  # noqa: PLC0415 - heavy, and needed for awaitables alone
+
+                answer = asyncio.run(wait(answer))
+            answers.append(answer)
         except BaseException as error:  # noqa: BLE001 - foreign code; carried to the caller
             errors.append(error)
 
@@ -45,12 +52,3 @@ def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str,
     for error in errors:
         raise error if isinstance(error, Exception) else AbortedError(type(error).__name__)
     return answers[0]
-
-
-def _run(awaitable: Any) -> Any:
-    import asyncio  # noqa: PLC0415 - heavy, and needed for awaitables alone
-
-    async def wait() -> Any:
-        return await awaitable
-
-    return asyncio.run(wait())

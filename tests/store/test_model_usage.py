@@ -60,7 +60,7 @@ def test_r41_workers_that_ask_at_the_same_time_stay_within_the_limit(db: Databas
 
     def ask(model: Any) -> bool:
         try:
-            usage.count_call(model, 5)
+            usage.count_call(model, 5, 8)
         except ModelError:
             return False
         return True

@@ -95,7 +95,6 @@ def _slow(handler: _Handler) -> None:
     handler.reply(answer("late"))
 
 
-DATES = {"Date": "Tue, 10 Mar 2026 12:00:00 GMT", "Retry_After": "Tue, 10 Mar 2026 12:01:30 GMT"}
 SECRET_ANSWER = b'{"error": {"message": "you said canary-text with canary-key", "code": 400}}'
 
 BEHAVIOURS: dict[str, Callable[[Any], None]] = {
@@ -124,7 +123,6 @@ BEHAVIOURS: dict[str, Callable[[Any], None]] = {
     "400": lambda h: h.reply(SECRET_ANSWER, 400),
     "401": lambda h: h.reply(b'{"error": "bad key"}', 401),
     "429": lambda h: h.reply(b"slow down", 429, Retry_After="7"),
-    "429date": lambda h: h.reply(b"slow down", 429, **DATES),
     "500": lambda h: h.reply(b"oops", 500),
     "503": lambda h: h.reply(b"busy", 503, Retry_After="99999999"),
     "307": lambda h: h.reply(b"", 307, Location="/ok/v1/chat/completions", Connection="close"),

