@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPBearer
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic_core import PydanticCustomError
 
 from ..base.wire_ids import LARGEST_ID
 from ..config import Settings
@@ -23,7 +23,7 @@ from . import access
 from .context import AdminCall, WebContext, open_admin_call
 from .errors import ErrorAnswer, Refused
 from .guard import READING, require_operator
-from .problems import NO_BODY
+from .problems import NO_BODY, NOT_BOOL
 
 
 def _split_commas(values: list[str] | None) -> list[str] | None:
@@ -50,12 +50,6 @@ Limit = Annotated[int, Query(ge=1, le=500, description="Most of them in this ans
 Offset = Annotated[int, Query(ge=0, le=1_000_000_000, description="How many are passed over.")]
 
 
-def _refuse_bool(value: object) -> object:
-    if isinstance(value, bool):
-        raise PydanticKnownError("int_type")
-    return value
-
-
 def _read_key(value: object) -> object:
     if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
         return value
@@ -68,8 +62,6 @@ def _read_date(value: object) -> object:
     raise PydanticCustomError("time", "Input should be an ISO 8601 time such as 2026-03-10T12:00:00Z")
 
 
-NOT_BOOL = BeforeValidator(_refuse_bool)
-"""Before a number: pydantic reads true as 1."""
 Whole = Annotated[int, NOT_BOOL]
 MostSize = Annotated[int, NOT_BOOL, Field(ge=1, le=100_000_000)]
 ItemId = Annotated[

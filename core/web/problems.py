@@ -6,10 +6,23 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BeforeValidator
+from pydantic_core import PydanticKnownError
+
 from ..base.hints import hint_name
 
 NO_BODY = "no_body"
 """A problem beside those of pydantic: a body where none is read."""
+
+
+def _refuse_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticKnownError("int_type")
+    return value
+
+
+NOT_BOOL = BeforeValidator(_refuse_bool)
+"""Before a number: pydantic reads true as 1."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
 

@@ -224,8 +224,6 @@ def test_r38_what_is_in_progress_when_the_input_ends_is_answered(migrated_url: s
     )  # fmt: skip
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert {answer["id"] for answer in answers if "result" in answer} == set(range(7)), done.stderr
-    codes = [(answer["id"], answer["error"]["code"]) for answer in answers if "error" in answer]
-    assert codes == [(None, -32700), (99, -32600), (None, -32600), (98, -32600)]
     assert done.returncode == 0 and "Traceback" not in done.stderr
 
 

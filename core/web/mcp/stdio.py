@@ -11,8 +11,6 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
-from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 from .server import create_server
 from .speaker import Speaker
@@ -54,8 +52,8 @@ def _first_of(error: BaseException) -> BaseException:
 class Relay:
     """Passes messages on between the streams of a transport and a server.
 
-    The SDK's server cancels what it is doing when its input ends, and drops a line that it cannot parse. This stands
-    before it: it ends the server's input after the last answer, and answers such a line itself.
+    The SDK's server cancels what it is doing when its input ends. This stands before it, and ends the server's input
+    after the last answer.
     """
 
     def __init__(self, reading: Any, writing: Any) -> None:
@@ -77,11 +75,9 @@ class Relay:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with to_server:
                 async for item in self._reading:
-                    if isinstance(item, Exception):
-                        await self._writing.send(SessionMessage(_answer_unreadable(item)))
-                        continue
-                    self._note_request(item.message)
-                    await to_server.send(item)
+                    if not isinstance(item, Exception):  # a line that is no message of the protocol has no answer
+                        self._note_request(item.message)
+                        await to_server.send(item)
                 await self._finish()
 
     async def _finish(self) -> None:
@@ -107,15 +103,3 @@ class Relay:
         self._pending.discard(str(request_id))
         if self._idle is not None and not self._pending:
             self._idle.set()
-
-
-def _answer_unreadable(error: Exception) -> types.JSONRPCError:
-    """Return the answer to a line that is no message, with the line's id where it has one."""
-    code, sentence, request_id = types.INVALID_REQUEST, "The line is no JSON-RPC message.", None
-    for each in error.errors(include_url=False) if isinstance(error, ValidationError) else ():
-        given = each["input"]
-        if each["type"] == "json_invalid":
-            code, sentence = types.PARSE_ERROR, "The line is no valid JSON."
-        elif isinstance(given, dict) and isinstance(given.get("id"), (int, str)):
-            request_id = given["id"]
-    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=sentence))

@@ -128,7 +128,7 @@ def save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
     tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
     if tags and done.id is not None:
         retag_items([done.id], add=tags, **speaker.asking)
-    return schemas.write_answer(done)
+    return schemas.WriteAnswer.of_result(done)
 
 
 def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.ListAnswer:
@@ -159,7 +159,7 @@ def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.Lis
 def update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
     """Give what a search found another text: a memory, a line of the chat or a diary entry."""
     row_id = asked.id
-    return schemas.write_answer(
+    return schemas.WriteAnswer.of_result(
         _update_memory(speaker, row_id, asked.text)
         or _or_none(edit_chat_message(row_id, asked.text, **speaker.asking))
         or _or_none(edit_diary_entry(row_id, asked.text, **speaker.asking))
@@ -180,7 +180,7 @@ def delete(speaker: Speaker, asked: schemas.DeleteArguments) -> schemas.WriteAns
     row_id = asked.id
     is_archived = delete_items([row_id], **speaker.asking).count or archive_diary_entry(row_id, **speaker.asking)
     done = WriteResult(True, row_id) if is_archived else _or_none(delete_chat_message(row_id, **speaker.asking))
-    return schemas.write_answer(done or _refuse_id(row_id))
+    return schemas.WriteAnswer.of_result(done or _refuse_id(row_id))
 
 
 def _or_none(result: WriteResult) -> WriteResult | None:
@@ -210,7 +210,9 @@ def save_turn(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAns
     answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
     answered = finish_turn(said, asked.user_text, asked.assistant_text, message_id=answer_id, **speaker.asking)
     notes = [str(note) for note in dict.fromkeys((*said.notes, *answered.notes))]
-    return schemas.TurnAnswer(user=schemas.saved_line(said), assistant=schemas.saved_line(answered), notes=notes)
+    return schemas.TurnAnswer(
+        user=schemas.SavedLine.of_result(said), assistant=schemas.SavedLine.of_result(answered), notes=notes
+    )
 
 
 TOOLS: dict[str, Tool] = {
