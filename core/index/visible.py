@@ -300,7 +300,7 @@ class Visible(Rows):
         """Return for each conversation how near it is to who asks: 1 the one asked in, less where the person spoke."""
         near = np.zeros(len(self.threads), np.float32)
         if person:
-            near[self.thread[np.isin(self.speaker, (self.keys == person).nonzero()[0])]] = TAKES_PART
+            near[self.thread[(self.keys == person)[self.speaker]]] = TAKES_PART
         for thread in (here, "\x00" + here) if here else ():
             number = self.thread_number.get(thread)
             if number is not None:

@@ -4,52 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 
-from ..database import sources
 from ..database.dialects import microseconds
 from ..index.lookups import PHRASE, TAG, WORD
-from ..text import passages
+from ..text import times
+from ..text.folding import fold
 from ..text.question_words import is_question
 from ..text.stems import stem
+from ..text.words import words
 from .question.people import named
 from .question.question import Question, read_question
-from .ranking.reasons import name_texts
-from .ranking.rows import Asked, Probe
+from .ranking.rows import Asked, Term
 from .ranking.weights import INSIDE, rarity_weight
 from .terms import Search
 
+_Key = tuple[int, str]
 
-def build_asked(
-    search: Search, question: Question, speakers: Iterable[str], docs: Mapping[tuple[int, str], int]
-) -> Asked:
-    """Return what a search asks for."""
+
+def build_asked(search: Search, question: Question, speakers: Iterable[str], docs: Mapping[_Key, int]) -> Asked:
+    """Return what a search asks for.
+
+    Args:
+        speakers: names of those whom the question may name.
+        docs: in how many rows each word, tag and phrase stands.
+    """
     question = with_people(question, search.query.text, speakers)
     languages = search.settings.languages
     forms: dict[str, int] = {}
     groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
-    rows_of, whole = _count_groups(search, groups, len(forms), docs)
+    terms = _list_terms(search, groups)
+    rows_of, whole = _count_groups(terms, len(forms), docs)
     rows, mean_words = search.count_rows(search.query.numbers)
     worth = [rarity_weight(n, rows) if n else 0.0 for n in rows_of]
-    turns, mean_turn_words = search.count_rows([sources.CHAT.number])
-    _without_names(worth, question, search, groups)
-    tags = {tag: rarity_weight(n, rows) for tag in search.query.tags if (n := docs.get((TAG, tag)))}
+    _leave_names(worth, question, search, groups)
     most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
-    beside = {forms.get(stem(tag, languages), -1 - n): weight for n, (tag, weight) in enumerate(tags.items())}
-    total = sum(max(weight, beside.pop(group, 0.0)) for group, weight in enumerate(most)) + sum(beside.values())
+    beside = 0.0
+    for tag in search.query.tags:
+        if n := docs.get((TAG, tag)):
+            group, weight = forms.get(stem(tag, languages), -1), rarity_weight(n, rows)
+            terms[TAG, tag] = [Term(group, tag_worth=weight)]
+            if group >= 0:
+                most[group] = max(most[group], weight)
+            else:
+                beside += weight
     spoken = question.languages or tuple(languages)
     return Asked(
         worth,
-        max(total, 1e-9),
+        max(sum(most) + beside, 1e-9),
         mean_words,
-        mean_turn_words if turns else 0.0,
         question,
         asker=search.viewer.scope.participant or "",
         has_answers=is_question(search.query.text, spoken),
         texts=search.texts,
         groups=groups,
-        probes=_probes(search, groups, worth),
-        tags=tags,
+        terms=terms,
+        words={name: terms[kind, name] for kind, name in terms if kind == WORD},
         languages=spoken,
         days=[(microseconds(since), microseconds(until)) for since, until in question.days],
     )
@@ -59,7 +69,7 @@ def question_of(search: Search, now: datetime) -> Question:
     """Return what the message asks; whom it names is told when it is known who spoke."""
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
-    zone, languages = _zone(search.settings.timezone), search.settings.languages
+    zone, languages = times.zone(search.settings.timezone) or UTC, search.settings.languages
     made = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
     if is_question(search.query.text, made.languages):
         return made
@@ -67,10 +77,12 @@ def question_of(search: Search, now: datetime) -> Question:
     return Question(languages=made.languages)
 
 
-def text_docs(search: Search, docs: Mapping[tuple[int, str], int]) -> list[int]:
+def count_docs(search: Search, docs: Mapping[_Key, int]) -> list[int]:
     """Return in how many rows each text stands as a whole word, or, where it never does, inside others."""
+    if search.index is None:  # nothing is known: all texts count alike
+        return [1] * len(search.words)
     groups = list(range(len(search.words)))
-    return _count_groups(search, groups, len(groups), docs)[0]
+    return _count_groups(_list_terms(search, groups), len(groups), docs)[0]
 
 
 def with_people(question: Question, text: str, speakers: Iterable[str]) -> Question:
@@ -79,57 +91,37 @@ def with_people(question: Question, text: str, speakers: Iterable[str]) -> Quest
     return replace(question, people=named(text, names, question.languages)) if names else question
 
 
-def _zone(name: str) -> tzinfo:
-    if name == "UTC":
-        return UTC
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 - only other zones than UTC need it
-
-    return ZoneInfo(name)
+def _list_terms(search: Search, groups: Sequence[int]) -> dict[_Key, Sequence[Term]]:
+    """Return what each word and phrase counts: once for every group of texts that it belongs to."""
+    made: dict[_Key, dict[int, Term]] = {}
+    for group, word in zip(groups, search.words, strict=True):
+        chat_only = not (word.is_keyword or word.is_minor)
+        keys = [((WORD, term), 1.0 if is_whole else INSIDE) for term, is_whole in word.terms.items()]
+        keys += [((PHRASE, word.text), 1.0)] if word.pieces else []
+        for key, factor in keys:
+            same = made.setdefault(key, {}).get(group)
+            if same is None or factor > same.factor or same.chat_only > chat_only:
+                made[key][group] = Term(group, factor, chat_only=chat_only)
+    return {key: list(terms.values()) for key, terms in made.items()}
 
 
 def _count_groups(
-    search: Search, groups: Sequence[int], count: int, docs: Mapping[tuple[int, str], int]
+    terms: Mapping[_Key, Sequence[Term]], count: int, docs: Mapping[_Key, int]
 ) -> tuple[list[int], list[bool]]:
     """Return in how many rows each group of texts stands, and whether as whole words."""
-    if search.index is None:  # nothing is known: all texts count alike
-        return [1] * count, [True] * count
-    words: list[dict[tuple[int, str], bool]] = [{} for _ in range(count)]
-    for group, wanted in zip(groups, search.words, strict=True):
-        held = words[group]
-        for term, is_whole in wanted.terms.items():
-            held[WORD, term] = is_whole or held.get((WORD, term), False)
-        if wanted.pieces:
-            held[PHRASE, wanted.text] = True
     whole, inner = [0] * count, [0] * count
-    for group, held in enumerate(words):
-        for key, is_whole in held.items():
-            (whole if is_whole else inner)[group] += docs.get(key, 0)
+    for key, meanings in terms.items():
+        for term in meanings:
+            (whole if term.factor == 1.0 else inner)[term.group] += docs.get(key, 0)
     return [n or m for n, m in zip(whole, inner, strict=True)], [n > 0 for n in whole]
 
 
-def _without_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
+def _leave_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
     """Take their worth from the names of speakers a question names, where it asks for something else too."""
-    if not question.people:
-        return
-    named = {groups[n] for n in name_texts(question.people, search.texts, search.settings.languages)}
-    if any(weight for group, weight in enumerate(worth) if group not in named):
-        for group in named:
+    languages = search.settings.languages
+    parts = {part for name in question.people for part in words(name, 2)}
+    parts |= {stem(part, languages) for part in parts}
+    named_groups = {group for group, text in zip(groups, search.texts, strict=True) if fold(text) in parts}
+    if any(weight for group, weight in enumerate(worth) if group not in named_groups):
+        for group in named_groups:
             worth[group] = 0.0
-
-
-def _probes(search: Search, groups: Sequence[int], worth: Sequence[float]) -> list[Probe]:
-    """Return the texts to look for in the rows: a text that another of its group stands in is found with that one."""
-    made: dict[tuple[int, bool, bool], list[Probe]] = {}
-    for group, w in sorted(zip(groups, search.words, strict=True), key=lambda pair: len(pair[1].text)):
-        if not worth[group]:
-            continue
-        chat_only = not (w.is_keyword or w.is_minor)
-        always = bool(w.pieces) or not w.text.isalnum() or passages.is_spaceless(w.text)
-        alike = made.setdefault((group, always, w.is_minor or w.whole_only), [])
-        same = next((p for p in alike if p.text in w.text and p.chat_only <= chat_only), None)
-        if same is None:
-            same = Probe(group, w.text, {}, chat_only, always, w.is_minor or w.whole_only)
-            alike.append(same)
-        for term, is_whole in w.terms.items():
-            same.terms[term] = is_whole or same.terms.get(term, False)
-    return [probe for probes in made.values() for probe in probes]

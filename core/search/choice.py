@@ -16,9 +16,8 @@ from ..shapes import Hit, LeftOut
 from ..text import hits
 from ..text.stems import is_form
 from ..text.words import index_terms
-from .asked import build_asked, question_of
+from .asked import question_of
 from .gather import Round, add_plain_matches, gather, leave_read_by_meaning, read_rows, score_by_words
-from .ranking import relevance
 from .ranking.rows import (
     FOLDED_CHARS,
     Asked,
@@ -30,7 +29,6 @@ from .ranking.rows import (
     tier_then_newest,
     without_many_contexts,
 )
-from .ranking.weights import weights_for
 from .table_rows import Repeated, find_copies, list_repeated
 from .terms import Search, widen
 
@@ -91,18 +89,17 @@ class Result:
 
 def choose_hits(current: Round, drop: Drop | None = None) -> Result:
     """Return the hits among the rows that were read, each with its rank among them."""
-    search, asked, is_complete = current.search, None, current.is_complete
+    search, is_complete = current.search, current.is_complete
     query = search.query
-    for c in (*current.candidates, *current.around):
+    for c in current.candidates:
         c.row = current.rows.get((c.source, c.id))
     found = [c for c in current.candidates if c.row is not None]
     if query.ranking == "recency":
         found, is_complete = _pools(search, found, current.cut)
     for c in found:
         _complete_match(search, c)
-    if query.text and query.ranking != "recency":
-        names = (row.speaker.name for row in current.rows.values())
-        asked = current.asked or build_asked(search, current.question, names, {})
+    asked = current.asked if query.text else None
+    if asked is not None:
         found = _rank(current, asked, found)
     kept, left = _drop_some(search, found, drop)
     if asked is None and query.ranking != "recency":
@@ -110,9 +107,6 @@ def choose_hits(current: Round, drop: Drop | None = None) -> Result:
     kept, copies = _dedupe(search, kept, with_places=asked is not None)
     left += [(c, "duplicate") for c in copies]
     ordered = _order(search, kept, asked)
-    weights = {long: weights_for(long or 0.0, _share(current)) for long in {c.long for c in ordered}}
-    for c in ordered if asked is not None else ():
-        c.parts = relevance.parts(c, weights[c.long])
     rank = {c: n for n, c in enumerate(ordered, 1)}
     left += [(c, "limit") for c in kept if c not in rank and not c.context]
     chosen = [
@@ -126,33 +120,22 @@ def choose_hits(current: Round, drop: Drop | None = None) -> Result:
     return Result(current, chosen, left, is_done, repeated)
 
 
-def _share(current: Round) -> float:
-    """Return how far meaning stands beside the words, 0 to 1: 0 where nothing is known of it."""
-    return 0.0 if current.meaning is None else current.meaning.share
-
-
 def _rank(current: Round, asked: Asked, found: Sequence[Candidate]) -> list[Candidate]:
-    """Return the rows that may become hits, those too that stand around the others, best first, with their scores."""
-    search, meaning = current.search, current.meaning
-    excluded = {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
-    rows = list(found)
-    known = {c.id for c in rows if c.source == _CHAT}
-    for c in current.around:
-        # What says nothing: a call of a tool, a picture without words.
-        if c.row is not None and c.row.folded.strip() and c.id not in known:
-            c.context = True
-            rows.append(c)
-    if meaning is not None:
+    """Return the rows that may become hits, best first, with their scores."""
+    from .ranking import relevance  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    meaning = current.meaning
+    # What says nothing: a call of a tool, a picture without words.
+    rows = [c for c in found if not c.context or (c.row is not None and c.row.folded.strip())]
+    if meaning is None:
+        made = relevance.rank_rows(rows, asked)
+    else:
         vectors = meaning.vectors([c.key for c in rows])
         for c in rows:
             c.meaning, c.vector = meaning.of(*c.key), vectors.get(c.key)
-    made = relevance.rank_rows(rows, asked, None if meaning is None else meaning.as_one, _share(current))
-    if excluded:
-        made = [c for c in made if c.key not in excluded]
+        made = relevance.rank_rows(rows, asked, meaning.as_one, meaning.share)
     for c in made:
-        if c.context:
-            _complete_match(search, c)
-            c.context = not (c.matched or c.tags)
+        c.context = c.context and not (c.matched or c.tags)
     return best_first(made)
 
 
@@ -230,7 +213,8 @@ def _dedupe(search: Search, found: list[Candidate], *, with_places: bool) -> tup
             same.score = c.score
             if with_places:
                 # An instruction has no neighbours; the message it was said in has, and they tell more of both.
-                same.session, same.session_rows, same.long, same.reasons = c.session, c.session_rows, c.long, c.reasons
+                same.session, same.session_rows, same.long = c.session, c.session_rows, c.long
+                same.reasons, same.parts = c.reasons, c.parts
     gone = set(copies)
     return [c for c in found if c not in gone] if gone else found, copies
 
@@ -252,12 +236,14 @@ def _order(search: Search, kept: Sequence[Candidate], asked: Asked | None) -> li
     best = best_first(kept)
     if asked is None:
         return choose(best, limit)
-    spaced = without_many_contexts(relevance.spaced(best), max(1, round(relevance.CONTEXT_SHARE * limit)))
+    from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
+
+    spaced = without_many_contexts(relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE * limit)))
     # What fits best by its own words stays, whatever speaks for the others.
     first, own = None, -1.0
     for c in spaced:
-        if c.reasons["own"] > own:
-            first, own = c, c.reasons["own"]
+        if c.own > own:
+            first, own = c, c.own
     return choose(spaced, limit, first)
 
 

@@ -15,7 +15,7 @@ from ..errors import CoreError, StoreReadError
 from ..index.lookups import TAG, Limits, Wanted
 from ..text.question_words import self_words
 from . import table_plain
-from .asked import build_asked, text_docs, with_people
+from .asked import build_asked, count_docs, with_people
 from .question.question import Question
 from .ranking.rows import Asked, Candidate, Place, best_first, score_words, tier_then_newest
 from .ranking.weights import rarity_weight
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 CONTEXT_REACH = 4
 """Messages after one that fits, and half as many before it, that may hold an answer: a reply comes soon."""
 NEAR_BEST = 16
-"""Best rows beside which others are brought, and most rows that match nothing and stand beside one that does."""
-LEAST_READ, LEAST_READ_OF_MESSAGE = 24, 40
-"""Best candidates by their own words that are read, in relevance mode: without a message, and with one."""
+"""Most rows that match nothing and stand beside one that does."""
+LEAST_READ = 24
+"""Best candidates that are read, in relevance mode."""
 MOST_COMPARED = 100_000
 """Newest visible rows of a source that recency mode compares."""
 MOST_FALLBACK = 20_000
@@ -57,8 +57,6 @@ class Round:
     copies: Sequence[Place] = ()
     """Messages that others read before stand for: no candidates any more."""
     candidates: Sequence[Candidate] = ()
-    around: Sequence[Candidate] = ()
-    """Messages that stand around the best of them."""
     is_complete: bool = True
     """Every matching row is among the candidates; in recency mode, every one of the newest of each source."""
     cut: frozenset[int] = frozenset()
@@ -71,6 +69,8 @@ class Round:
     """Why the search tables could not be read: the plain predicates were asked alone."""
     asked: Asked | None = None
     """What is asked, as the ranking sees it; None where no rows were ranked."""
+    ranking: Ranking | None = None
+    """What the index alone tells of the rows that match."""
     matches: Matches | None = None
     """What the index holds; None where it was not read."""
     newest_only: tuple[int, ...] = ()
@@ -85,9 +85,7 @@ class Round:
     @property
     def most_read(self) -> int:
         """Return how many of the candidates are read at most."""
-        query = self.search.query
-        least = LEAST_READ_OF_MESSAGE if query.text else LEAST_READ
-        return int((max(least, 3 * query.limit) + self.extra) * 4**self.depth)
+        return int((max(LEAST_READ, 3 * self.search.query.limit) + self.extra) * 4**self.depth)
 
     def count_matching(self) -> int:
         """Return how many candidates match by the index."""
@@ -108,7 +106,8 @@ def gather(current: Round, db: Database) -> None:
 
         left_out = [*_list_excluded(search), *current.copies]
         try:
-            current.matches = matches.read_matches(search, left_out, every=bool(current.question.days))
+            every = bool(current.question.days) or search.embedder is not None
+            current.matches = matches.read_matches(search, left_out, every=every)
             _gather_best(current, current.matches)
             if not (current.candidates or current.depth):
                 _offer_person(current)
@@ -132,27 +131,23 @@ def _gather_best(current: Round, found: Matches) -> None:
     from .ranking import all_rows  # noqa: PLC0415 - as in `gather`
 
     search = current.search
-    current.asked, ranking = rank_best(search, current.question, found, current.depth)
-    best = [each for each in ranking.best if each.is_match]
-    others = [each for each in ranking.best if not each.is_match and each.source == _CHAT][:NEAR_BEST]
-    chosen = best
-    if search.query.text and search.embedder is None:
-        chosen = _choose_read(best, current)
-    candidates = all_rows.build_candidates(chosen, found.terms.note)
+    current.asked, ranked = rank_best(search, current.question, found, current.depth)
+    current.ranking = ranked
+    best = [each for each in ranked.best if each.is_match]
+    others = [each for each in ranked.best if not each.is_match][:NEAR_BEST]
+    chosen = _choose_read(best, current) if search.query.text and search.embedder is None else best
+    candidates = all_rows.build_candidates([*chosen, *others], found.terms.note)
     by_day = bool(current.question.days)
     for c in candidates:
-        c.is_offered = c.is_offered and by_day
-    current.candidates = [c for c in candidates if c.matched or c.tags or c.is_offered or search.is_proved_by_text]
-    current.is_complete = ranking.open <= len(best) and len(chosen) == len(best)
+        c.is_offered = c.is_offered and by_day and not c.context
+    current.candidates = [
+        c for c in candidates if c.context or c.matched or c.tags or c.is_offered or search.is_proved_by_text
+    ]
+    current.is_complete = ranked.open <= len(best) and len(chosen) == len(best)
     if not search.query.text:
         score_by_words(current, current.candidates)
         _leave_read(current)
-    leads = [each for each in ranking.best if each.is_match and each.source == _CHAT][:NEAR_BEST]
-    if not (current.asked.has_answers and search.query.text):
-        leads = []
-    around = [*others, *all_rows.find_beside(leads, ranking.best)]
-    current.around = all_rows.build_candidates(around, found.terms.note)
-    current.considered = ranking.matching
+    current.considered = ranked.matching
 
 
 def rank_best(search: Search, question: Question, found: Matches, depth: int = 0) -> tuple[Asked, Ranking]:
@@ -162,16 +157,17 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
 
     names = set[str]().union(*(one.view.names_in(search.query.text) for one in found.audiences))
     asked = build_asked(search, question, names, found.docs)
-    meanings, by_words = found.terms.describe(asked), not search.query.text
-    meant = [n for n, means in enumerate(meanings) if means]
+    terms, by_words = [asked.terms.get(key, ()) for key in found.terms.keys], not search.query.text
+    meant = [n for n, means in enumerate(terms) if means]
     seen = [one for one in found.audiences if any(one.postings.counts[n] for n in meant)]
     of_days: Sequence[Any] = ()
     if question.days:
         of_days = matches.rows_of_days(found.audiences, asked.days, is_all=not seen)
+    if question.days or search.embedder is not None:
         seen = found.audiences
     ranking = all_rows.rank_all(
         seen,
-        meanings,
+        terms,
         asked,
         here=search.viewer.scope.conversation or "",
         reach=CONTEXT_REACH if asked.has_answers and not by_words else 0,
@@ -202,21 +198,27 @@ def _offer_person(current: Round) -> None:
 
 
 def _choose_read(ordered: Sequence[T], current: Round) -> list[T]:
-    """Return the rows to read of those found, best first: the best, and some of each source."""
+    """Return the rows to read of those found, best first: the best, some of each source, and what fits best by its
+    own words.
+    """
     most, of_each = current.most_read, 2 + current.extra // 4
+    own = max((each.own for each in ordered), default=0.0)
     kept, counts = [], Counter[int]()
     for n, each in enumerate(ordered):
         counts[each.source] += 1
-        if n < most or counts[each.source] <= of_each:
+        is_best = each.own == own > 0
+        if n < most or counts[each.source] <= of_each or is_best:
             kept.append(each)
+        own = 0.0 if is_best else own
     return kept
 
 
 def _leave_read(current: Round) -> None:
     """Leave of the candidates those that are read."""
-    before = len(current.candidates)
-    current.candidates = _choose_read(best_first(current.candidates), current)
-    current.is_complete = current.is_complete and len(current.candidates) == before
+    ordered = best_first(c for c in current.candidates if not c.context)
+    kept = _choose_read(ordered, current)
+    current.candidates = [*kept, *(c for c in current.candidates if c.context)]
+    current.is_complete = current.is_complete and len(kept) == len(ordered)
 
 
 def leave_read_by_meaning(current: Round) -> None:
@@ -232,7 +234,7 @@ def score_by_words(current: Round, candidates: Sequence[Candidate]) -> None:
     """Score candidates by what they match themselves: all there is where no message tells more."""
     search, docs = current.search, {} if current.matches is None else current.matches.docs
     rows, mean = search.count_rows(search.query.numbers)
-    worth = [rarity_weight(n, rows) for n in text_docs(search, docs)]
+    worth = [rarity_weight(n, rows) for n in count_docs(search, docs)]
     tag_worth = {tag: rarity_weight(docs.get((TAG, tag), 0), rows) for tag in search.query.tags}
     for c in candidates:
         c.score = score_words(c, search.texts, worth, tag_worth, mean_words=mean)
@@ -259,8 +261,7 @@ def _gather_plainly(current: Round, db: Database, most: int = MOST_COMPARED) -> 
             current.is_complete = current.is_complete and len(rows) < pool
     _raise_if_none_read(current)
     current.candidates, current.considered = found, considered
-    if current.asked is None or not search.query.text:
-        score_by_words(current, found)
+    score_by_words(current, found)
     _leave_read(current)
 
 
@@ -323,7 +324,7 @@ def _ask_plainly(search: Search, source: SourceTable, limits: Limits, pool: int)
 
 
 def read_rows(current: Round, db: Database) -> None:
-    """Read the candidates and what stands around them, but where they came along."""
+    """Read the candidates, but where they came along."""
     search = current.search
     if search.query.ranking == "recency":
         return
@@ -335,7 +336,7 @@ def read_rows(current: Round, db: Database) -> None:
         "chars": search.chars,
     }
     ids: dict[int, dict[int, None]] = {}
-    for c in (*current.candidates, *current.around):
+    for c in current.candidates:
         if (c.source, c.id) not in current.rows:
             ids.setdefault(c.source, {})[c.id] = None
     for number in sorted(ids):

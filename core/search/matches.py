@@ -12,11 +12,8 @@ from ..database import sources
 from ..index.lookups import AT_LEAST, AT_MOST, PHRASE, TAG, WORD
 from ..index.visible import Postings, Visible
 from .question.question import Question
-from .ranking.all_rows import AudienceMatches, Term, is_among
-from .ranking.places import persons_of
-from .ranking.reasons import A_DAY_OR_TWO
-from .ranking.rows import Asked, Candidate
-from .ranking.weights import INSIDE
+from .ranking.all_rows import A_DAY_OR_TWO, AudienceMatches, find_persons, is_among
+from .ranking.rows import Candidate
 from .terms import Search
 
 MOST_POSTINGS = 5_000_000
@@ -26,12 +23,11 @@ MOST_OF_DAYS = 400
 """Rows of the days asked for that are ranked, of many the longest."""
 MOST_OF_PERSON = 3
 """Rows of a person that are offered, the newest."""
-_DAY_US = 86_400_000_000
-_WEEK = 8
+_WEEK = 8 * 86_400_000_000
 
 
 class Terms:
-    """The words, tags and phrases asked for, each with a number, and what they mean for the ranking."""
+    """The words, tags and phrases asked for, each with a number, and the texts they stand for."""
 
     def __init__(self, search: Search) -> None:
         self.search: Search = search
@@ -51,21 +47,6 @@ class Terms:
         self.keys: list[tuple[int, str]] = list(made)
         self.numbers: dict[tuple[int, str], int] = {key: n for n, key in enumerate(made)}
         self.texts = list(made.values())
-
-    def describe(self, asked: Asked) -> list[list[Term]]:
-        """Return what each number means: one meaning for each group of texts that the word belongs to."""
-        made: list[list[Term]] = []
-        for (kind, name), texts in zip(self.keys, self.texts, strict=True):
-            of_group: dict[int, Term] = {}
-            for i, is_whole, chat_only in texts:
-                each = Term(asked.groups[i], 1.0 if is_whole else INSIDE, 0.0, chat_only)
-                same = of_group.get(each.group)
-                if same is None or each.factor > same.factor or same.chat_only > each.chat_only:
-                    of_group[each.group] = each
-            if kind == TAG and name in asked.tags:
-                of_group[-1] = Term(-1, 1.0, asked.tags[name])
-            made.append(list(of_group.values()))
-        return made
 
     def note(self, row: Candidate, held: Mapping[int, int]) -> None:
         """Note what a row holds: of each number how often. One that holds nothing was offered."""
@@ -201,7 +182,7 @@ def rows_of_days(found: Sequence[AudienceMatches], asked: Sequence[tuple[int, in
         asked: spans in microseconds.
         is_all: nothing else was found, so that the rows of a week are offered too.
     """
-    longest = (_WEEK if is_all else A_DAY_OR_TWO.days) * _DAY_US
+    longest = _WEEK if is_all else A_DAY_OR_TWO
     days = [(since, until) for since, until in asked if until - since <= longest]
     return [_longest(one.view, _rows_between(one, days)) for one in found]
 
@@ -229,7 +210,7 @@ def rows_of_person(found: Sequence[AudienceMatches], question: Question, asker: 
     made: list[tuple[int, int]] = []
     for one in found:
         view = one.view
-        persons = persons_of(question, asker, view)
+        persons = find_persons(question, asker, view)
         index = _keep_readable(one, np.unique(one.postings.index))
         if persons is None or not len(index):
             continue

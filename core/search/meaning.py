@@ -141,39 +141,33 @@ def compare_rows(current: Round, db: Database, before: Meanings | None = None) -
         )
     ]
     current.meaning = meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
-    current.candidates = [*current.candidates, *_nearest(search, db, meanings, current.candidates)]
+    near = _nearest(search, db, meanings, [c for c in current.candidates if not c.context])
+    found_near = {c.key for c in near}
+    current.candidates = [*(c for c in current.candidates if c.key not in found_near), *near]
     meanings.know([c.key for c in current.candidates])
     _bring_neighbours(current, meanings)
 
 
 def _bring_neighbours(current: Round, meanings: Meanings) -> None:
     """Add what stands around the candidates that are best by words and meaning together."""
-    if current.matches is None:
+    if current.ranking is None or current.asked is None:
         return
-    candidates, scope = current.candidates, current.search.viewer.scope
+    candidates = [c for c in current.candidates if not c.context]
     most = max((c.score for c in candidates), default=0.0) or 1.0
     best = sorted(candidates, key=lambda c: -c.score - most * meanings.of(*c.key))[:NEAR_BEST]
-    wanted = [c.key for c in (*best, *(c for c in candidates if c.by_meaning))]
-    rows = all_rows.stand_around(
-        current.matches.audiences,
-        scope.conversation or "",
-        scope.participant or "",
-        list(dict.fromkeys(wanted)),
-        min(BEFORE, gather.CONTEXT_REACH),
-    )
-    known = {c.key: c for c in (*current.around, *candidates)}
-    worth = {c.session: c.session_worth for c in known.values()}
+    wanted = dict.fromkeys(c.key for c in (*best, *(c for c in candidates if c.by_meaning)))
+    known = {c.key: c for c in current.candidates}
     more: list[Candidate] = []
-    for row in rows:
-        row.session_worth = worth.get(row.session, 0.0)
+    reach = min(BEFORE, gather.CONTEXT_REACH)
+    for row in all_rows.find_around(current.ranking, current.asked, list(wanted), reach):
         one = known.get(row.key)
         if one is None:
-            if row.source == sources.CHAT.number:
-                more.append(row)
+            row.context = True
+            more.append(row)
         elif one.session == UNKNOWN:  # found by its meaning: where it stands is known only now
-            for name in ("words", "place", "session", "session_rows", "session_worth", "long", "near"):
+            for name in ("words", "place", "session", "session_rows", "long", "reasons"):
                 setattr(one, name, getattr(row, name))
-    current.around = [*current.around, *more]
+    current.candidates = [*current.candidates, *more]
 
 
 def compare_neighbours(current: Round, db: Database) -> None:

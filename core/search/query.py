@@ -67,6 +67,8 @@ class Query:
     """In relevance mode: the text asks something, so that a day or person it names may lead to rows."""
     is_of_text: bool = False
     """Tags and keywords are those of the text, and follow from what is stored."""
+    words: tuple[str, ...] = ()
+    """In this case the words of the text that are worth looking for."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -131,8 +133,9 @@ def prepare(
     text = query if isinstance(query, str) else ""
     settings = with_languages_of(text, settings)
     is_of_text = bool(text) and not (wanted_tags or wanted_words)
+    words = list_words(text, settings.languages) if is_of_text else []
     if is_of_text:
-        wanted_words = choose_words(list_words(text, settings.languages), settings.languages, None)
+        wanted_words = choose_words(words, settings.languages, None)
     count, bad_limit = read_limit(limit)
     mode, bad_mode = read_mode(ranking, settings)
     for name, note in (("limit", bad_limit), ("ranking", bad_mode)):
@@ -151,6 +154,7 @@ def prepare(
         text=text,
         is_question=mode == "relevance" and any(map(str.isalnum, text)) and is_question(text, settings.languages),
         is_of_text=is_of_text,
+        words=tuple(words),
         notes=tuple(notes),
     )
 

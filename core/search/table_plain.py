@@ -16,7 +16,7 @@ from ..database.statements import Part
 from ..database.stored_values import read_time
 from ..errors import StoreReadError
 from ..index.lookups import Limits, Wanted, window_conditions
-from ..text.passages import rough_words
+from ..text.words import rough_words
 from .ranking.rows import Candidate
 from .table_rows import Rows, list_columns, read_row, stays
 

@@ -17,7 +17,7 @@ from ..database.statements import Part, hide_from_index
 from ..database.stored_values import decode_row, read_time
 from ..shapes import PERSONA_SENDER
 from ..text.hits import known_name, name_persona
-from .ranking.rows import FOLDED_CHARS, PERSONA, FoundRow, Place, Speaker
+from .ranking.rows import FOLDED_CHARS, PERSONA, FoundRow, Place
 
 OFTEN = 8
 """Rows of one text that a round has to read before the others are asked for."""
@@ -114,8 +114,7 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
     if number == _CHAT:
         text, conversation, sender, found.message_id, name, participant, role = values
         found.texts, found.conversation, found.sender = (text or "",), conversation or "", sender or ""
-        who = _tell_sender(name or "", participant or "", role, found.sender, persona)
-        found.speaker, found.said_by, found.said_by_key = who
+        found.said_by, found.said_by_key = _tell_sender(name or "", participant or "", role, found.sender, persona)
     elif number == _MEMORIES:
         text, found.tags, conversation, author, person, participant, found.messages = values
         found.texts, found.conversation = (text or "",), conversation or ""
@@ -139,13 +138,12 @@ def _stored_us(at: Any) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _tell_sender(name: str, participant: str, role: str | None, sender: str, persona: str) -> tuple[Speaker, str, str]:
-    """Return who said a message, the name its line of the history shows, and the key."""
-    speaker = Speaker(name, participant, PERSONA if role == PERSONA else "")
-    if speaker.role or (sender == PERSONA_SENDER and not participant):
+def _tell_sender(name: str, participant: str, role: str | None, sender: str, persona: str) -> tuple[str, str]:
+    """Return the name that the line of a message shows in the history, and the key of who said it."""
+    if role == PERSONA or (sender == PERSONA_SENDER and not participant):
         own = name if name != PERSONA_SENDER else ""
-        return speaker, known_name(own, name_persona(persona)), PERSONA_SENDER
-    return speaker, known_name(name, sender), participant
+        return known_name(own, name_persona(persona)), PERSONA_SENDER
+    return known_name(name, sender), participant
 
 
 @lru_cache(maxsize=4096)

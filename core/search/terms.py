@@ -21,7 +21,7 @@ from ..tags import table as tags_table
 from ..text.search_words import choose_nearest, split_halves
 from ..text.stems import is_form, stem, with_prefixes
 from ..text.words import Fragment, fragments, is_short_word
-from .message import choose_words, list_words
+from .message import choose_words
 from .query import ENOUGH_WORDS, Minor, Near, Query, find_minors, find_nears, fold_words, with_languages_of
 
 if TYPE_CHECKING:
@@ -135,8 +135,7 @@ def resolve(
     elif index is None:
         index, error = read_index(viewer, db)
     if query.is_of_text:
-        chosen = choose_words(list_words(query.text, settings.languages), settings.languages, index)
-        query = replace(query, keywords=fold_words(chosen))
+        query = replace(query, keywords=fold_words(choose_words(query.words, settings.languages, index)))
     words = find_words(query, index, settings.languages)
     here = viewer.scope.conversation or ""
     limits = query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=here)

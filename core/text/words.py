@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..base import resources
 from ..base.patterns import lazy_pattern
-from .folding import clean, fold, runs, word_runs
+from .folding import SPACELESS_PATTERN, clean, fold, runs, word_runs
 
 MIN_CHARS = 3
 """Shortest word that is looked for; Hangul words need two characters, scripts without spaces have no shortest."""
@@ -85,19 +85,25 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(stops)
 
 
+def list_terms(folded: str) -> list[str]:
+    """Return the words and pairs of a folded text in their order, as the search index holds them."""
+    if folded.isascii():
+        return word_runs(folded)
+    return [term for run, spaceless in runs(folded) for term in (pairs(run) if spaceless else (run,))]
+
+
+def rough_words(folded: str) -> int:
+    """Return about how many words a text has: what is between spaces, and every character of scripts without spaces."""
+    count = folded.count(" ") + 1
+    return count if folded.isascii() else count + len(SPACELESS_PATTERN.findall(folded))
+
+
 def index_terms(folded: str) -> dict[str, int]:
     """Return the terms the search index holds of a folded text, each with how often it stands there."""
-    if folded.isascii():
-        return dict(Counter(word_runs(folded)))
-    terms: Counter[str] = Counter()
-    for run, spaceless in runs(folded):
-        if spaceless:
-            terms.update(pairs(run))
-        else:
-            terms[run] += 1
-    for char, count in Counter(_OTHER.findall(folded)).items():
+    terms = Counter(list_terms(folded))
+    for char in () if folded.isascii() else _OTHER.findall(folded):
         if unicodedata.category(char) == "So":
-            terms[char] += count
+            terms[char] += 1
     return dict(terms)
 
 

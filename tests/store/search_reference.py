@@ -1,8 +1,8 @@
 """The ranking of messages, slow and obvious: every stored row is scored by itself, in plain Python (T27).
 
-What the search tables hold, and how the search reads them, is not known here. Rules over plain values (which days a
-question names, whom, what a length is worth) are those of the product; what stands around a row, its session, its
-conversation and who comes first is worked out anew. All of it is the definition: LEADING rows by what they match and
+What the search tables hold, and how the search reads them, is not known here. Which days a question names, and whom,
+is told by the product; what stands around a row, its session, its conversation, its speaker and its day, and who comes
+first is worked out anew. All of it is the definition: LEADING rows by what they match and
 where they stand are looked at with their neighbours, the BEST of all come out.
 """
 
@@ -13,23 +13,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
-from typing import Any
+from typing import NamedTuple
 
 from sqlalchemy import select
 
-from core.database.dialects import from_microseconds, microseconds
+from core.database.dialects import microseconds
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
-from core.search.ranking.reasons import on_days, person_of
-from core.search.ranking.relevance import FADE_BACK, FADE_ON, FULL_MATCH, LEAST_CONTEXT, SHORT_ROW, length_of
-from core.search.ranking.rows import Asked, Speaker
-from core.search.ranking.weights import INSIDE, WEIGHTS, between, rarity_weight, saturation, share_of_long
+from core.search.ranking.rows import Asked
+from core.search.ranking.weights import INSIDE, WEIGHTS, between, rarity_weight, saturation
 from core.search.terms import Search
 from core.text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from core.text.words import index_terms
 
 LEADING, REACH, BEST = 200, 6, 120
 TAKES_PART = 0.5
+LEAST_CONTEXT = FULL_MATCH = 0.1
+FADE_BACK, FADE_ON, SHORT_ROW = 150.0, 50.0, 60.0
+DAY = 86_400_000_000
+
+
+class Speaker(NamedTuple):
+    """Who said a line: the name, the participant key, and `persona` for what the persona said."""
+
+    name: str
+    key: str
+    role: str
 
 
 @dataclass(eq=False)
@@ -48,6 +57,7 @@ class Line:
     times: dict[int, float] = field(default_factory=dict)
     """Group of texts to how often it stands here."""
     own: float = 0.0
+    share: float = 0.0
     of_session: float = 0.0
     long: float = 0.0
     near: float = 0.0
@@ -80,6 +90,7 @@ def rank(lines: Sequence[Line], search: Search, asked: Asked, reach: int) -> lis
         line.place, line.words = place, sum(line.terms.values())
         line.times = _times(line, search, asked)
         line.own = _bm25(line.times, asked.worth, line.words, asked.mean_words) / asked.total
+        line.share = sum(asked.worth[group] * min(1.0, count) for group, count in line.times.items()) / asked.total
     _tell_places(lines, search, asked)
     matching = [line for line in lines if line.own > 0]
     for line in matching:
@@ -125,7 +136,7 @@ def _tell_places(lines: Sequence[Line], search: Search, asked: Asked) -> None:
     for thread, said in of_thread.items():
         gap = gap_of([b.at_us - a.at_us for a, b in pairwise(said)])
         takes_part = any(line.speaker.key == asked.asker for line in said) if asked.asker else False
-        long, before = share_of_long(fmean(line.words for line in said)), None
+        long, before = min(1.0, max(0.0, (fmean(line.words for line in said) - 40) / 60)), None
         for line in said:
             if before is None or line.at_us - before.at_us > gap:
                 sessions.append([])
@@ -184,17 +195,45 @@ def _beside(line: Line, looked_at: Sequence[Line]) -> float:
 def _score(line: Line, asked: Asked, context: float, beside: float) -> float:
     """Return the reasons of a line, weighted; those beside its words count as far as these fit."""
     reasons = {
-        "context": context, "own": line.own, "turn": line.own, "share": line.own, "session": line.of_session,
+        "context": context, "own": line.own, "turn": line.own, "share": line.share, "session": line.of_session,
         "beside": beside,
     }  # fmt: skip
-    person = person_of(asked.question, asked.asker, line.speaker)
-    others = {"length": length_of(int(line.words)), "near": line.near, "person": person}
-    # The days a question names are looked up by the hour.
-    hour = line.at_us // 3_600_000_000 * 3_600_000_000
-    days: dict[str, Any] = on_days(asked.question.days, from_microseconds(hour)) if asked.question.days else {}
+    length = math.log(min(60, max(1, int(line.words))) / 20)
+    others = {"length": length, "near": line.near, "person": person_of(asked, line.speaker)}
+    days = on_days(asked.days, line.at_us)
     weighed = {name: between(WEIGHTS[name], line.long) * v for name, v in {**reasons, **others, **days}.items()}
-    fitting = 1.0 if sum(weighed[name] for name in days) > 0 else min(1.0, max(context, line.own) / FULL_MATCH)
+    fitting = 1.0 if "day" in days or "month" in days else min(1.0, max(context, line.own) / FULL_MATCH)
     return sum(weighed[name] for name in reasons) + fitting * sum(weighed[name] for name in {**others, **days})
+
+
+def person_of(asked: Asked, speaker: Speaker) -> float:
+    """Return 1 where a question is about who said a line, -1 where about somebody else, 0 where it names nobody."""
+    question = asked.question
+    if question.people:
+        return 1.0 if speaker.name in question.people else -1.0
+    if question.self_person:
+        if not asked.asker:
+            return -1.0 if speaker.role == "persona" else 0.0
+        return 1.0 if speaker.key == asked.asker else -1.0
+    if question.other:
+        return 1.0 if speaker.role == "persona" else -1.0
+    return 0.0
+
+
+def on_days(days: Iterable[tuple[int, int]], at_us: int) -> dict[str, float]:
+    """Return what speaks for a line said on a day asked for, soon after it, or around a month asked for."""
+    found: dict[str, float] = {}
+    for since, until in days:
+        inside = since <= at_us < until
+        if until - since < 3 * DAY:
+            near = {"day": 1.0} if inside else {"days_after": 1.0} if since - DAY <= at_us < until + 8 * DAY else {}
+        else:
+            near = {"month": 1.0} if inside else {"month": 0.5} if until <= at_us < until + 10 * DAY else {}
+        for name, value in near.items():
+            found[name] = max(value, found.get(name, 0.0))
+    if "day" in found:
+        found.pop("days_after", None)
+    return found
 
 
 def _may_be_hit(line: Line, looked_at: Sequence[Line], asked: Asked, reach: int) -> bool:

@@ -1,25 +1,25 @@
 """Ranks every row that matches, over arrays: no row is read to be ranked.
 
 In each audience the rows are scored by their own words and by where they stand; the LEADING of them are looked at again
-together with the rows around them, and the best of all audiences come out.
+together with the rows around them, and the best of all audiences come out, each with its reasons.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .places import Places, shares_of_long
-from .relevance import FADE_BACK, FADE_ON, LEAST_CONTEXT, SHORT_ROW
-from .rows import Asked, Candidate
-from .weights import K1, B, rarity_weight
+from ..question.question import Question
+from .relevance import weigh
+from .rows import PERSONA, Asked, Candidate, Place, Term
+from .weights import K1, LEAST_CONTEXT, LONG_TURNS, SHORT_TURNS, B, rarity_weight
 
 LEADING = 200
 """Best rows by their own words that are looked at with what stands around them, in each audience."""
@@ -27,18 +27,23 @@ REACH = 6
 """Rows on either side of them that are looked at too; more where answers are looked for further away."""
 BEST = 120
 """Rows that come out at most."""
-
-
-class Term(NamedTuple):
-    """What a known word or tag of what is asked counts."""
-
-    group: int
-    """Number of the group of texts it belongs to; -1 for a tag."""
-    factor: float
-    """What it counts: 1 for the whole word, less for letters inside it."""
-    worth: float = 0.0
-    """Of a tag."""
-    chat_only: bool = False
+FADE_BACK, FADE_ON = 150.0, 50.0
+"""Words after which a word found earlier, or later, counts 1/e: an answer follows its question."""
+SHORT_ROW = 60.0
+"""Words of a row that its neighbour counts 1/e for."""
+MOST_LENGTH = 60
+"""Words beyond which a longer text is no better."""
+USUAL_LENGTH = 20
+"""Words of a text that is neither favoured nor held back for its length: `Wow, cool!` seldom holds an answer."""
+_LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
+_DAY = 86_400_000_000
+A_DAY_OR_TWO = 3 * _DAY
+"""Shorter spans are days, longer ones months or years."""
+EVE, SOON = _DAY, 8 * _DAY
+"""How long before a day, and after it, people speak of it."""
+AFTER_MONTH = 10 * _DAY
+"""How long after a month people speak of it, and what that is worth."""
+HALF = 0.5
 
 
 @dataclass(eq=False)
@@ -57,6 +62,39 @@ class AudienceMatches:
     """Rows that may become no hits, in order; None for none."""
 
 
+@dataclass(eq=False)
+class AudienceRows:
+    """The matching rows of an audience, in order, with what they match; and what is known of all its rows."""
+
+    matches: AudienceMatches
+    rows: Any
+    groups: list[tuple[float, Any, Any] | None]
+    """Of each group its worth, which of `rows` hold it, and how often; None for one that nothing is worth or holds."""
+    own: Any
+    share: Any
+    """The worth of the groups that a row holds, however often it does."""
+    tags: Any
+    sessions: Any = None
+    """Those that rows stand in, in order."""
+    session_of: Any = None
+    """Of each row the place of its session in `sessions`."""
+    session_worth: Any = None
+    """What each of `sessions` is worth."""
+    long: Any = None
+    """Of each conversation how far its turns are long ones."""
+    near: Any = None
+    """Of each conversation how near it stands to who asks."""
+    persons: Any = None
+    """Of each speaker `find_persons`."""
+
+    def find(self, index: Any) -> tuple[Any, Any]:
+        """Return the places in `rows` of rows, and which of these are there."""
+        if not len(self.rows):
+            return np.zeros(len(index), np.int64), np.zeros(len(index), bool)
+        at = np.minimum(self.rows.searchsorted(index), len(self.rows) - 1)
+        return at, self.rows[at] == index
+
+
 class Ranked(NamedTuple):
     """One of the best rows."""
 
@@ -67,10 +105,8 @@ class Ranked(NamedTuple):
     local: Local
     i: int
     """Its place there."""
-
-
-_new_ranked: Callable[[Iterable[Any]], Ranked] = partial(tuple.__new__, Ranked)
-"""A named tuple's own constructor is a frame of Python for each row."""
+    own: float
+    """What its own words are worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +119,7 @@ class Ranking:
     """Source to how many rows match."""
     open: int = 0
     """How many of these are not left out."""
+    audiences: Sequence[AudienceRows] = ()
 
 
 def rank_all(
@@ -109,21 +146,20 @@ def rank_all(
     matching: Counter[int] = Counter()
     left_out = 0
     for one in audiences:
-        counts = np.bincount(one.matches.view.source[one.rows]).tolist()
-        for source, count in enumerate(counts):
-            matching[source] += count
+        matching.update(dict(enumerate(np.bincount(one.matches.view.source[one.rows]).tolist())))
         if one.matches.left_out is not None:
             left_out += int(np.count_nonzero(is_among(one.rows, one.matches.left_out)))
     if not by_words:
-        _add_sessions(audiences, asked)
+        _add_places(audiences, asked, here)
     made: list[Ranked] = []
     for one in audiences:
-        local = _look_around(one, asked, here, reach, max(best, LEADING), by_words) if len(one.rows) else None
-        if local is not None:
-            made += local.list_best(best)
+        leads = _choose_leads(one, asked, max(best, LEADING), by_words=by_words)
+        if len(leads):
+            made += (_list_words(one, leads) if by_words else look_around(one, leads, asked, reach)).list_best(best)
     made.sort(key=itemgetter(1), reverse=True)
     made.sort(key=itemgetter(0), reverse=True)  # of one score the newest first
-    return Ranking(made[:best], {source: n for source, n in matching.items() if n}, matching.total() - left_out)
+    counts = {source: n for source, n in matching.items() if n}
+    return Ranking(made[:best], counts, matching.total() - left_out, audiences)
 
 
 def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mapping[int, int]], None]) -> list[Candidate]:
@@ -137,66 +173,29 @@ def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mappin
     for n, each in enumerate(chosen):
         by_local.setdefault(id(each.local), []).append(n)
     for numbers in by_local.values():
-        local = chosen[numbers[0]].local
-        matches = local.audience.matches
-        candidates = local.build([chosen[n].i for n in numbers])
+        local, places = chosen[numbers[0]].local, [chosen[n].i for n in numbers]
+        matches, index = local.audience.matches, local.index[places].tolist()
+        candidates = local.build(places)
         made |= zip(numbers, candidates, strict=True)
-        index = local.index[[chosen[n].i for n in numbers]].tolist()
         held = matches.postings.held_by(index, len(matches.view))
         for candidate, row in zip(candidates, index, strict=True):
             note(candidate, held[row])
     return [made[n] for n in range(len(chosen))]
 
 
-def find_beside(leads: Sequence[Ranked], without: Sequence[Ranked]) -> list[Ranked]:
-    """Return the rows right before and after some, among long turns: what these are worth depends on their texts."""
-    taken = {(id(each.local), each.i) for each in without}
-    made = []
-    for lead in leads:
-        for other in lead.local.beside(lead.i):
-            if (id(lead.local), other) not in taken:
-                taken.add((id(lead.local), other))
-                made.append(lead._replace(i=other, is_match=False))
-    return made
-
-
-def stand_around(
-    found: Sequence[AudienceMatches], here: str, asker: str, wanted: Sequence[tuple[int, int]], reach: int
-) -> list[Candidate]:
-    """Return rows found otherwise, and those within so many rows of them in their conversations: where each stands."""
+def find_around(ranking: Ranking, asked: Asked, wanted: Sequence[Place], reach: int) -> list[Candidate]:
+    """Return rows found otherwise, and those within so many rows of them in their conversations, with their reasons."""
     made: list[Candidate] = []
-    for one in found:
-        view = one.view
-        index = view.find_rows(wanted)
-        if not len(index):
+    for one in ranking.audiences:
+        leads = one.matches.view.find_rows(wanted)
+        if not len(leads):
             continue
-        around = np.add.outer(index, np.arange(-reach, reach + 1)).ravel()
-        lead = np.repeat(index, 2 * reach + 1)
-        inside = (around >= 0) & (around < len(view))
-        around, lead = around[inside], lead[inside]
-        beside = (view.thread[around] == view.thread[lead]) & view.is_chat[around]
-        every = in_order(around[beside | (around == lead)])
-        if one.readable is not None:
-            every = every[one.readable(every)]
-        thread, nothing = view.thread[every], np.zeros(len(every))
-        long, near = shares_of_long(view.thread_means)[thread], view.nearness(here, asker)[thread]
-        made += _candidates_at(one, every, nothing, nothing == 0, nothing, long, near, nothing)
+        local = look_around(one, leads, asked, reach)
+        steps = np.abs(np.subtract.outer(local.index, leads))
+        same_run = np.equal.outer(local.run, local.run[local.index.searchsorted(leads)])
+        close = ((steps <= reach) & same_run).any(axis=1) & local.visible
+        made += local.build(close.nonzero()[0].tolist())
     return made
-
-
-def _candidates_at(
-    one: AudienceMatches, index: Any, score: Any, context: Any, session: Any, long: Any, near: Any, reached: Any
-) -> list[Candidate]:
-    """Return rows of an audience, given what each is worth and where it stands."""
-    view, first = one.view, one.number << 32
-    number = view.session[index].astype(np.int64)
-    columns = (
-        view.source[index], view.row_id[index], view.at_us[index],
-        view.words[index].astype(np.int64), score, context, np.zeros(len(index), bool),
-        index.astype(np.int64) + first, number + first, view.session_rows[number], session, long, near,
-        reached,
-    )  # fmt: skip
-    return [Candidate(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _first(score: Any, at_us: Any, most: int) -> Any:
@@ -225,7 +224,7 @@ def is_among(index: Any, rows: Any) -> Any:
     return rows[np.minimum(rows.searchsorted(index), len(rows) - 1)] == index
 
 
-def _saturated(times: Any, words: Any, mean: float) -> Any:
+def _saturate(times: Any, words: Any, mean: float) -> Any:
     held_back = K1 * (1 - B + B * words / max(mean, 1.0))
     return times * (K1 + 1) / (times + held_back)
 
@@ -233,53 +232,27 @@ def _saturated(times: Any, words: Any, mean: float) -> Any:
 # What the rows match themselves
 
 
-@dataclass(eq=False)
-class AudienceRows:
-    """The matching rows of an audience, in order, with what they match."""
-
-    matches: AudienceMatches
-    rows: Any
-    groups: list[tuple[float, Any, Any] | None]
-    """Of each group its worth, which of `rows` hold it, and how often; None for one that nothing is worth or holds."""
-    own: Any
-    tags: Any
-    sessions: Any = None
-    """Those that rows stand in, in order."""
-    session_of: Any = None
-    """Of each row the place of its session in `sessions`."""
-    session_worth: Any = None
-    """What each of `sessions` is worth."""
-
-    def find(self, index: Any) -> tuple[Any, Any]:
-        """Return the places in `rows` of rows, and which of these are there."""
-        at = np.minimum(self.rows.searchsorted(index), len(self.rows) - 1)
-        return at, self.rows[at] == index
-
-
 def _match_rows(
     one: AudienceMatches, terms: Sequence[Sequence[Term]], asked: Asked, offered: Any = None
 ) -> AudienceRows:
     view = one.view
     parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.worth]
-    tagged: list[tuple[Any, float]] = []
+    tagged: list[tuple[Any, Term]] = []
     for number, meanings in enumerate(terms):
         rows, times = one.postings.of(number)
         for term in meanings if len(rows) else ():
-            if term.group < 0:
-                tagged.append((rows, term.worth))
+            if term.tag_worth:
+                tagged.append((rows, term))
             elif asked.worth[term.group]:
-                chat = view.is_chat[rows] if term.chat_only else None
-                parts[term.group].append(
-                    (rows, times, term.factor) if chat is None else (rows[chat], times[chat], term.factor)
-                )
-    listed = [np.zeros(0, np.int64)]
-    for part in parts:
-        listed += [rows for rows, _, _ in part]
-    listed += [] if offered is None else [offered]
-    every = in_order(np.concatenate([*listed, *(rows for rows, _ in tagged)]))
+                chat = view.is_chat[rows] if term.chat_only else slice(None)
+                parts[term.group].append((rows[chat], times[chat], term.factor))
+    listed = [np.zeros(0, np.int64) if offered is None else offered, *(rows for rows, _ in tagged)]
+    matches = np.zeros(len(view), bool)
+    matches[np.concatenate([*listed, *(rows for part in parts for rows, _, _ in part)])] = True
+    every = matches.nonzero()[0]
     place = np.empty(len(view), np.int32)
     place[every] = np.arange(len(every), dtype=np.int32)
-    own, tags = np.zeros(len(every), np.float32), np.zeros(len(every), np.float32)
+    own, share, tags = (np.zeros(len(every), np.float32) for _ in range(3))
     words = view.words[every].astype(np.float32)
     groups: list[tuple[float, Any, Any] | None] = []
     for worth, part in zip(asked.worth, parts, strict=True):
@@ -296,45 +269,116 @@ def _match_rows(
             at = together.nonzero()[0]
             times = together[at]
         groups.append((worth, at, times))
-        own[at] += worth * _saturated(times, words[at], asked.mean_words)
-    for rows, worth in tagged:
-        tags[place[rows]] += np.float32(worth)
-    return AudienceRows(one, every, groups, own / asked.total, tags / asked.total)
+        own[at] += worth * _saturate(times, words[at], asked.mean_words)
+        share[at] += worth * np.minimum(times, np.float32(1))
+    for rows, term in tagged:
+        at = place[rows]
+        group = groups[term.group] if term.group >= 0 else None
+        if group is not None:  # a row that holds the tag as a word too counts it once
+            holds = np.zeros(len(every), bool)
+            holds[group[1]] = True
+            at = at[~holds[at]]
+        tags[at] += np.float32(term.tag_worth)
+    return AudienceRows(one, every, groups, own / asked.total, share / asked.total, tags / asked.total)
 
 
-def _add_sessions(audiences: Sequence[AudienceRows], asked: Asked) -> None:
-    """Give every session what BM25 of all its rows is worth, among all sessions seen."""
-    every = sum(one.matches.view.sessions for one in audiences)
-    if not every:
-        return
-    mean = sum(float(one.matches.view.session_words.sum()) for one in audiences) / every
+def _add_places(audiences: Sequence[AudienceRows], asked: Asked, here: str) -> None:
+    """Add what conversations and speakers tell, and give every session what BM25 of all its rows is worth, among all
+    sessions seen.
+    """
     for one in audiences:
-        session = one.matches.view.session[one.rows]
+        view = one.matches.view
+        shares = (view.thread_means - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)
+        one.long = shares.clip(0.0, 1.0).astype(np.float32)
+        one.near = view.nearness(here, asked.asker)
+        one.persons = find_persons(asked.question, asked.asker, view)
+        session = view.session[one.rows]
         is_new = np.ones(len(session), bool)
         is_new[1:] = session[1:] != session[:-1]
         one.sessions, one.session_of = session[is_new], is_new.cumsum() - 1
+        one.session_worth = np.zeros(len(one.sessions), np.float32)
+    every = sum(one.matches.view.sessions for one in audiences)
+    mean = sum(float(one.matches.view.session_words.sum()) for one in audiences) / max(1, every)
     times: list[list[Any]] = []
     worth: list[float] = []
-    for number, of_word in enumerate(asked.worth):
-        held, docs = [], 0
-        for one in audiences:
-            group = one.groups[number]
-            each: Any = None
-            if group is not None:
-                each = np.bincount(one.session_of[group[1]], weights=group[2], minlength=len(one.sessions))
-                docs += int(np.count_nonzero(each))
-            held.append(each)
+    for number in range(len(asked.worth)):
+        held = [
+            None if (group := one.groups[number]) is None
+            else np.bincount(one.session_of[group[1]], weights=group[2], minlength=len(one.sessions))
+            for one in audiences
+        ]  # fmt: skip
+        docs = sum(int(np.count_nonzero(each)) for each in held if each is not None)
         times.append(held)
-        worth.append(rarity_weight(docs, every) if docs and of_word else 0.0)
+        worth.append(rarity_weight(docs, every) if docs else 0.0)
     total = sum(worth) or 1.0
     for n, one in enumerate(audiences):
-        value = np.zeros(len(one.sessions), np.float32)
         size = one.matches.view.session_words[one.sessions]
-        for of_word, held in zip(worth, times, strict=True):
-            if of_word and held[n] is not None:
-                there = held[n].nonzero()[0]
-                value[there] += of_word * _saturated(held[n][there], size[there], mean) / total
-        one.session_worth = value
+        for of_word, counts in zip(worth, times, strict=True):
+            if counts[n] is not None:
+                there = counts[n].nonzero()[0]
+                one.session_worth[there] += of_word * _saturate(counts[n][there], size[there], mean) / total
+
+
+def find_persons(question: Question, asker: str, view: Any) -> Any:
+    """Return for everybody who spoke in an audience 1 where the question is about them, -1 where it is about somebody
+    else; None where it names nobody.
+    """
+    if question.people:
+        fits = np.zeros(len(view.speakers), bool)
+        for name in question.people:
+            fits |= view.names == name
+    elif question.self_person and asker:
+        # `Can you tell me when I ...` is about the one who asks, whatever else it says.
+        fits = view.keys == asker
+    elif question.self_person:
+        return np.where(view.roles == PERSONA, np.float32(-1), np.float32(0))
+    elif question.other:
+        fits = view.roles == PERSONA
+    else:
+        return None
+    return np.where(fits, np.float32(1), np.float32(-1))
+
+
+def find_days(days: Iterable[tuple[int, int]], at_us: Any) -> dict[str, Any]:
+    """Return the reasons `day`, `days_after` and `month` of rows said at these times, each 0 to 1."""
+    day, after, month = (np.zeros(len(at_us), np.float32) for _ in range(3))
+    for since, until in days:
+        inside = (at_us >= since) & (at_us < until)
+        if until - since < A_DAY_OR_TWO:
+            day[inside] = 1.0
+            after[(at_us >= since - EVE) & (at_us < until + SOON)] = 1.0
+        else:
+            month[(at_us >= until) & (at_us < until + AFTER_MONTH) & (month == 0)] = HALF
+            month[inside] = 1.0
+    after[day > 0] = 0.0
+    return {"day": day, "days_after": after, "month": month}
+
+
+def _list_reasons(one: AudienceRows, index: Any, asked: Asked, own: Any, share: Any, session: Any) -> dict[str, Any]:
+    """Return the reasons of rows as far as no text is read and nothing around them is looked at."""
+    view = one.matches.view
+    is_chat, words = view.is_chat[index], np.clip(view.words[index], 1, MOST_LENGTH)
+    made = {"context": own, "own": own, "turn": own, "share": share, "session": session}
+    made |= {"length": np.where(is_chat, _LENGTHS[words], np.float32(0)), "near": one.near[view.thread[index]]}
+    if one.persons is not None:
+        made["person"] = np.where(is_chat, one.persons[view.speaker[index]], np.float32(0))
+    if asked.days:
+        made |= find_days(asked.days, view.at_us[index])
+    return made
+
+
+def _choose_leads(one: AudienceRows, asked: Asked, most: int, *, by_words: bool) -> Any:
+    """Return the best matching rows by what they hold and where they stand, in no order."""
+    left_out, view = one.matches.left_out, one.matches.view
+    at = np.arange(len(one.rows)) if left_out is None else (~is_among(one.rows, left_out)).nonzero()[0]
+    if len(at) > most:
+        rows, score = one.rows[at], one.own[at] + one.tags[at]
+        if not by_words:
+            session = one.session_worth[one.session_of[at]]
+            reasons = _list_reasons(one, rows, asked, score, one.share[at] + one.tags[at], session)
+            score = sum(weigh(reasons, one.long[view.thread[rows]]).values())
+        at = at[_first(score, view.at_us[rows], most)]
+    return one.rows[at]
 
 
 # What stands around them
@@ -346,90 +390,86 @@ class Local:
 
     audience: AudienceRows
     index: Any
-    at_us: Any
-    is_chat: Any
-    run: Any
-    """Number of the stretch of rows that each is in, between which nothing else was said."""
     score: Any
     may_be_hit: Any
     is_match: Any
-    session: Any
-    long: Any
-    near: Any
-    visible: Any
-    context: Any
+    visible: Any = None
+    run: Any = None
+    """Number of the stretch of rows that each is in, between which nothing else was said."""
+    reasons: Mapping[str, Any] = field(default_factory=dict)
 
     def list_best(self, most: int) -> list[Ranked]:
         """Return the best of the rows that may be hits."""
+        view = self.audience.matches.view
         may = self.may_be_hit.nonzero()[0]
-        kept = may[_first(self.score[may], self.at_us[may], most)]
-        source = self.audience.matches.view.source[self.index[kept]]
-        columns = (self.score[kept], self.at_us[kept], source, self.is_match[kept])
-        listed = zip(*(column.tolist() for column in columns), repeat(self), kept.tolist(), strict=False)
-        return list(map(_new_ranked, listed))
+        kept = may[_first(self.score[may], view.at_us[self.index[may]], most)]
+        index = self.index[kept]
+        columns = (self.score[kept], view.at_us[index], view.source[index], self.is_match[kept])
+        own = self.reasons["own"][kept] if self.reasons else np.zeros(len(kept))
+        listed = zip(*(column.tolist() for column in columns), repeat(self), kept.tolist(), own.tolist(), strict=False)
+        return [Ranked(*each) for each in listed]
 
     def build(self, places: Sequence[int]) -> list[Candidate]:
         """Return the rows at these places."""
         at = np.array(places, np.int64)
-        score = np.round(self.score[at].astype(np.float64), 6)
-        return _candidates_at(
-            self.audience.matches, self.index[at], score, ~self.is_match[at], self.session[at], self.long[at],
-            self.near[at], self.context[at],
+        one, index = self.audience, self.index[at]
+        view, first, session = one.matches.view, one.matches.number << 32, one.matches.view.session[index].astype(int)
+        long = np.zeros(len(at)) if one.long is None else one.long[view.thread[index]]
+        columns = (
+            view.source[index], view.row_id[index], view.at_us[index], view.words[index],
+            np.round(self.score[at].astype(np.float64), 6), ~self.is_match[at], index + first, session + first,
+            view.session_rows[session], long,
         )  # fmt: skip
-
-    def beside(self, i: int) -> list[int]:
-        """Return the rows right before and after one, where turns are long: a question, and what answers at length."""
-        if not self.long[i]:
-            return []
-        near = [j for j in (i - 1, i + 1) if 0 <= j < len(self.index)]
-        return [j for j in near if self.run[j] == self.run[i] and self.visible[j]]
+        names = list(self.reasons)
+        values = np.array([self.reasons[name][at] for name in names], np.float64).T.tolist() or [()] * len(at)
+        reasons = [dict(zip(names, row, strict=True)) for row in values]
+        return [Candidate(*each) for each in zip(*(column.tolist() for column in columns), reasons, strict=True)]
 
 
-def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading: int, by_words: bool) -> Local | None:
+def _list_words(one: AudienceRows, leads: Any) -> Local:
+    """Return rows of which what they hold decides alone."""
+    index = in_order(leads)
+    at, is_match = one.find(index)
+    return Local(one, index, one.own[at] + one.tags[at], is_match, is_match)
+
+
+def look_around(one: AudienceRows, leads: Any, asked: Asked, reach: int) -> Local:
+    """Return some rows with those around them, each with its reasons as far as no text is read."""
     view, left_out = one.matches.view, one.matches.left_out
-    places = None if by_words else Places(one, asked, here)
-    at = np.arange(len(one.rows)) if left_out is None else (~is_among(one.rows, left_out)).nonzero()[0]
-    if not len(at):
-        return None
-    if len(at) > leading:
-        words, rows = one.own[at] + one.tags[at], one.rows[at]
-        quick = words if places is None else places.score(rows, words, words, None, places.session_of(at))
-        at = at[_first(quick, view.at_us[rows], leading)]
-    widest = max(REACH, reach) if reach and not by_words else 0
-    index = in_order(np.add.outer(one.rows[at], np.arange(-widest, widest + 1)).ravel())
+    widest = max(REACH, reach) if reach else 0
+    index = in_order(np.add.outer(leads, np.arange(-widest, widest + 1)).ravel())
     index = index[index.searchsorted(0) : index.searchsorted(len(view))]
-    words, at_us = view.words[index].astype(np.float32), view.at_us[index]
-    is_chat = view.is_chat[index]
-    session, thread = view.session[index], view.thread[index]
-    touches = np.zeros(len(index), bool)
+    words, thread, session = view.words[index].astype(np.float32), view.thread[index], view.session[index]
+    is_chat, touches = view.is_chat[index], np.zeros(len(index), bool)
     touches[1:] = (index[1:] - index[:-1] == 1) & (thread[1:] == thread[:-1]) & is_chat[1:] & is_chat[:-1]
-    run = (~touches).cumsum()
-    near = touches.copy()
-    near[1:] &= session[1:] == session[:-1]
+    run, is_near = (~touches).cumsum(), touches.copy()
+    is_near[1:] &= session[1:] == session[:-1]
     at, is_row = one.find(index)
-    own, tags = np.where(is_row, one.own[at], np.float32(0)), np.where(is_row, one.tags[at], np.float32(0))
+    own, share, tags = (_fill(values, at, is_row) for values in (one.own, one.share, one.tags))
     visible = np.ones(len(index), bool) if left_out is None else ~is_among(index, left_out)
     is_match = is_row & visible
     if one.matches.readable is not None:
         visible &= one.matches.readable(index)
-    words_alone = own + tags
-    if places is None:
-        nothing = np.zeros(len(index), np.float32)
-        return Local(one, index, at_us, is_chat, run, words_alone, is_match & visible, is_match, nothing,
-                     nothing, nothing, visible, words_alone)  # fmt: skip
-    context = _contexts(one, index, words, near, asked, max(REACH, reach)) + tags
-    beside = _besides(own, words, near)
-    of_session = places.session(session)
-    score = places.score(index, words_alone, np.maximum(context, words_alone), beside, of_session)
+    of_session = np.minimum(one.sessions.searchsorted(session), max(0, len(one.sessions) - 1))
+    is_known = one.sessions[of_session] == session if len(one.sessions) else is_row
+    reasons = _list_reasons(one, index, asked, own + tags, share + tags, _fill(one.session_worth, of_session, is_known))
+    contexts = _find_contexts(one, at, is_row, words, is_near, asked, max(REACH, reach)) + tags
+    reasons["context"] = np.maximum(contexts, own + tags)
+    reasons["beside"] = _find_beside(own, words, is_near)
     may = is_match.copy()
     if asked.has_answers and reach:
-        may |= visible & (context >= LEAST_CONTEXT) & _stands_near(is_match, run, reach)
-        for since, until in asked.days:
-            may |= visible & (at_us >= since) & (at_us < until)
-    return Local(
-        one, index, at_us, is_chat, run, score, may & visible, is_match, of_session, places.long(index),
-        places.near(index), visible, context,
-    )  # fmt: skip
+        may |= (contexts >= LEAST_CONTEXT) & _stands_near(is_match, run, reach)
+        if asked.days:
+            at_us = view.at_us[index]
+            for since, until in asked.days:
+                may |= (at_us >= since) & (at_us < until)
+    score = sum(weigh(reasons, one.long[thread]).values())
+    return Local(one, index, score, may & visible, is_match, visible, run, reasons)
+
+
+def _fill(values: Any, at: Any, there: Any) -> Any:
+    """Return the values at these places, nothing where there is none."""
+    return np.where(there, values[at], np.float32(0)) if len(values) else np.zeros(len(at), np.float32)
 
 
 def _stands_near(is_match: Any, run: Any, reach: int) -> Any:
@@ -442,36 +482,36 @@ def _stands_near(is_match: Any, run: Any, reach: int) -> Any:
     return made
 
 
-def _contexts(one: AudienceRows, index: Any, words: Any, near: Any, asked: Asked, steps: int) -> Any:
+def _find_contexts(one: AudienceRows, at: Any, is_row: Any, words: Any, is_near: Any, asked: Asked, steps: int) -> Any:
     """Return what the words of each row are worth together with those that reach it from so many rows around it."""
-    at, is_row = one.find(index)
+    count = len(words)
     place = np.full(len(one.rows), -1, np.int64)
     place[at[is_row]] = is_row.nonzero()[0]
     middle = words.cumsum() - words / 2
-    run = (~near).cumsum()
+    run = (~is_near).cumsum()
     groups = [group for group in one.groups if group is not None]
-    held = np.zeros((len(groups), len(index)), np.float32)
+    held = np.zeros((len(groups), count), np.float32)
     for line, (_, rows, times) in zip(held, groups, strict=True):
-        at = place[rows]
-        here = at >= 0
-        line[at[here]] = _saturated(times[here], words[at[here]], asked.mean_words)
+        to = place[rows]
+        here = to >= 0
+        line[to[here]] = _saturate(times[here], words[to[here]], asked.mean_words)
     reached = held.copy()
-    for step in range(1, min(steps, len(index) - 1) + 1):
+    for step in range(1, min(steps, count - 1) + 1):
         same = run[step:] == run[:-step]
         between = middle[step:] - middle[:-step]
         on, back = reached[:, step:], reached[:, :-step]
         np.maximum(on, held[:, :-step] * (same * np.exp(-between / FADE_BACK)), out=on)
         np.maximum(back, held[:, step:] * (same * np.exp(-between / FADE_ON)), out=back)
-    total = np.zeros(len(index), np.float32)
+    total = np.zeros(count, np.float32)
     for (worth, _, _), line in zip(groups, reached, strict=True):
         total += worth * line
     return total / asked.total
 
 
-def _besides(own: Any, words: Any, near: Any) -> Any:
+def _find_beside(own: Any, words: Any, is_near: Any) -> Any:
     """Return what the better neighbour of each row is worth, as far as the row itself is short."""
     other = np.zeros(len(own), np.float32)
     if len(own) > 1:
-        other[1:] = own[:-1] * near[1:]
-        other[:-1] = np.maximum(other[:-1], own[1:] * near[1:])
+        other[1:] = own[:-1] * is_near[1:]
+        other[:-1] = np.maximum(other[:-1], own[1:] * is_near[1:])
     return other * np.exp(-np.maximum(words, 1) / SHORT_ROW)

@@ -13,7 +13,6 @@ from ..question.question import Question
 from .weights import INSIDE, K1, hold_back
 
 _NONE: frozenset[str] = frozenset()
-_NOTHING: tuple[Mapping[int, float], ...] = ({},)
 CHAT = SOURCES.index("chat_history")
 """Number of the source of messages."""
 FOLDED_CHARS = 4000
@@ -29,19 +28,16 @@ Place = tuple[int, int]
 # What is asked
 
 
-@dataclass(slots=True)
-class Probe:
-    """One text that is looked for in the rows, on behalf of a group of texts of one word."""
+class Term(NamedTuple):
+    """What a word of the index, a tag or a phrase counts for what is asked."""
 
     group: int
-    text: str
-    terms: dict[str, bool] = field(default_factory=dict)
-    """Known words that hold it, each with whether it is the whole word."""
+    """Number of the group of texts it belongs to; -1 for a tag that is looked for as no word."""
+    factor: float = 1.0
+    """What it counts: 1 for the whole word, less for letters inside it."""
+    tag_worth: float = 0.0
+    """Of a tag."""
     chat_only: bool = False
-    always_whole: bool = False
-    """It is of a script without spaces or more than one word."""
-    whole_only: bool = False
-    """It is a minor word, which counts as a whole word alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +49,6 @@ class Asked:
     total: float
     """What a row that holds everything asked for is worth, tags included; above 0."""
     mean_words: float
-    mean_turn_words: float = 0.0
-    """Mean length of the visible chat rows."""
     question: Question = field(default_factory=Question)
     asker: str = ""
     """Participant key of who asks."""
@@ -64,10 +58,10 @@ class Asked:
     """What is looked for, by the indexes of `Candidate.matched`."""
     groups: Sequence[int] = ()
     """For each of `texts` the number of its group."""
-    probes: Sequence[Probe] = ()
-    """The texts that are looked for in the rows; of a group those that the others hold."""
-    tags: Mapping[str, float] = field(default_factory=dict)
-    """What each tag is worth."""
+    terms: Mapping[tuple[int, str], Sequence[Term]] = field(default_factory=dict)
+    """What each word, tag and phrase counts, by kind and name."""
+    words: Mapping[str, Sequence[Term]] = field(default_factory=dict)
+    """Of these the words."""
     languages: Sequence[str] = ()
     """Of the question."""
     days: Sequence[tuple[int, int]] = ()
@@ -75,20 +69,6 @@ class Asked:
 
 
 # Rows
-
-
-class Speaker(NamedTuple):
-    """Who said a row of the chat."""
-
-    name: str
-    """As stored; blank when not known."""
-    key: str
-    """Participant key; blank for the persona."""
-    role: str
-    """PERSONA for what the persona said."""
-
-
-NOBODY = Speaker("", "", "")
 
 
 @dataclass(slots=True)
@@ -110,8 +90,6 @@ class FoundRow:
     sender: str = ""
     """Sender id of a chat row; blank elsewhere."""
     message_id: str | None = None
-    speaker: Speaker = NOBODY
-    """Who said a chat row."""
     said_by: str = ""
     """Who said it, as a hit shows it; blank where nobody knows."""
     said_by_key: str = ""
@@ -140,22 +118,18 @@ class Candidate:
     score: float = 0.0
     context: bool = False
     """It matches nothing itself and stands close to a row that does."""
-    by_meaning: bool = False
-    """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
     place: int = UNKNOWN
     """Where it stands by conversation and time: rows next to each other have places that follow."""
     session: int = UNKNOWN
     """Its session; no two of a search have the same number."""
     session_rows: int = 0
     """Rows of that."""
-    session_worth: float = 0.0
-    """What its session is worth."""
-    long: float | None = None
-    """How far the turns of its conversation are long ones; None where these were not looked at."""
-    near: float = 0.0
-    """How near it stands to who asks: 1 in the conversation asked in, less in others of the person."""
-    reached: float = 0.0
-    """What its words are worth together with those that reach it from rows around it, at hand or not."""
+    long: float = 0.0
+    """How far the turns of its conversation are long ones."""
+    reasons: dict[str, float] = field(default_factory=dict)
+    """What speaks for it, by the names of WEIGHTS."""
+    by_meaning: bool = False
+    """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
     matched: dict[int, tuple[int, bool]] = field(default_factory=dict)
     """Index of the text looked for to (times found, as a whole word)."""
     tags: frozenset[str] = _NONE
@@ -165,16 +139,10 @@ class Candidate:
     """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
     row: FoundRow | None = None
     """It as it is stored; None until it is read."""
-    passages: Sequence[Mapping[int, float]] = _NOTHING
-    """Number of each group of texts that stands in a passage, with how often (`text.passages.by_passage`)."""
-    tag_worth: float = 0.0
-    """What the tags it holds are worth, beside those that are looked for as words too."""
     meaning: float = 0.0
     """How near it is to the question by its vector, where there is an embedder."""
     vector: Any = None
     """That vector, of length 1; None where it has none."""
-    reasons: dict[str, float] = field(default_factory=dict)
-    """What speaks for it, by the names of WEIGHTS."""
     parts: Mapping[str, float] | None = None
     """What the score is made of, by the same names; None where rows were not ranked."""
 
@@ -182,6 +150,11 @@ class Candidate:
     def key(self) -> Place:
         """Return its source and id."""
         return self.source, self.id
+
+    @property
+    def own(self) -> float:
+        """Return what its own words are worth."""
+        return self.reasons.get("own", 0.0)
 
     def match(self, wanted: int, times: int, whole: bool) -> None:
         """Note that the row holds a text; whole words add up, letters inside other words count where none is whole."""

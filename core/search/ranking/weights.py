@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 K1 = 1.2
 """How soon repeating a word stops counting."""
@@ -71,24 +71,21 @@ REPEAT_ROWS = 20
 REPEAT_AGAIN = 0.25
 """Of that, for each further one: four rows of a session lose little more than two."""
 
+LEAST_CONTEXT = 0.1
+"""What the words around a row must be worth, of all that is asked, before it is shown though it matches nothing."""
+
 SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 """Mean words of a turn up to which turns are short, and from which they are long."""
 
 
-def share_of_long(mean_words: float) -> float:
-    """Return how far turns of this mean length are long ones: 0 for short, 1 for long."""
-    return min(1.0, max(0.0, (mean_words - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)))
-
-
-def between(weight: Weight, long: float) -> float:
+def between(weight: Weight, long: Any) -> Any:
     """Return the weight for turns that are long to this share."""
     return weight.short + (weight.long - weight.short) * long
 
 
-def weights_for(long: float, by_meaning: float = 0.0) -> dict[str, float]:
-    """Return what each reason is worth among turns that are long to this share."""
-    found = {name: between(weight, long) for name, weight in WEIGHTS.items()}
-    if by_meaning:
-        for name, weight in BY_MEANING.items():
-            found[name] += by_meaning * (between(weight, long) - found[name])
-    return found
+def weight_of(name: str, long: Any, by_meaning: float = 0.0) -> Any:
+    """Return what a reason is worth among turns that are long to this share, one or many."""
+    weight = between(WEIGHTS[name], long)
+    if by_meaning and name in BY_MEANING:
+        weight = weight + by_meaning * (between(BY_MEANING[name], long) - weight)
+    return weight

@@ -2,79 +2,73 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from core.search.question.question import Question
 from core.search.ranking import relevance, weights
-from core.search.ranking.reasons import name_texts, on_days, person_of
-from core.search.ranking.relevance import rank_rows
-from core.search.ranking.rows import PERSONA, Asked, Candidate, FoundRow, Probe, Speaker, choose, without_many_contexts
-from core.search.ranking.weights import weights_for
+from core.search.ranking.all_rows import find_days, find_persons
+from core.search.ranking.rows import PERSONA, Asked, Candidate, FoundRow, Term, choose, without_many_contexts
 from core.text.question_words import is_question
 
-MINUTE = 60_000_000
-ONE = Asked([2.0], 2.0, 20.0)
+DAY = 86_400_000_000
 
 
-def row(place: int, held: dict[int, float] | None = None, words: int = 20, session: int = 1) -> Candidate:
-    """Return a row of one passage at a place of its conversation."""
-    return passages([held or {}], words, place=place, session=session)
-
-
-def passages(held: list[dict[int, float]], words: int, **known: Any) -> Candidate:
-    """Return a row with these passages."""
-    return Candidate(2, 1, 0, words, passages=held, **known)
-
-
-def scored(rows: list[Candidate], asked: Asked = ONE, **reasons: float) -> list[float]:
-    """Return the scores of rows among short turns, each with these further reasons."""
-    relevance.match_words(rows, asked)
-    for one in rows:
-        one.reasons.update(reasons)
-        relevance.weigh(one, weights_for(0.0))
-    return [one.score for one in rows]
+def scored(*rows: dict[str, float]) -> list[float]:
+    """Return the scores of rows among short turns that have these reasons."""
+    made = [Candidate(2, n, 0, reasons=reasons) for n, reasons in enumerate(rows)]
+    relevance.score_rows(made)
+    assert [row.score for row in made] == [pytest.approx(sum((row.parts or {}).values())) for row in made]
+    return [row.score for row in made]
 
 
 def test_t29_other_reasons_never_decide_alone() -> None:
     """A row around which nothing matches has no score, whoever said it and however long it is."""
-    rows = [row(0, {0: 1.0}), row(9)]
-    found = scored(rows, person=1.0, length=1.0, time=1.0, number=1.0)
+    others = {"person": 1.0, "length": 1.0, "time": 1.0, "number": 1.0}
+    found = scored({"context": 1.0, **others}, others)
     assert found[0] > 0 == found[1]
 
 
 def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
     """A question that names a day may share no other word with what was said then."""
-    rows = [row(0, {0: 1.0}), row(9)]
-    assert scored(rows, day=1.0, person=1.0)[1] > 0
+    assert scored({"context": 1.0}, {"context": 0.0, "day": 1.0, "person": 1.0})[1] > 0
 
 
 def test_t16_whose_row_it_is_decides_who_is_meant() -> None:
     """A name the question gives outweighs `I`, and `I` outweighs `you`."""
-    ada, ben, own = Speaker("Ada", "tg/1", ""), Speaker("Ben", "tg/2", ""), Speaker("Iris", "", PERSONA)
+    names, keys, roles = ["Ada", "Ben", "Iris"], ["tg/1", "tg/2", ""], ["", "", PERSONA]
+    view = SimpleNamespace(speakers=names, names=np.array(names), keys=np.array(keys), roles=np.array(roles))
     about = Question(people=frozenset({"Ada"}), self_person=True)
-    assert [person_of(about, "tg/2", who) for who in (ada, ben, own)] == [1.0, -1.0, -1.0]
-    mine = Question(self_person=True, other=True)
-    assert [person_of(mine, "tg/2", who) for who in (ada, ben, own)] == [-1.0, 1.0, -1.0]
-    yours = Question(other=True)
-    assert [person_of(yours, "tg/2", who) for who in (ada, ben, own)] == [-1.0, -1.0, 1.0]
-    assert person_of(Question(), "tg/2", ada) == 0.0
-    assert name_texts(["Ada King"], ["ada", "king", "kings", "cat"], ["en"]) == {0, 1}
+    assert find_persons(about, "tg/2", view).tolist() == [1.0, -1.0, -1.0]
+    assert find_persons(Question(self_person=True, other=True), "tg/2", view).tolist() == [-1.0, 1.0, -1.0]
+    assert find_persons(Question(self_person=True), "", view).tolist() == [0.0, 0.0, -1.0]
+    assert find_persons(Question(other=True), "tg/2", view).tolist() == [-1.0, -1.0, 1.0]
+    assert find_persons(Question(), "tg/2", view) is None
 
 
 def test_t16_days_near_the_one_asked_for_count_less() -> None:
     """People tell of a day on the days after it."""
-    day = datetime(2023, 5, 7, tzinfo=UTC)
-    asked = [(day, day + timedelta(days=1))]
-    near = [on_days(asked, day + timedelta(days=n)) for n in (-2, -1, 0, 3, 12)]
-    assert near == [{}, {"days_after": 1.0}, {"day": 1.0}, {"days_after": 1.0}, {}]
-    month = [(datetime(2023, 5, 1, tzinfo=UTC), datetime(2023, 6, 1, tzinfo=UTC))]
-    assert [on_days(month, datetime(2023, m, 5, tzinfo=UTC)) for m in (4, 5, 6, 7)] == [
-        {}, {"month": 1.0}, {"month": 0.5}, {},
-    ]  # fmt: skip
-    assert on_days(asked, None) == {}
+    at_us = np.array([-2, -1, 0, 3, 12]) * DAY
+    found = find_days([(0, DAY)], at_us)
+    assert found["day"].tolist() == [0, 0, 1, 0, 0] and found["days_after"].tolist() == [0, 1, 0, 1, 0]
+    found = find_days([(0, 31 * DAY)], np.array([-5, 5, 35, 60]) * DAY)
+    assert found["month"].tolist() == [0, 1, 0.5, 0] and not found["day"].any()
+
+
+def test_t28_the_best_passage_of_a_long_text_tells_how_well_it_fits() -> None:
+    """A long text that holds the words asked for far apart fits less than one that holds them together."""
+    asked = Asked([2.0, 2.0], 4.0, 60.0, words={"tea": [Term(0)], "cup": [Term(1)]}, groups=[0, 1])
+
+    def own_of(text: str) -> tuple[float, float]:
+        row = Candidate(2, 1, 0, 300, reasons={"own": 9.0, "share": 1.0}, row=FoundRow(2, 1, 0, (text,), text, None))
+        relevance.read_passages(row, asked)
+        return row.reasons["own"], row.reasons["share"]
+
+    filler = " ".join(["word"] * 149)
+    apart, together = own_of(f"tea {filler} {filler} cup"), own_of(f"tea cup {filler} {filler}")
+    assert apart[0] < together[0] and (apart[1], together[1]) == (0.5, 1.0)
 
 
 def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() -> None:
@@ -101,7 +95,7 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
 
 def spaced(rows: list[Candidate]) -> list[int]:
     """Return the ids of rows in the order they are chosen."""
-    return [row.id for row in relevance.spaced(rows)]
+    return [row.id for row in relevance.space_rows(rows)]
 
 
 def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None:
@@ -114,26 +108,6 @@ def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None
     few, many = weights.REPEAT_ROWS, 10 * weights.REPEAT_ROWS
     assert spaced(rows(few)) == spaced(rows(0)) == [0, 2, 1]
     assert spaced(rows(many)) == [0, 1, 2]
-
-
-def turn(n: int, text: str, place: int, **known: Any) -> Candidate:
-    """Return a message that was read; it matches where it speaks of tea."""
-    matched = {0: (1, True)} if "tea" in text else {}
-    row = FoundRow(2, n, 0, (text,), text, None)
-    return Candidate(2, n, n * MINUTE, place=place, row=row, matched=matched, context=not matched, **known)
-
-
-def test_t27_what_a_row_is_worth_goes_by_the_turns_of_its_own_conversation() -> None:
-    """Among ever more long talk of others, rows of a chat of short turns keep their scores."""
-    chat = ["did you see it", "not yet", "we had green tea", "with whom", "ann came along", "how nice"]
-
-    def score_chat(mean_turn_words: float) -> list[float]:
-        asked = Asked([2.0], 2.0, 20.0, mean_turn_words, probes=[Probe(0, "tea", {"tea": True})], groups=[0])
-        rows = [turn(n, text, n, session=1, long=0.0) for n, text in enumerate(chat)]
-        rank_rows(rows, asked)
-        return [row.score for row in rows]
-
-    assert score_chat(15.0) == score_chat(80.0)
 
 
 def test_t24_few_hits_match_nothing_themselves() -> None:
