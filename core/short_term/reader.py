@@ -13,10 +13,9 @@ from ..calls.defaults import clock
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
-from ..scope import KEY_BYTES, Scope, has_current_scope
+from ..scope import Scope, has_current_scope
 from ..text.times import parse_time, zone
-from . import places, rules, table, table_reading
-from .rules_turn import read_id, read_lineage
+from . import rules, table, table_reading, turns
 from .shapes import Entry, ShortTermEntry, ShortTermSection, ShortTermStats, Turn
 from .table_reading import Lookup
 
@@ -57,9 +56,9 @@ def get_for_user(
     ['we fly on Friday']
     >>> db.close()
     """
-    call = places.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(db, settings, scope), persona)
     own = call.scope
-    who, channel = places.build_user_key(user, own), places.find_channel(call, exclude_channel)
+    who, channel = turns.build_key(user, "user", own), turns.find_channel(call, exclude_channel)
     if who is None:
         return []
     asking = replace(own, conversation=own.conversation or channel, participant=own.participant or who)
@@ -102,10 +101,10 @@ def get_for_server(
     [('s1', 'tg/42')]
     >>> db.close()
     """
-    call = places.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(db, settings, scope), persona)
     own = call.scope
-    name = read_id(server, "server", KEY_BYTES["server"])
-    channel = places.find_channel(call, exclude_channel, server=name)
+    name = turns.read_id(server, "server")
+    channel = turns.find_channel(call, exclude_channel, server=name)
     if name is None:
         return []
     server_id = own.server or (name if own.conversation is None else "")
@@ -163,9 +162,9 @@ def build_short_term_context(
     [{'channel': 'tg/42', 'age': 'just now', 'lines': ['Ann: "hi"']}]
     >>> db.close()
     """
-    call = places.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(db, settings, scope), persona)
     turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
-    own = places.find_place(call.db, turn, call.scope).scope
+    own = turns.find_place(call.db, turn, call.scope).scope
     lookups = plan_lookups(own.participant, own.server, own.conversation, call.settings)
     entries = _read_visible(replace(call, scope=own), lookups, lineage) if lookups else []
     chosen, _ = rules.choose_entries(entries, own.conversation, call.settings.short_term_max_channels)
@@ -250,7 +249,7 @@ def get_stats(
 
 def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[Entry]:
     """Return the entries looked up that the call's scope sees, newest first, and delete the expired ones."""
-    db, life = call.db, places.read_life(call.settings)
+    db, life = call.db, rules.read_life(call.settings)
     with db.request_connection():
         entries = table_reading.read_entries(db, load_access(call).viewer, lookups, life=life)
     live = rules.drop_expired(entries, db.clock(), life)
@@ -261,7 +260,7 @@ def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> lis
             table.add_count(db, "expirations", table.delete_expired(db, call.persona, sorted(expired), life=life))
         except StoreError as error:  # a read works on a database that takes no writes
             logs.warning("short_term_not_expired", source=error.source, number=error.number)
-    wanted = read_lineage(lineage)
+    wanted = turns.read_id(lineage, "lineage")
     return rules.newest_first(entry for entry in live if not wanted or entry.lineage == wanted)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
+from ..scope import Scope
 from ..shapes import WriteResult
 
 ItemRole = Literal["user", "model"]
@@ -68,6 +69,24 @@ class Turn:
     answers: tuple[Answer, ...] = ()
     at: datetime | None = None
     """When the answer was given; None for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """What one persona keeps of a turn."""
+
+    scope: Scope
+    """Channel, server and persona; the participant is who spoke."""
+    server_name: str = ""
+    channel_name: str = ""
+    parent_channel: str | None = None
+    lineage: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    """Participant key to display name."""
+    items: tuple[Item, ...] = ()
+    """Their `who` and `answers` are participant keys."""
+    at: datetime | None = None
+    """Time of the turn, None for now."""
 
 
 class Life(NamedTuple):
@@ -185,14 +204,9 @@ class TurnResult(_Counted):
     """Class of what went wrong; blank when nothing did."""
 
     def __new__(
-        cls,
-        stored: int,
-        reason: TurnReason = "",
-        *,
-        writes: tuple[WriteResult, ...] = (),
-        summary_due: bool = False,
+        cls, stored: int, reason: TurnReason = "", *, writes: tuple[WriteResult, ...] = (), summary_due: bool = False,
         error: str = "",
-    ) -> TurnResult:
+    ) -> TurnResult:  # fmt: skip
         result = super().__new__(cls, stored, reason)
         result.writes, result.summary_due, result.error = writes, summary_due, error
         return result

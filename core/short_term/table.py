@@ -5,23 +5,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Integer,
-    String,
-    and_,
-    bindparam,
-    cast,
-    delete,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Integer, String, and_, bindparam, cast, delete, func, or_, select, update
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
@@ -32,8 +20,9 @@ from ..database.ids import retry_duplicates
 from ..database.schema import participants, privacy_levels, short_term_memories
 from ..database.stored_values import read_list, read_time
 from ..scope import Scope
-from .rules import CUT_MARK, cut_text, is_alive, is_expired, mark_participant
-from .shapes import Item, Life
+from ..shapes import WriteReason, WriteResult
+from .rules import CUT_MARK, cut_text, is_alive, is_expired, is_summary_due, mark_participant
+from .shapes import Item, Life, NewEntry
 
 SOURCE = "short_term_memories"
 NAME_CHARS = 200
@@ -108,51 +97,24 @@ def _read_text(value: Any) -> str:
 # Writing
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The result of one write."""
-
-    stored: int = 0
-    """Entries written: 1 or 0."""
-    id: int | None = None
-    reason: str = ""
-    items: int = 0
-    turns: int = 0
-    """Turns since the last summary, this one included."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewEntry:
-    """What one persona keeps of a turn."""
-
-    scope: Scope
-    """Channel, server and persona; the participant is who spoke."""
-    server_name: str = ""
-    channel_name: str = ""
-    parent_channel: str | None = None
-    lineage: str = ""
-    names: dict[str, str] = field(default_factory=dict)
-    """Participant key to display name."""
-    items: tuple[Item, ...] = ()
-    """Their `who` and `answers` are participant keys."""
-    at: datetime | None = None
-    """Time of the turn, None for now."""
-
-
 @retry_duplicates
-def write_entries(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str) -> list[Kept]:
-    """Write what each persona keeps of a turn in one transaction, and return what became of each."""
+def write_entries(
+    db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str
+) -> list[tuple[WriteResult, bool]]:
+    """Write what each persona keeps of a turn in one transaction; return for each (result, is a summary due)."""
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # two turns at once lock in one order
     begun = db.ids.one()
 
-    def work(connection: Connection) -> list[Kept]:
+    def work(connection: Connection) -> list[tuple[WriteResult, bool]]:
         kept = {new.scope.persona: _write_entry(connection, db, new, life, privacy_default, begun) for new in in_order}
         return [kept[new.scope.persona] for new in entries]
 
     return db.idempotent_transaction(work, source=SOURCE)
 
 
-def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int) -> Kept:
+def _write_entry(
+    connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int
+) -> tuple[WriteResult, bool]:
     named = {name for item in new.items for name in (item.who, item.answers) if name}
     people = named | ({new.scope.participant} if new.scope.participant else set())
     scope, home, silent = hold_place(connection, db, new, people, default)
@@ -161,21 +123,22 @@ def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life
         silent |= people
     items = tuple(item for item in new.items if not {item.who, item.answers} & silent)
     if scope.participant in silent or not items:
-        return Kept(reason="privacy" if silent else "empty")
+        return WriteResult(False, None, "privacy" if silent else "empty"), False
     own = _hold_entry(connection, scope)
     now = db.clock()
     at = new.at or now
     values = _build_row(new, scope, home, at) | {"messages": build_stored(items)}
     if own is None:
-        return Kept(1, _insert(connection, db, scope, values | {"turns_since_summary": 1}), "", len(items), 1)
+        row_id = _insert(connection, db, scope, values | {"turns_since_summary": 1})
+        return WriteResult(True, row_id), is_summary_due(len(items), 1)
     if own.last_updated is not None and at < own.last_updated <= now + CLOCK_TOLERANCE:
-        return Kept(0, own.id, "unchanged", len(items), own.turns_since_summary)
+        return WriteResult(False, own.id, "unchanged"), False
     turns = 1 if is_expired(own.last_updated, own.summary_updated_at, now, life) else own.turns_since_summary + 1
     values["turns_since_summary"] = turns
     if not is_alive(own.summary_updated_at, now, life.summary):
         values |= {"summary": None, "summary_updated_at": None}
     _update(connection, scope.persona, own.id, values)
-    return Kept(1, own.id, "", len(items), turns)
+    return WriteResult(True, own.id), is_summary_due(len(items), turns)
 
 
 _MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
@@ -271,34 +234,35 @@ def read_level(db: Database, persona: str, participant: str | None, default: str
         return table_participants.known(connection, persona, [participant], default)[participant].level
 
 
-Judge = Callable[[str, int, bool], str]
+Judge = Callable[[str, int, bool], WriteReason]
 """(current summary, turns since it, whether it has not expired) -> why the new one is refused; blank accepts it."""
 
 
-def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str) -> Kept:
+def write_summary(
+    db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str
+) -> WriteResult:
     """Write a summary to the entry of a person in a channel, and create the entry if there is none."""
 
-    def work(connection: Connection) -> Kept:
+    def work(connection: Connection) -> WriteResult:
         people = {new.scope.participant} if new.scope.participant else set()
         scope, home, silent = hold_place(connection, db, new, people, privacy_default)
         if silent:
-            return Kept(reason="privacy")
+            return WriteResult(False, None, "privacy")
         now = db.clock()
         own = _hold_entry(connection, scope)
         alive = own is not None and is_alive(own.summary_updated_at, now, life.summary)
         refused = judge((own.summary or "") if alive else "", 1 if own is None else own.turns_since_summary, alive)
         if refused:
-            return Kept(reason=refused)
+            return WriteResult(False, None, refused)
         values: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
         if own is None:
-            return Kept(
-                1, _insert(connection, db, scope, _build_row(new, scope, home, now) | {"messages": []} | values)
-            )
+            values = _build_row(new, scope, home, now) | {"messages": []} | values
+            return WriteResult(True, _insert(connection, db, scope, values))
         values["last_updated"] = max(own.last_updated or now, now)
         if is_expired(own.last_updated, own.summary_updated_at, now, life):
             values["messages"] = []  # a new summary must not bring expired lines back
         _update(connection, scope.persona, own.id, values)
-        return Kept(1, own.id)
+        return WriteResult(True, own.id)
 
     return db.idempotent_transaction(work, source=SOURCE)
 

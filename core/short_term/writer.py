@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, cast
 
 from ..base import logs
@@ -16,7 +15,7 @@ from ..context.incoming import IncomingMessage
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
-from ..scope import KEY_BYTES, Scope
+from ..scope import Scope
 from ..shapes import WriteReason, WriteResult
 from ..templates.words import phrases_for, refused_patterns
 from ..text.folding import clean
@@ -25,10 +24,9 @@ from ..text.host_values import as_text, has
 from ..text.remember_phrases import is_request
 from ..text.replies import judge_refusal
 from ..text.times import parse_time
-from . import places, rules, table
-from .rules_turn import UNKNOWN, list_personas, read_field, read_id, read_lineage, read_messages, read_turn
-from .shapes import Answer, Turn, TurnResult
-from .table import NAME_CHARS, Kept, NewEntry
+from . import rules, table, turns
+from .shapes import Answer, NewEntry, Turn, TurnResult
+from .table import NAME_CHARS
 
 FULL = "full"
 
@@ -90,7 +88,7 @@ def write_turn(
     try:
         check_handle(db)
         # 1. what the turn itself says
-        turn = read_turn(context, result, given)
+        turn = turns.read_turn(context, result, given)
         if turn.stop:
             return TurnResult(0, "stop")
         if not turn.messages:
@@ -98,7 +96,7 @@ def write_turn(
         # 2. the scope is that of the host's message if the context contains it
         call = open_call(db, settings, scope)
         db = call.db
-        message = read_field(context, "message")
+        message = turns.read_field(context, "message")
         if message is not None and has(message, "message_id") and has(message, "date"):
             own = scope_of(IncomingMessage.read(message, now=db.clock()), call.scope, call.settings)
             call = replace(call, scope=own)
@@ -112,32 +110,26 @@ def write_turn(
 
 def _write_turn(call: Call, turn: Turn) -> TurnResult:
     """Write what every persona that answered keeps of a turn, or say why nothing is kept."""
-    db, settings = call.db, call.settings
-    if turn.level == UNKNOWN:
+    if turn.level == turns.UNKNOWN:
         logs.warning("short_term_privacy_level_not_known", counted_as=FULL, known="none, partial, full, 0, 1, 2")
-    if turn.level in (FULL, UNKNOWN):
+    if turn.level in (FULL, turns.UNKNOWN):
         return TurnResult(0, "privacy")
     if not turn.answers:
-        user = places.place_turn(turn, call.scope).scope.participant
-        level = table.read_level(db, call.persona, user, settings.privacy_default)
+        user = turns.place_turn(turn, call.scope).scope.participant
+        level = table.read_level(call.db, call.persona, user, call.settings.privacy_default)
         return TurnResult(0, "privacy" if level == FULL else "no_response")
-    now = db.clock()
     turn = replace(turn, answers=tuple(_name_answer(each, call.persona) for each in turn.answers))
-    entries = []
-    for persona, lineage in list_personas(turn.answers, call.persona).items():
-        entry = _build_entry(db, turn, replace(call.scope, persona=persona), settings, now=now, lineage=lineage)
-        entries += [entry] if entry is not None else []
+    built = [
+        _build_entry(call, turn, replace(call.scope, persona=persona), lineage)
+        for persona, lineage in turns.list_personas(turn.answers, call.persona).items()
+    ]
+    entries = [entry for entry in built if entry is not None]
     if not entries:
         return TurnResult(0, "empty")
-    kept = _write_entries(call, entries)
-    stored = sum(each.stored for each in kept)
-    reasons = [each.reason for each in kept if each.reason]
-    return TurnResult(
-        stored,
-        "" if stored else cast("Any", reasons[0]),
-        writes=tuple(map(_build_result, kept)),
-        summary_due=any(each.stored and rules.is_summary_due(each.items, each.turns) for each in kept),
-    )
+    results, due = zip(*_write_entries(call, entries), strict=True)
+    stored = sum(each.stored for each in results)
+    reason = "" if stored else next(each.reason for each in results)
+    return TurnResult(stored, cast("Any", reason), writes=results, summary_due=any(due))
 
 
 def _name_answer(answer: Answer, default: str) -> Answer:
@@ -145,25 +137,22 @@ def _name_answer(answer: Answer, default: str) -> Answer:
     return replace(answer, item=replace(answer.item, speaker=name))
 
 
-def _build_entry(
-    db: Database, turn: Turn, scope: Scope, settings: Settings, *, now: datetime, lineage: str = ""
-) -> NewEntry | None:
+def _build_entry(call: Call, turn: Turn, scope: Scope, lineage: str) -> NewEntry | None:
     """Return what the scope's persona keeps of a turn, None without user, channel or text."""
-    entry = places.find_place(db, turn, scope)
-    own = entry.scope
+    entry = turns.find_place(call.db, turn, scope)
+    own, at = entry.scope, turn.at or call.db.clock()
     if not own.participant or not own.conversation:
         logs.warning("short_term_without_place", user=bool(own.participant), channel=bool(own.conversation))
         return None
-    at = turn.at or now
     answers = [each.item if each.item.at else replace(each.item, at=at) for each in turn.answers]
-    lines = rules.slice_turn(turn.messages, answers, settings.short_term_memory_max_messages_per_channel)
+    lines = rules.slice_turn(turn.messages, answers, call.settings.short_term_memory_max_messages_per_channel)
     items = tuple(
         replace(
             item,
             speaker=item.speaker or (name_persona(scope.persona) if item.role == "model" else ""),
             content=rules.cut_text(item.content),
-            who=places.build_person_key(item.who, turn, own, own.participant) if item.role == "user" else "",
-            answers=places.build_person_key(item.answers, turn, own, "") if item.answers else "",
+            who=turns.build_person_key(item.who, turn, own, own.participant) if item.role == "user" else "",
+            answers=turns.build_person_key(item.answers, turn, own, "") if item.answers else "",
         )
         for item in lines
         if _is_open(item.content)
@@ -175,17 +164,12 @@ def _is_open(text: str) -> bool:
     return not screening.is_flagged(text, "short_term")[0]
 
 
-def _write_entries(call: Call, entries: Sequence[NewEntry]) -> list[Kept]:
+def _write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteResult, bool]]:
     """Write entries in one transaction and count them."""
-    settings = call.settings
-    life = places.read_life(settings)
-    kept = table.write_entries(call.db, entries, life=life, privacy_default=settings.privacy_default)
-    table.add_count(call.db, "stores", sum(each.stored for each in kept))
-    return kept
-
-
-def _build_result(kept: Kept, notes: tuple[str, ...] = ()) -> WriteResult:
-    return WriteResult(bool(kept.stored), kept.id, cast("WriteReason", kept.reason), notes=notes)
+    life, default = rules.read_life(call.settings), call.settings.privacy_default
+    written = table.write_entries(call.db, entries, life=life, privacy_default=default)
+    table.add_count(call.db, "stores", sum(result.stored for result, _ in written))
+    return written
 
 
 def store_short_term_memory(
@@ -236,7 +220,7 @@ def store_short_term_memory(
     'empty'
     >>> db.close()
     """
-    call = places.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(db, settings, scope), persona)
     notes: list[str] = []
     given = {"user_name": user_name, "server_name": server_name, "channel_name": channel_name}
     names = {field: rows.name(value, field, NAME_CHARS, notes) for field, value in given.items()}
@@ -248,19 +232,20 @@ def store_short_term_memory(
         parent_channel=parent_channel,
         is_direct=is_direct,
         is_private=is_private,
-        messages=read_messages(messages, as_text(user)[0] or "", names["user_name"]),
+        messages=turns.read_messages(messages, as_text(user)[0] or "", names["user_name"]),
         at=parse_time(at),
         user_name=names["user_name"],
         server_name=names["server_name"],
         channel_name=names["channel_name"],
     )
-    if read_id(user, "user", KEY_BYTES["participant"]) is None or read_id(channel, "channel", 512) is None:
+    if turns.read_id(user, "user") is None or turns.read_id(channel, "channel") is None:
         logs.warning("short_term_without_place", user=user is not None, channel=channel is not None)
         return WriteResult(False, None, "empty")
-    entry = _build_entry(call.db, turn, call.scope, call.settings, now=call.db.clock(), lineage=read_lineage(lineage))
+    entry = _build_entry(call, turn, call.scope, turns.read_id(lineage, "lineage") or "")
     if entry is None:
         return WriteResult(False, None, "empty")
-    return _build_result(_write_entries(call, [entry])[0], tuple(notes))
+    ((result, _),) = _write_entries(call, [entry])
+    return WriteResult(*result, notes=tuple(notes))
 
 
 # The summary
@@ -316,7 +301,7 @@ def update_short_term_memory(
     turn = Turn(
         user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct, is_private=is_private
     )
-    entry = places.find_place(call.db, turn, places.enter_persona(call, persona).scope)
+    entry = turns.find_place(call.db, turn, turns.enter_persona(call, persona).scope)
     if not text or not entry.scope.participant or not entry.scope.conversation:
         return WriteResult(False, None, "empty")
     # 2. whether it is one
@@ -327,18 +312,18 @@ def update_short_term_memory(
     notes = [f"cut {cut}"] if cut else []
     patterns = refused_patterns(known.templates_dir)
 
-    def judge(current: str, turns: int, alive: bool) -> str:
+    def judge(current: str, since: int, alive: bool) -> WriteReason:
         why = judge_refusal(text, current, patterns=patterns)
         if why:
             notes.append(f"the summary is {why.replace('_', ' ')}")
             return "refused"
-        return "limit" if rules.is_second(turns, alive) else ""
+        return "limit" if rules.is_second(since, alive) else ""
 
     # 3. write it
-    entry = replace(entry, lineage=read_lineage(lineage))
-    life = places.read_life(known)
-    kept = table.write_summary(call.db, entry, text, judge=judge, life=life, privacy_default=known.privacy_default)
-    return _build_result(kept, tuple(notes))
+    entry = replace(entry, lineage=turns.read_id(lineage, "lineage") or "")
+    life, default = rules.read_life(known), known.privacy_default
+    result = table.write_summary(call.db, entry, text, judge=judge, life=life, privacy_default=default)
+    return WriteResult(*result, notes=tuple(notes))
 
 
 def _is_explicit(said: object, settings: Settings) -> bool:
@@ -383,7 +368,7 @@ def clear_by_channel(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return _clear_entries(call, channel=places.find_channel(call, channel, interface))
+    return _clear_entries(call, channel=turns.find_channel(call, channel, interface))
 
 
 def clear_by_user(
@@ -418,7 +403,7 @@ def clear_by_user(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    key = places.build_user_key(user, call.scope, interface)
+    key = turns.build_key(user, "user", call.scope, interface)
     return _clear_entries(call, user=key) if key is not None else 0
 
 
@@ -454,8 +439,8 @@ def clear_by_server(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    name = read_id(server, "server", KEY_BYTES["server"])
-    key = places.find_channel(call, channel, interface, server=name)
+    name = turns.read_id(server, "server")
+    key = turns.find_channel(call, channel, interface, server=name)
     return _clear_entries(call, server=name, channel=key) if name is not None else 0
 
 
@@ -484,6 +469,6 @@ def clear_expired(*, db: Database | None = None, settings: GivenSettings = None,
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    count = table.delete_all_expired(call.db, call.persona, life=places.read_life(call.settings))
+    count = table.delete_all_expired(call.db, call.persona, life=rules.read_life(call.settings))
     table.add_count(call.db, "expirations", count)
     return count

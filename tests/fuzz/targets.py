@@ -35,7 +35,7 @@ from core.scope import Scope
 from core.search import rules_arguments as arguments
 from core.search.question import question
 from core.shapes import Vocabulary
-from core.short_term import rules_turn as short_term_turn
+from core.short_term import turns as short_term_turn
 from core.stories import model_calls, rules_recaps, rules_running, rules_scenes
 from core.tags import rules as tags
 from core.templates.render import Renderer, TemplateError

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from core.context.incoming import IncomingMessage, get, input_facts
 from core.context.live import read_line
 from core.errors import MessageError
-from core.short_term.rules_turn import read_messages
+from core.short_term.turns import read_messages
 from core.text.times import EARLIEST, LATEST, local_time, parse_time, read_time, zone
 
 

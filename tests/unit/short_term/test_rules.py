@@ -22,8 +22,8 @@ from core.short_term.rules import (
     is_summary_due,
     slice_turn,
 )
-from core.short_term.rules_turn import list_personas, read_answers, read_messages, read_turn
 from core.short_term.shapes import Entry, Item, Life
+from core.short_term.turns import list_personas, read_answers, read_messages, read_turn
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)

@@ -1,0 +1,260 @@
+"""Reads one turn as a host passes it, objects or dicts in snake or camel case, and finds the entry it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Any
+
+from ..access.rules import plain_key, said_privacy
+from ..access.table_rooms import resolve_key, resolve_scope
+from ..calls.call import Call
+from ..context.incoming import read_part, read_role, read_sender, read_text, spell
+from ..database.engine import Database
+from ..database.readers import reader_for
+from ..errors import MessageError
+from ..memories.rules import is_marked
+from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text
+from ..shapes import Sender
+from ..text.folding import clean
+from ..text.host_values import as_text, get, is_plain, newest_items, text_at
+from ..text.times import parse_time
+from .shapes import Answer, Item, NewEntry, Turn
+
+# What the host says
+
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "user": ("user", "user_disc_id", "user_id", "from_user"),
+    "channel": ("channel",),
+    "server": ("server", "server_disc_id", "server_id", "guild_id", "guild"),
+    "interface": ("interface", "interface_name", "platform"),
+    "stop": ("is_stop_response", "stop_response", "stop"),
+    "messages": ("simplified_messages", "messages"),
+    "is_direct": ("is_dm_channel", "is_dm", "is_direct"),
+    "is_private": ("is_private",),
+    "parent_channel": ("parent_channel_id", "parent_channel"),
+    "privacy": ("privacy", "privacy_level", "triggerer_privacy_level"),
+    "at": ("at", "timestamp", "turn_time"),
+}
+"""Arguments of `write_turn`, and what a context calls them."""
+
+
+def read_field(value: Any, *names: str) -> Any:
+    """Return the first of the named fields that is there and not None, in snake or camel case."""
+    return get(value, *spell(names))
+
+
+def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
+    """Return the turn in normal form."""
+
+    def read(name: str) -> Any:
+        argument = given.get(name)
+        return argument if argument is not None else read_field(context, *_FIELDS[name])
+
+    def read_name(name: str, place: Any) -> str:
+        texts = (text_at(given, name), text_at(context, *spell((name,))), text_at(place, "name"))
+        return next((text.strip() for text in texts if text.strip()), "")
+
+    user, channel, server, interface = read("user"), read("channel"), read("server"), read("interface")
+    parent, level = read("parent_channel"), read("privacy")
+    if level in (None, ""):
+        snapshot = read_field(read_field(context, "turn"), "request_snapshot")
+        level = read_field(snapshot, "triggerer_privacy_level")
+    user_id, user_name = _read_id_of(user), _name(read_sender(user)) or read_name("user_name", None)
+    person = as_text(user_id)[0] or ""
+    return Turn(
+        stop=read("stop") is True,
+        user=user_id,
+        user_name=user_name,
+        channel=read_field(context, "channel_id", "interface_path") if channel is None else _read_id_of(channel),
+        server=_read_id_of(server),
+        interface=clean(interface) if isinstance(interface, str) else "",
+        server_name=read_name("server_name", server),
+        channel_name=read_name("channel_name", channel),
+        parent_channel=_read_id_of(read_field(channel, "parent_id", "parent") if parent is None else parent),
+        is_direct=_read_bool(read("is_direct")),
+        is_private=_read_bool(read("is_private")),
+        level="" if level is None else read_level(level),
+        messages=read_messages(read("messages"), person, user_name),
+        answers=read_answers(_choose_answers(given, result), person),
+        at=parse_time(read("at")),
+    )
+
+
+def _read_id_of(value: Any) -> Any:
+    """Return an id, given alone or as a field of an object."""
+    return value if value is None or is_plain(value) else read_field(value, "id", "key", "interface_path")
+
+
+def _read_bool(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+LEVELS = ("none", "partial", "full")
+UNKNOWN = "unknown"
+
+
+def read_level(value: object) -> str:
+    """Return a privacy level from its word, an enumeration, or 0 to 2; `unknown` for anything else."""
+    if isinstance(value, Enum):
+        words = [read_level(each) for each in (value.value, value.name)]
+        return next((word for word in words if word != UNKNOWN), UNKNOWN)
+    if isinstance(value, str):
+        word = clean(value).strip().lower()
+        return word if word in LEVELS or not word else UNKNOWN
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(LEVELS):
+        return LEVELS[value]
+    return UNKNOWN
+
+
+def _choose_answers(given: Mapping[str, Any], result: Any) -> Any:
+    if given.get("responses") is not None:
+        return given["responses"]
+    if is_plain(result):
+        return result
+    responses = read_field(result, "persona_responses", "responses")
+    return [result] if responses is None and read_text(result) else responses
+
+
+def _list_items(value: Any, name: str) -> list[Any]:
+    if value is None:
+        return []
+    is_one = isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable)
+    return [value] if is_one else newest_items(value, name)
+
+
+def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[Item | None, ...]:
+    """Return the messages of a turn as items, None in the place of what is no line."""
+    return tuple(_read_item(each, user, user_name) for each in _list_items(messages, "messages"))
+
+
+def _read_item(message: Any, user: str, user_name: str) -> Item | None:
+    content, role = read_text(message), read_role(message)
+    if not role or is_marked(message) or not content.strip():
+        return None
+    sender, at = read_sender(message), parse_time(read_part(message, "time"))
+    if role == "persona":
+        return Item("model", content, _name(sender), at, answers=as_text(read_field(message, "triggered_by"))[0] or "")
+    who = text_at(message, "participant").strip() or sender.id
+    return Item("user", content, _name(sender) or (user_name if who in ("", user) else ""), at, who=who or user)
+
+
+def _name(sender: Sender) -> str:
+    return (sender.name or sender.username).strip()
+
+
+def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
+    """Return what the personas said, in order, blank answers left out."""
+    read = []
+    for each in _list_items(answers, "responses"):
+        content = read_text(each)
+        if not content.strip():
+            continue
+        persona = read_field(each, "persona_id", "persona")
+        lineage = read_field(each, "persona_lineage_id", "lineage_id", "lineage")
+        lineage = read_field(persona, "lineage_id", "lineage") if lineage is None else lineage
+        speaker = _name(read_sender(each)) or _name(read_sender(persona))
+        item = Item("model", content, speaker, parse_time(read_part(each, "time")), answers=user)
+        read.append(Answer(read_id(_read_id_of(persona), "persona"), read_id(lineage, "lineage") or "", item))
+    return tuple(read)
+
+
+_LIMITS = {"user": KEY_BYTES["participant"], "channel": KEY_BYTES["conversation"], "lineage": 64} | KEY_BYTES
+
+
+def read_id(value: Any, field: str) -> str | None:
+    """Return an id as text; None and blank are none, 0 is one."""
+    if value is None:
+        return None
+    text = key_text(value, field, _LIMITS[field])
+    return text if text.strip() else None
+
+
+def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
+    """Return each persona that answered with its lineage, in order of its first answer."""
+    lineages: dict[str, str] = {}
+    for answer in answers:
+        name = default if answer.persona is None else answer.persona
+        lineages[name] = lineages.get(name) or answer.lineage
+    return lineages
+
+
+# Where it belongs
+
+
+def enter_persona(call: Call, persona: object) -> Call:
+    """Return the call in the persona named; None and blank leave it as it is."""
+    name = read_id(persona, "persona")
+    return call if name is None else replace(call, scope=replace(call.scope, persona=name))
+
+
+def build_key(value: object, field: str, scope: Scope, interface: object = None) -> str | None:
+    """Return the key `interface/id` of a user or channel id, None for none.
+
+    The interface is the one given, else the scope's; an id that has it already, or for which none is known, stays.
+    """
+    text = read_id(value, field)
+    if not (isinstance(interface, str) and interface):
+        named = next((key for key in (scope.conversation, scope.participant) if key and "/" in key), "")
+        interface = named.partition("/")[0]
+    if text is None or not interface or text.startswith(f"{interface}/"):
+        return text
+    return key_text(f"{interface}/{text}", field, _LIMITS[field])
+
+
+def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:
+    """Return the participant key of a line's id, `otherwise` for an id that fits no column."""
+    try:
+        return build_key(who or None, "user", scope, turn.interface) or otherwise
+    except MessageError:
+        return otherwise
+
+
+def find_channel(call: Call, channel: object, interface: object = None, *, server: str | None = None) -> str | None:
+    """Return the key that a channel's entries are stored under, None for none."""
+    key = build_key(channel, "channel", call.scope, interface)
+    scope = call.scope if server is None else replace(call.scope, server=server)
+    return None if key is None else resolve_key(reader_for(call.db, "conversations"), scope, key)
+
+
+def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
+    """Return the entry of a turn, without items, under the key that its channel is stored under."""
+    entry = place_turn(turn, scope)
+    own, parent = resolve_scope(db, entry.scope), entry.parent_channel
+    parent = None if parent is None else resolve_key(reader_for(db, "conversations"), own, parent)
+    return replace(entry, scope=own, parent_channel=parent)
+
+
+def place_turn(turn: Turn, scope: Scope) -> NewEntry:
+    """Return the entry of a turn, without items; what the host leaves out is taken from the scope."""
+    user = build_key(turn.user, "user", scope, turn.interface) or scope.participant
+    own_channel = plain_key(scope.conversation) if scope.conversation else None
+    channel = build_key(turn.channel, "channel", scope, turn.interface) or own_channel
+    server_id = read_id(turn.server, "server")
+    server = scope.server if server_id is None else server_id
+    same = channel is not None and own_channel in (None, channel)
+    # DM as a server means a direct message unless something else says that the channel is shared.
+    shared = False in (turn.is_private, turn.is_direct) or (same and scope.privacy in ("public", "restricted"))
+    direct = turn.is_direct is True or (server_id == NO_SERVER and not shared) or (same and scope.privacy == "direct")
+    server = "" if direct or server == NO_SERVER else server
+    privacy: Privacy | None = "direct" if direct else scope.privacy if same else None
+    if not direct and turn.is_private is not None:
+        privacy = said_privacy(turn.is_private, None, None, None, server)
+    speakers = [item for item in turn.messages if item is not None and item.role == "user"]
+    keyed = [(build_person_key(item.who, turn, scope, ""), item.speaker) for item in speakers]
+    names = {key: speaker for key, speaker in keyed if key and speaker}
+    return NewEntry(
+        replace(
+            scope,
+            conversation=channel,
+            participant=user,
+            server=server,
+            privacy=privacy,
+            no_server=server_id == NO_SERVER or scope.no_server,
+        ),
+        server_name=turn.server_name,
+        channel_name=turn.channel_name,
+        parent_channel=build_key(turn.parent_channel, "channel", scope, turn.interface),
+        names=names | ({user: turn.user_name} if user and turn.user_name else {}),
+    )
