@@ -4,22 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    Integer,
+    String,
+    and_,
+    bindparam,
+    cast,
+    column,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    table,
+    type_coerce,
+    union,
+)  # fmt: skip
+from sqlalchemy.types import NullType
 
 from ..base import logs
 from ..database import statements
+from ..database.dialects import ID, Key
 from ..database.engine import Database
+from ..database.schema import audiences, conversations, counters, participants, tag_aliases, tag_links, tags
+from ..database.sources import BY_NUMBER
+from ..database.statements import Part
 from ..database.stored_values import from_key, read_whole
 from ..errors import StoreError, StoreReadError
 from ..index.lookups import NO_MATCH
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
-from . import selects
 from .rules import (
     SEPARATE,
     UNSTATED,
     AudienceKey,
-    AudienceKind,
     choose_threads,
     own_audience,
     parent_key,
@@ -32,8 +54,6 @@ LIVE_KEYS = 400
 
 _UNREADABLE = frozenset({1142, 1143, 1146})
 """A table is missing, or may not be read."""
-
-T = TypeVar("T")
 
 
 def load_snapshot(
@@ -49,7 +69,7 @@ def load_snapshot(
         request = replace(request, inserted_into=())
         rows = _ask(db, scope, request, not private_stays_private)
     left = 0
-    if any(row[0] == selects.INSERTED for row in rows):
+    if any(row[0] == INSERTED for row in rows):
         done, left = _index_external_rows(db, scope.persona)
         rows = _ask(db, scope, request, not private_stays_private) if done else rows
     snapshot = _read(rows, scope, request, destination, private_stays_private)
@@ -98,11 +118,11 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
 
 def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: bool, into: list[Any]) -> str:
     """Return the statement for what is asked, and append its values to `into`."""
-    seen = selects.seen(wide, family).text(shared, into)
-    parts = [*selects.always(family)]
-    parts += [selects.inserted(request.inserted_into, family)] if request.inserted_into else []
-    parts += selects.vocabulary(family) if request.vocabulary_version is not None else ()
-    parts += selects.recent(wide, family) if request.recent else ()
+    seen = _select_seen(wide, family).text(shared, into)
+    parts = [*_select_always(family)]
+    parts += [_select_inserted(request.inserted_into, family)] if request.inserted_into else []
+    parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
+    parts += _select_recent(wide, family) if request.recent else ()
     branches = [part.text(shared, into) for part in parts]
     return f"WITH seen AS ({seen}) {statements.union(branches, family)}"
 
@@ -111,11 +131,12 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     by_part: dict[int, list[Any]] = {}
     for row in rows:
         by_part.setdefault(row[0], []).append(row)
-    facts = {f.key: f for f in map(_facts, by_part.get(selects.CONVERSATION, ()))}
-    people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(selects.PARTICIPANT, ())}
-    audiences = by_part.get(selects.AUDIENCE, ())
-    listed = [(r[1], cast("AudienceKind", from_key(r[5])), r[6], r[7]) for r in audiences]
-    audience_ids = {AudienceKey(kind, from_key(own), from_key(ref)): audience for audience, kind, own, ref in listed}
+    facts = {f.key: f for f in map(_facts, by_part.get(CONVERSATION, ()))}
+    people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(PARTICIPANT, ())}
+    audience_ids = {
+        AudienceKey(from_key(r[5]), from_key(r[6]), from_key(r[7])): r[1]  # type: ignore[arg-type]
+        for r in by_part.get(AUDIENCE, ())
+    }
     privacy, server, person = _place(scope, facts, people)
     seen = seen_audiences(privacy, server, scope.conversation, person)
     if privacy == "restricted" and scope.conversation:
@@ -135,11 +156,11 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         audiences=tuple(dict.fromkeys(ids)),
         conversations=facts,
     )
-    version = next((read_whole(r[1]) or 0 for r in by_part.get(selects.VERSION, ())), 0)
+    version = next((read_whole(r[1]) or 0 for r in by_part.get(VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version
     return AccessSnapshot(
         viewer,
-        _recent(by_part.get(selects.RECENT, ()), visible),
+        _recent(by_part.get(RECENT, ()), visible),
         version,
         _vocabulary(by_part) if changed else None,
     )
@@ -182,13 +203,197 @@ def _place(
 
 def _vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
     links: dict[str, dict[str, float]] = {}
-    for row in by_part.get(selects.LINK, ()):
+    for row in by_part.get(LINK, ()):
         a, b, weight = from_key(row[5]), from_key(row[6]), float(row[1]) / 1000
         for one, other in ((a, b), (b, a)):
             near = links.setdefault(one, {})
             near[other] = max(weight, near.get(other, 0.0))
     return Vocabulary(
-        tags={from_key(r[5]): read_whole(r[1]) or 0 for r in by_part.get(selects.A_TAG, ())},
-        aliases={from_key(r[5]): from_key(r[6]) for r in by_part.get(selects.ALIAS, ())},
+        tags={from_key(r[5]): read_whole(r[1]) or 0 for r in by_part.get(A_TAG, ())},
+        aliases={from_key(r[5]): from_key(r[6]) for r in by_part.get(ALIAS, ())},
         links={tag: tuple(near.items()) for tag, near in links.items()},
     )
+
+
+# What it reads
+
+(
+    CONVERSATION,
+    PARTICIPANT,
+    AUDIENCE,
+    VERSION,
+    A_TAG,
+    ALIAS,
+    LINK,
+    RECENT,
+    INSERTED,
+) = range(9)
+
+_SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
+
+
+def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
+    """Return the columns every branch has: four numbers, three keys, one text; what is not given is NULL."""
+    numbers = [*n, *[null()] * (4 - len(n))]
+    keys = [*k, *[null()] * (3 - len(k))]
+    return [
+        literal_column(str(part), Integer()).label("part"),
+        *(c.label(f"n{i}") for i, c in enumerate(numbers)),
+        *(c.label(f"k{i}") for i, c in enumerate(keys)),
+        (null() if x is None else x).label("x"),
+    ]
+
+
+def _raw(found: Any) -> Any:
+    """A key column without its type, so that a union mixes it with others; the reader decodes."""
+    return type_coerce(found, NullType())
+
+
+def _as_text(moment: Any, family: str) -> Any:
+    """Return a time as text, which fits a column of keys."""
+    return cast(moment, String(32)) if family == "mysql" else type_coerce(moment, NullType())
+
+
+def _many(name: str, length: int) -> Any:
+    return bindparam(name, expanding=True, type_=Key(length))
+
+
+_P, _KEY, _WHO, _SERVER = (
+    bindparam("persona", type_=Key(64)),
+    bindparam("conversation", type_=Key(512)),
+    bindparam("participant", type_=Key(255)),
+    bindparam("server", type_=Key(191)),
+)
+
+
+@lru_cache(maxsize=4)
+def _select_seen(all_of_server: bool, family: str) -> Part:
+    """Return the CTE `seen`: the audiences the scope may turn out to see."""
+    a, c, p = audiences.c, conversations.c, participants.c
+    rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
+    if all_of_server:  # the conversation's own server, too: who asks about it need not name it
+        known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+        return Part(rows.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family)
+
+    def one(kind: str, server: Any, ref: Any) -> Any:
+        return and_(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
+
+    def thread(server: Any) -> Any:
+        low, high = bindparam("threads_from", type_=Key(513)), bindparam("threads_to", type_=Key(513))
+        return and_(a.kind == literal("conversation", Key(12)), a.server_id == server, a.ref >= low, a.ref < high)
+
+    nowhere, blank = literal("", Key(191)), literal("", Key(512))
+    named = (
+        one("persona", nowhere, blank),
+        one("server", _SERVER, blank),
+        one("server", nowhere, blank),
+        one("direct", nowhere, _WHO),
+        one("saved", nowhere, _WHO),
+        one("conversation", _SERVER, _KEY),
+        thread(_SERVER),
+    )
+    stored = (
+        one("server", c.server_id, blank),
+        one("conversation", c.server_id, _KEY),
+        thread(c.server_id),
+        one("direct", nowhere, c.direct_person_key),
+        one("saved", nowhere, c.direct_person_key),
+    )
+    # Few SELECTs, of joins: servers plan each of them, and each subquery, for every part that reads this.
+    selects = union(
+        rows.where(or_(*named)),
+        rows.join_from(conversations, audiences, or_(*stored)).where(c.persona_id == _P, c.conversation_key == _KEY),
+        rows.join_from(
+            participants, audiences, or_(one("direct", nowhere, p.person_key), one("saved", nowhere, p.person_key))
+        ).where(p.persona_id == _P, p.participant_key == _WHO),
+    )
+    return Part(selects, family, in_order=True)
+
+
+@lru_cache(maxsize=2)
+def _select_always(family: str) -> tuple[Part, ...]:
+    """Return what every look brings: conversations, the participant, audiences."""
+    c, p = conversations.c, participants.c
+    facts = _row(
+        CONVERSATION,
+        n=[c.audience_id, c.is_private, c.local_only, c.id],
+        k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
+    )
+    person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key)])
+    keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
+    audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
+    made = [
+        select(*facts).where(c.persona_id == _P, c.conversation_key.in_(_many("keys", 512))),
+        select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
+        audience,
+    ]
+    return tuple(Part(each, family) for each in made)
+
+
+@lru_cache(maxsize=16)
+def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
+    """Return one row where others inserted rows of the persona by SQL into these sources that have no place yet."""
+    waiting: list[Any] = [null()]
+    for number in numbers:
+        c = BY_NUMBER[number].table.c
+        waiting.append(select(c.id).where(c.persona_id == _P, c.indexed == 0).limit(1).scalar_subquery())
+    return Part(select(*_row(INSERTED)).where(func.coalesce(*waiting, null()).is_not(None)), family)
+
+
+@lru_cache(maxsize=2)
+def _select_vocabulary(family: str) -> tuple[Part, ...]:
+    """Return what brings the persona's tags, in rows only where their version is not the one the caller holds."""
+    version = select(counters.c.value).where(
+        counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
+    )
+    stale = func.coalesce(version.scalar_subquery(), 0) != bindparam("version", type_=Integer())
+    links = [_raw(tag_links.c.tag), _raw(tag_links.c.related_tag)]
+    made = (
+        select(*_row(VERSION, n=[counters.c.value])).where(
+            counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
+        ),
+        select(*_row(A_TAG, n=[tags.c.uses], k=[_raw(tags.c.tag)])).where(tags.c.persona_id == _P, stale),
+        select(*_row(ALIAS, k=[_raw(tag_aliases.c.alias), _raw(tag_aliases.c.tag)])).where(
+            tag_aliases.c.persona_id == _P, stale
+        ),
+        select(*_row(LINK, n=[cast("tag_links.c.weight * 1000", Integer)], k=links)).where(
+            tag_links.c.persona_id == _P, stale
+        ),
+    )
+    return tuple(Part(each, family) for each in made)
+
+
+@lru_cache(maxsize=4)
+def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
+    """Return what brings the other conversations with the newest messages, of each audience that may be seen."""
+    a, c = audiences.c, conversations.c
+    if all_of_server:
+        servers = (_SERVER, literal("", Key(191)))
+        return tuple(Part(_newest_of(c.server_id == server, family), family) for server in servers)
+    known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+    person = select(participants.c.person_key).where(
+        participants.c.persona_id == _P, participants.c.participant_key == _WHO
+    )
+    person_or_self = func.coalesce(person.scalar_subquery(), _WHO)
+    here, nowhere, blank = func.coalesce(known, _SERVER), literal("", Key(191)), literal("", Key(512))
+    made = []
+    for kind, server, ref, unless_same in (
+        ("server", here, blank, ()),
+        ("server", nowhere, blank, (here != nowhere,)),
+        ("direct", nowhere, person_or_self, ()),
+    ):
+        audience = select(a.audience_id).where(
+            a.persona_id == _P, a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref, *unless_same
+        )
+        made.append(Part(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
+    return tuple(made)
+
+
+def _newest_of(which: Any, family: str) -> Any:
+    c = conversations.c
+    keys = [_raw(c.conversation_key), _as_text(c.last_message_at, family)]
+    found = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
+    found = found.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
+    # As the index has them, the id last: in any other order servers read and sort all conversations of the audience.
+    newest = found.order_by(c.last_message_at.desc(), c.id.desc())
+    return newest.limit(bindparam("recent", type_=Integer()))

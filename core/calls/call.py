@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..access.load import load_snapshot
 from ..access.rules import plain_key
-from ..access.table_rooms import resolve_key, resolve_scope
+from ..access.table_conversations import resolve_key, resolve_scope
 from ..access.view import AccessSnapshot, Request, Viewer
 from ..config import Settings
 from ..database.engine import Database

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import plain_key
-from ..access.table_rooms import resolve_key
+from ..access.table_conversations import resolve_key
 from ..database import rows
 from ..database.dialects import Key, Time
 from ..database.engine import Database, RollbackError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any
 
-from ..access.table_rooms import resolve_scope
+from ..access.table_conversations import resolve_scope
 from ..access.view import Recent, Viewer
 from ..calls import defaults
 from ..calls.call import Call

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from ..access.rules import plain_key, said_privacy
-from ..access.table_rooms import resolve_key, resolve_scope
+from ..access.table_conversations import resolve_key, resolve_scope
 from ..calls.call import Call
 from ..context.incoming import read_part, read_role, read_sender, read_text, spell
 from ..database.engine import Database

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
-from ..access.table_rooms import resolve_scope
+from ..access.table_conversations import resolve_scope
 from ..calls.call import Call, with_viewer
 from ..database.dialects import from_microseconds
 from ..database.readers import reader_for
