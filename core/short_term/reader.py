@@ -249,7 +249,7 @@ def get_stats(
 
 def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[Entry]:
     """Return the entries looked up that the call's scope sees, newest first, and delete the expired ones."""
-    db, life = call.db, rules.read_life(call.settings)
+    db, life = call.db, turns.read_life(call.settings)
     with db.request_connection():
         entries = table_reading.read_entries(db, load_access(call).viewer, lookups, life=life)
     live = rules.drop_expired(entries, db.clock(), life)

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta, tzinfo
 from hashlib import blake2b
 
 from ..access.rules import plain_key, show_key
-from ..config import Settings
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line
@@ -53,12 +52,6 @@ def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
 
 
 # For how long
-
-
-def read_life(settings: Settings) -> Life:
-    """Return how long entries and summaries are read."""
-    hours = settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours
-    return Life(*(timedelta(hours=each) for each in hours))
 
 
 def is_alive(since: datetime | None, now: datetime, most: timedelta) -> bool:

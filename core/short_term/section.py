@@ -9,7 +9,7 @@ from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..shapes import LeftOut
 from ..text.hits import compared_text
-from . import reader, rules, table_reading
+from . import reader, rules, table_reading, turns
 
 KEY = "short_term"
 SPARE = 6
@@ -25,13 +25,13 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     # A direct message has no server; a scope without conversation has its own.
     server = viewer.own.server or (scope.server if scope.conversation is None else "")
     lookups = reader.plan_lookups(scope.participant, server, scope.conversation, settings, SPARE)
-    return table_reading.build_branches(viewer, lookups, now=asked.now, life=rules.read_life(settings))
+    return table_reading.build_branches(viewer, lookups, now=asked.now, life=turns.read_life(settings))
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return the section, without the lines that the history lists show."""
     settings = asked.settings
-    entries = rules.drop_expired(table_reading.read_branches(rows), asked.now, rules.read_life(settings))
+    entries = rules.drop_expired(table_reading.read_branches(rows), asked.now, turns.read_life(settings))
     shown = {(entry.conversation, compared_text(entry)) for entry in lists.visible}
     chosen, left_out = rules.choose_entries(
         entries, asked.viewer.scope.conversation, settings.short_term_max_channels, shown

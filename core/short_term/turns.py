@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
 from ..access.rules import plain_key, said_privacy
 from ..access.table_conversations import resolve_key, resolve_scope
 from ..calls.call import Call
+from ..config import Settings
 from ..context.incoming import read_part, read_role, read_sender, read_text, spell
 from ..database.engine import Database
 from ..database.readers import reader_for
@@ -20,7 +22,7 @@ from ..shapes import Sender
 from ..text.folding import clean
 from ..text.host_values import as_text, get, is_plain, newest_items, text_at
 from ..text.times import parse_time
-from .shapes import Answer, Item, NewEntry, Turn
+from .shapes import Answer, Item, Life, NewEntry, Turn
 
 # What the host says
 
@@ -181,6 +183,12 @@ def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
 
 
 # Where it belongs
+
+
+def read_life(settings: Settings) -> Life:
+    """Return how long entries and summaries are read."""
+    hours = settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours
+    return Life(*(timedelta(hours=each) for each in hours))
 
 
 def enter_persona(call: Call, persona: object) -> Call:

@@ -166,7 +166,7 @@ def _is_open(text: str) -> bool:
 
 def _write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteResult, bool]]:
     """Write entries in one transaction and count them."""
-    life, default = rules.read_life(call.settings), call.settings.privacy_default
+    life, default = turns.read_life(call.settings), call.settings.privacy_default
     written = table.write_entries(call.db, entries, life=life, privacy_default=default)
     table.add_count(call.db, "stores", sum(result.stored for result, _ in written))
     return written
@@ -321,7 +321,7 @@ def update_short_term_memory(
 
     # 3. write it
     entry = replace(entry, lineage=turns.read_id(lineage, "lineage") or "")
-    life, default = rules.read_life(known), known.privacy_default
+    life, default = turns.read_life(known), known.privacy_default
     result = table.write_summary(call.db, entry, text, judge=judge, life=life, privacy_default=default)
     return WriteResult(*result, notes=tuple(notes))
 
@@ -469,6 +469,6 @@ def clear_expired(*, db: Database | None = None, settings: GivenSettings = None,
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    count = table.delete_all_expired(call.db, call.persona, life=rules.read_life(call.settings))
+    count = table.delete_all_expired(call.db, call.persona, life=turns.read_life(call.settings))
     table.add_count(call.db, "expirations", count)
     return count
