@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..database.engine import Database
-from ..database.readers import Reader, reader_for
+from ..database.readers import reader_for
 from ..scope import Scope
 from ..shapes import WriteResult
 from . import table
-from .table import Address, Change, Kind, NewValue, RefusedError, StoredValue, ValueName
+from .table import Address, Change, Kind, NewValue, RefusedError, StoredValue, ValueName, Values
 
 __all__ = ["Change", "NewValue", "StoredValue", "ValueName", "change_values", "delete_expired_values",
            "find_values", "list_value_namespaces", "list_values", "search_values"]  # fmt: skip
@@ -37,12 +37,11 @@ def find_values(
 ) -> dict[ValueName, StoredValue]:
     """Return the values with these names; with `refresh`, values with a time to live begin it anew."""
     checked = [table.check_name(*name) for name in names]
-    call = open_call(db, settings, scope)
-    address = _address(call, kind)
-    values = table.find_values(_reader(call), address, checked, call.db.clock())
+    call, values = _open(kind, db, settings, scope)
+    by_name = values.find(checked)
     if refresh:
-        _refresh(call, address, values.values())
-    return values
+        _refresh(call, values.address, by_name.values())
+    return by_name
 
 
 def list_values(
@@ -58,12 +57,11 @@ def list_values(
 ) -> list[StoredValue]:
     """Return the values in a namespace and below it, the one changed last first; `offset` needs a `limit`."""
     namespace = table.check_namespace(prefix, "prefix")
-    call = open_call(db, settings, scope)
-    address = _address(call, kind)
-    values = table.list_values(_reader(call), address, namespace, call.db.clock(), limit=limit, offset=offset)
+    call, values = _open(kind, db, settings, scope)
+    listed = values.list_below(namespace, limit=limit, offset=offset)
     if refresh:
-        _refresh(call, address, values)
-    return values
+        _refresh(call, values.address, listed)
+    return listed
 
 
 def search_values(
@@ -79,14 +77,14 @@ def search_values(
     from ..synth_core_memory import explain_search  # noqa: PLC0415 - loads the search, which most calls do not need
 
     namespace = table.check_namespace(prefix, "prefix")
-    call = open_call(db, settings, scope)
+    call, values = _open(kind, db, settings, scope)
     _, report = explain_search(
         query=query, include_chat=False, limit=MAX_HITS, ranking="relevance",
         db=call.db, settings=call.settings, scope=call.scope,
     )  # fmt: skip
     scores = {hit["id"]: float(hit["score"]) for hit in report["hits"] if hit["source"] == "memories"}
-    values = table.find_by_items(_reader(call), _address(call, kind), namespace, scores, call.db.clock())
-    hits = [replace(value, score=scores[item_id]) for item_id, value in values.items()]
+    by_item = values.find_by_items(namespace, scores)
+    hits = [replace(value, score=scores[item_id]) for item_id, value in by_item.items()]
     return sorted(hits, key=lambda hit: (-(hit.score or 0.0), -hit.id))
 
 
@@ -94,8 +92,7 @@ def list_value_namespaces(
     kind: Kind = "entry", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[tuple[str, ...]]:
     """Return the namespaces that hold values, each once, sorted."""
-    call = open_call(db, settings, scope)
-    return table.list_namespaces(_reader(call), _address(call, kind), call.db.clock())
+    return _open(kind, db, settings, scope)[1].list_namespaces()
 
 
 def change_values(
@@ -110,17 +107,20 @@ def change_values(
 
     Returns `(False, None, "privacy")` if nothing may be kept of who is speaking.
     """
-    call = open_call(db, settings, scope)
+    call, values = _open(kind, db, settings, scope)
+    return _change(call, values.address, work)
+
+
+def _change(call: Call, address: Address, work: Callable[[Change], _T]) -> _T | WriteResult:
     started = call.db.ids.one()  # tells whether the change is older than a call of `forget`
-    address = _address(call, kind)
     try:
         return call.db.transaction(
             lambda connection: work(Change(connection, call, address, started)),
             source=table.SOURCE,
             confirm=lambda _: None,
         )
-    except RefusedError as refused:
-        return refused.result
+    except RefusedError:
+        return WriteResult(False, None, "privacy")
 
 
 def delete_expired_values(
@@ -135,22 +135,17 @@ def delete_expired_values(
     return count
 
 
-def _address(call: Call, kind: Kind) -> Address:
-    """Return whose values the call reaches."""
-    viewer = with_viewer(call).viewer
-    assert viewer is not None
-    owners = table.find_owners(_reader(call), call.persona, call.scope.participant)
-    return Address(call.persona, viewer.own, owners, kind, viewer.sees_local_only)
-
-
-def _reader(call: Call) -> Reader:
-    return reader_for(call.db, table.SOURCE)
+def _open(kind: Kind, db: Database | None, settings: GivenSettings, scope: Scope | None) -> tuple[Call, Values]:
+    """Return the call, and the values it reaches."""
+    call = with_viewer(open_call(db, settings, scope))
+    assert call.viewer is not None
+    read = reader_for(call.db, table.SOURCE)
+    owners = table.find_owners(read, call.persona, call.scope.participant)
+    address = Address(call.persona, call.viewer.own, owners, kind, call.viewer.sees_local_only)
+    return call, Values(read, address, call.db.clock())
 
 
 def _refresh(call: Call, address: Address, values: Iterable[StoredValue]) -> None:
     expiring = [value for value in values if value.ttl_seconds is not None]
     if expiring:
-        now = call.db.clock()
-        call.db.transaction(
-            lambda connection: table.refresh_values(connection, address, expiring, now), source=table.SOURCE
-        )
+        _change(call, address, lambda change: change.refresh(expiring))

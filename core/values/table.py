@@ -16,7 +16,7 @@ from ..calls import screening
 from ..calls.call import Call
 from ..database.bulk import chunks
 from ..database.dialects import Time
-from ..database.readers import Reader
+from ..database.readers import Reader, reader_in
 from ..database.rows import text as checked_text
 from ..database.schema import (
     NAME_BYTES,
@@ -34,7 +34,6 @@ from ..index import indexed
 from ..memories import table as memories_table
 from ..memories.new_item import NewMemory
 from ..scope import key_text
-from ..shapes import WriteResult
 
 Kind = Literal["file", "entry"]
 """file: a text under a path. entry: JSON under a namespace and a key."""
@@ -169,7 +168,7 @@ def _below(namespace: Sequence[str]) -> list[Any]:
     return [_V.namespace >= low, _V.namespace < low[:-1] + "\x20"]  # the character after the one that ends a part
 
 
-def _read(row: Any, kind: Kind) -> StoredValue:
+def _build_value(row: Any, kind: Kind) -> StoredValue:
     held = row.content if kind == "file" and row.memory_id is not None else row.value
     return StoredValue(
         int(row.id),
@@ -185,71 +184,49 @@ def _read(row: Any, kind: Kind) -> StoredValue:
     )
 
 
-def _select(address: Address, now: datetime, prefix: Sequence[str] = ()) -> Select[Any]:
-    return select(*_COLUMNS).select_from(_JOINED).where(*_where(address, now), *_below(prefix))
+class Values:
+    """The values that a scope reaches, as a reader sees them."""
 
+    def __init__(self, read: Reader, address: Address, now: datetime) -> None:
+        self.read: Reader = read
+        self.address: Address = address
+        self.now: datetime = now
 
-def find_values(
-    read: Reader, address: Address, names: Iterable[ValueName], now: datetime
-) -> dict[ValueName, StoredValue]:
-    """Return the values with these names; of two of one name the newest."""
-    values: dict[ValueName, StoredValue] = {}
-    by_namespace: dict[str, set[str]] = {}
-    for each in names:
-        by_namespace.setdefault(write_namespace(each.namespace), set()).add(each.name)
-    for namespace, wanted in sorted(by_namespace.items()):
-        for part in chunks(sorted(wanted), AT_ONCE):
-            here = (_V.namespace == namespace, _V.name.in_(part))
-            for row in read(_select(address, now).where(*here).order_by(_V.id), {}):
-                value = _read(row, address.kind)
-                values[ValueName(value.namespace, value.name)] = value
-    return values
+    def _select(self, prefix: Sequence[str] = (), now: datetime | None = None) -> Select[Any]:
+        where = _where(self.address, now or self.now)
+        return select(*_COLUMNS).select_from(_JOINED).where(*where, *_below(prefix))
 
+    def _read(self, statement: Select[Any]) -> list[StoredValue]:
+        return [_build_value(row, self.address.kind) for row in self.read(statement, {})]
 
-def list_values(
-    read: Reader,
-    address: Address,
-    prefix: Sequence[str],
-    now: datetime,
-    *,
-    limit: int | None = None,
-    offset: int = 0,
-) -> list[StoredValue]:
-    """Return the values in a namespace and below it, the one changed last first."""
-    statement = _select(address, now, prefix).order_by(_V.updated_at.desc(), _V.id.desc())
-    if limit is not None:
-        statement = statement.limit(limit).offset(offset)
-    return [_read(row, address.kind) for row in read(statement, {})]
+    def find(self, names: Iterable[ValueName], now: datetime | None = None) -> dict[ValueName, StoredValue]:
+        """Return the values with these names; of two of one name the newest."""
+        by_namespace: dict[str, set[str]] = {}
+        for each in names:
+            by_namespace.setdefault(write_namespace(each.namespace), set()).add(each.name)
+        values: list[StoredValue] = []
+        for namespace, wanted in sorted(by_namespace.items()):
+            for part in chunks(sorted(wanted), AT_ONCE):
+                here = (_V.namespace == namespace, _V.name.in_(part))
+                values += self._read(self._select(now=now).where(*here).order_by(_V.id))
+        return {ValueName(value.namespace, value.name): value for value in values}
 
+    def list_below(self, prefix: Sequence[str] = (), *, limit: int | None = None, offset: int = 0) -> list[StoredValue]:
+        """Return the values in a namespace and below it, the one changed last first."""
+        statement = self._select(prefix).order_by(_V.updated_at.desc(), _V.id.desc())
+        return self._read(statement if limit is None else statement.limit(limit).offset(offset))
 
-def find_by_items(
-    read: Reader, address: Address, prefix: Sequence[str], ids: Iterable[int], now: datetime
-) -> dict[int, StoredValue]:
-    """Return the values below a namespace that these memory items belong to, by item."""
-    values: dict[int, StoredValue] = {}
-    for part in chunks(sorted(set(ids)), AT_ONCE):
-        for row in read(_select(address, now, prefix).where(_V.memory_id.in_(part)).order_by(_V.id), {}):
-            values[int(row.memory_id)] = _read(row, address.kind)
-    return values
+    def find_by_items(self, prefix: Sequence[str], ids: Iterable[int]) -> dict[int, StoredValue]:
+        """Return the values below a namespace that these memory items belong to, by item."""
+        values: list[StoredValue] = []
+        for part in chunks(sorted(set(ids)), AT_ONCE):
+            values += self._read(self._select(prefix).where(_V.memory_id.in_(part)).order_by(_V.id))
+        return {value.memory_id: value for value in values if value.memory_id is not None}
 
-
-def list_namespaces(read: Reader, address: Address, now: datetime) -> list[tuple[str, ...]]:
-    """Return every namespace with values, sorted."""
-    chosen = select(_V.namespace).select_from(_JOINED).where(*_where(address, now)).distinct()
-    return sorted(read_namespace(row.namespace) for row in read(chosen, {}))
-
-
-def refresh_values(connection: Connection, address: Address, rows: Iterable[StoredValue], now: datetime) -> None:
-    """Let values that were read live on for their whole time, their items with them."""
-    for row in rows:
-        if row.ttl_seconds is None:
-            continue
-        until = now + timedelta(seconds=row.ttl_seconds)
-        here = (_V.persona_id == address.persona, _V.id == row.id, _V.ttl_seconds.is_not(None))
-        connection.execute(update(stored_values).where(*here).values(expires_at=until))
-        if row.memory_id is not None:
-            item = (_M.persona_id == address.persona, _M.id == row.memory_id)
-            connection.execute(update(memories).where(*item).values(expires_at=until))
+    def list_namespaces(self) -> list[tuple[str, ...]]:
+        """Return every namespace with values, sorted."""
+        chosen = select(_V.namespace).select_from(_JOINED).where(*_where(self.address, self.now)).distinct()
+        return sorted(read_namespace(row.namespace) for row in self.read(chosen, {}))
 
 
 # Writing
@@ -258,24 +235,16 @@ def refresh_values(connection: Connection, address: Address, rows: Iterable[Stor
 class RefusedError(Exception):
     """Ends a transaction in which nothing may be stored."""
 
-    def __init__(self, result: WriteResult) -> None:
-        super().__init__(result.reason)
-        self.result = result
 
-
-class Change:
+class Change(Values):
     """One transaction over the values of a scope, which holds their audience."""
 
     def __init__(self, connection: Connection, call: Call, address: Address, started: int) -> None:
+        super().__init__(reader_in(connection), address, call.db.clock())
         self.connection: Connection = connection
         self.call: Call = call
-        self.address: Address = address
-        self.now: datetime = call.db.clock()
         self._started = started
         self._place: table_conversations.Place | None = None
-
-    def read(self, statement: Any, values: Any) -> Sequence[Any]:
-        return self.connection.execute(statement, values).all()
 
     def lock(self) -> table_conversations.Place:
         """Lock the scope's audience until the transaction ends; call it before anything is read."""
@@ -284,12 +253,6 @@ class Change:
             self._place = table_conversations.ensure(self.connection, self.call.db, scope, sender=scope.participant)
             audience_table.lock(self.connection, scope.persona, self._place.audience_id)
         return self._place
-
-    def find(self, names: Iterable[ValueName]) -> dict[ValueName, StoredValue]:
-        return find_values(self.read, self.address, names, self.now)
-
-    def list_below(self, prefix: Sequence[str] = ()) -> list[StoredValue]:
-        return list_values(self.read, self.address, prefix, self.now)
 
     def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
         """Store values, replacing those with the same names; with `archive` these stay as previous versions.
@@ -300,29 +263,48 @@ class Change:
         scope, db = self.call.scope, self.call.db
         default = self.call.settings.privacy_default
         if memories_table.is_private(self.connection, scope, "long_term", default, False):
-            raise RefusedError(WriteResult(False, None, "privacy"))
+            raise RefusedError
         place = self.lock()
         if tombstones.is_late(
             db, scope.persona, self._started, people=(scope.participant,), conversation=scope.conversation
         ):
-            raise RefusedError(WriteResult(False, None, "privacy"))
-        names = [check_name(each.namespace, each.name) for each in new]
-        there = find_values(self.read, self.address, names, _BEGINNING)
+            raise RefusedError
+        previous = self.find([check_name(each.namespace, each.name) for each in new], _BEGINNING)
         items = self._write_items(new, place)
         for each, item, row_id in zip(new, items, db.ids.take(len(new)), strict=True):
-            old = there.get(ValueName(each.namespace, each.name))
-            values = self._columns(each, item)
-            if old is None:
-                self.connection.execute(insert(stored_values).values(self._row(each, place, row_id) | values))
+            old = previous.get(ValueName(each.namespace, each.name))
+            keeps_text = self.address.kind == "entry" or item is None
+            values = {
+                "value": checked_text(each.value, "value") if keeps_text and each.value is not None else None,
+                "memory_id": item,
+                "ttl_seconds": each.ttl_seconds,
+                "expires_at": self._expires_at(each.ttl_seconds),
+                "updated_at": self.now,
+            }
+            if old is not None:
+                here = (_V.persona_id == scope.persona, _V.id == old.id)
+                self.connection.execute(update(stored_values).where(*here).values(values))
+                self._drop_items([old], archive=archive, new=item)
                 continue
-            self.connection.execute(
-                update(stored_values).where(_V.persona_id == scope.persona, _V.id == old.id).values(values)
-            )
-            self._drop_items([old], archive=archive, new=item)
+            values |= {
+                "id": row_id,
+                "persona_id": scope.persona,
+                "audience_id": place.audience_id,
+                "participant_key": scope.participant or "",
+                "conversation_key": scope.conversation or "",
+                "kind": self.address.kind,
+                "namespace": write_namespace(each.namespace),
+                "name": each.name,
+                "created_at": self.now,
+            }
+            self.connection.execute(insert(stored_values).values(values))
+
+    def _expires_at(self, ttl_seconds: int | None) -> datetime | None:
+        return None if ttl_seconds is None else self.now + timedelta(seconds=ttl_seconds)
 
     def _write_items(self, new: Sequence[NewValue], place: table_conversations.Place) -> list[int | None]:
         """Store the memory items of the values that have a text, and return their ids."""
-        call, ready = self.call, []
+        call, kind, ready = self.call, self.address.kind, []
         ids: list[int | None] = []
         for each, row_id in zip(new, call.db.ids.take(len(new)), strict=True):
             text = checked_text(each.text, "value")
@@ -333,12 +315,12 @@ class Change:
             item = NewMemory(
                 text,
                 self.now,
-                source=_SOURCES[self.address.kind],
-                kind=self.address.kind,
+                source=_SOURCES[kind],
+                kind=kind,
                 pinned=1,  # nothing prunes it or puts it together with others: it goes with its value
                 quarantined=int(flagged),
-                provenance="model" if self.address.kind == "file" else "host",
-                expires_at=None if each.ttl_seconds is None else self.now + timedelta(seconds=each.ttl_seconds),
+                provenance="model" if kind == "file" else "host",
+                expires_at=self._expires_at(each.ttl_seconds),
             )
             ready.append((row_id, item))
             ids.append(row_id)
@@ -346,37 +328,23 @@ class Change:
             memories_table.write(self.connection, call.db, call.scope, ready, place)
         return ids
 
-    def _columns(self, new: NewValue, item: int | None) -> dict[str, Any]:
-        keeps = self.address.kind == "entry" or item is None
-        ttl = new.ttl_seconds
-        return {
-            "value": checked_text(new.value, "value") if keeps and new.value is not None else None,
-            "memory_id": item,
-            "ttl_seconds": ttl,
-            "expires_at": None if ttl is None else self.now + timedelta(seconds=ttl),
-            "updated_at": self.now,
-        }
-
-    def _row(self, new: NewValue, place: table_conversations.Place, row_id: int) -> dict[str, Any]:
-        scope = self.call.scope
-        return {
-            "id": row_id,
-            "persona_id": scope.persona,
-            "audience_id": place.audience_id,
-            "participant_key": scope.participant or "",
-            "conversation_key": scope.conversation or "",
-            "kind": self.address.kind,
-            "namespace": write_namespace(new.namespace),
-            "name": new.name,
-            "created_at": self.now,
-        }
-
     def rename(self, moved: Sequence[tuple[StoredValue, ValueName]]) -> None:
         for value, name in moved:
-            here = (_V.persona_id == self.address.persona, _V.id == value.id)
             check_name(*name)
-            names = {"namespace": write_namespace(name.namespace), "name": name.name, "updated_at": self.now}
-            self.connection.execute(update(stored_values).where(*here).values(names))
+            self._update(value, namespace=write_namespace(name.namespace), name=name.name, updated_at=self.now)
+
+    def refresh(self, values: Iterable[StoredValue]) -> None:
+        """Let values that were read live on for their whole time, their items with them."""
+        for value in values:
+            until = self._expires_at(value.ttl_seconds)
+            if until is not None:
+                self._update(value, expires_at=until)
+                item = (_M.persona_id == self.address.persona, _M.id == value.memory_id)
+                self.connection.execute(update(memories).where(*item).values(expires_at=until))
+
+    def _update(self, value: StoredValue, **columns: Any) -> None:
+        here = (_V.persona_id == self.address.persona, _V.id == value.id)
+        self.connection.execute(update(stored_values).where(*here).values(columns))
 
     def delete(self, values: Iterable[StoredValue], *, archive: bool = False) -> None:
         """Delete values; with `archive` their texts stay as previous versions."""
@@ -401,9 +369,8 @@ class Change:
         indexed.remove(self.connection, db, MEMORIES, persona, ids)
 
     def delete_expired(self) -> int:
-        mine = replace(self.address, local=True)
+        everywhere = Values(self.read, replace(self.address, local=True), self.now)
         over = [_V.expires_at.is_not(None), _V.expires_at <= bindparam("over", self.now, type_=Time())]
-        statement = _select(mine, _BEGINNING).where(*over).limit(AT_ONCE)
-        rows = [_read(row, self.address.kind) for row in self.read(statement, {})]
+        rows = everywhere._read(everywhere._select(now=_BEGINNING).where(*over).limit(AT_ONCE))
         self.delete(rows)
         return len(rows)
