@@ -11,8 +11,9 @@ from ..database.readers import reader_in
 from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
+from ..messages.table_scenes import Scene
 from ..stories import layout
-from ..stories.layout import Layout, PlacedScene
+from ..stories.layout import Layout
 from . import rules
 from .table_rows import AT_ONCE, Removal
 
@@ -28,10 +29,10 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
     if first is None:
         return
     changed = _scenes_with(story, gone)
-    _clear_scenes(removal, [each.scene.id for each in changed])
+    _clear_scenes(removal, [scene.id for scene in changed])
     _move_breaks(removal, story, gone)
     ended = _drop_versions(removal, conversation, first)
-    left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.has_recap]
+    left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.recap_index is not None]
     _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended)
 
 
@@ -41,7 +42,7 @@ def renew_parts(removal: Removal, conversation: str, row: int) -> None:
     if row not in story.rows:
         return
     index = story.rows.index(row)
-    anew = [each.scene.break_row for each in _scenes_with(story, {row}) if each.has_recap]
+    anew = [scene.break_row for scene in _scenes_with(story, {row}) if scene.recap_index is not None]
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
     covering = removal.read_rows(select(_V.version).where(*mine, _V.new_scene_index >= index).limit(1))
     _queue(removal, conversation, anew, running=bool(covering))
@@ -52,11 +53,11 @@ def _read_story(removal: Removal, conversation: str) -> Layout:
     scene = select(_S.id).where(_S.persona_id == removal.persona, _S.conversation_key == conversation).limit(1)
     version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
     if not removal.read_rows(scene) and not removal.read_rows(version):
-        return Layout((), ())
+        return Layout()
     return layout.read_layout(reader_in(removal.connection), removal.persona, conversation)
 
 
-def _scenes_with(story: Layout, messages: Collection[int]) -> list[PlacedScene]:
+def _scenes_with(story: Layout, messages: Collection[int]) -> list[Scene]:
     """Return the scenes that have one of these messages."""
     return [each for each in story.scenes if any(row in messages for row in story.rows_of(each))]
 
@@ -72,9 +73,8 @@ def _clear_scenes(removal: Removal, ids: Sequence[int]) -> None:
 
 
 def _move_breaks(removal: Removal, story: Layout, gone: Collection[int]) -> None:
-    scenes = [each.scene for each in story.scenes]
-    breaks = {each.break_row: each.id for each in scenes}
-    counted = {each.id for each in scenes if each.recap_index is not None or each.name}
+    breaks = {each.break_row: each.id for each in story.scenes}
+    counted = {each.id for each in story.scenes if each.recap_index is not None or each.name}
     for scene_id, row in rules.moved_breaks(story.rows, breaks, gone).items():
         mine = (_S.persona_id == removal.persona, _S.id == scene_id)
         if row is None:

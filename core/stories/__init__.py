@@ -10,7 +10,6 @@ from __future__ import annotations
 from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
 from .alternatives import add_alternative, choose_alternative, list_alternatives
 from .refresh import (
-    HidePlan,
     auto_hide_plan,
     check_message_exclusion,
     concatenate_recap,
@@ -18,6 +17,7 @@ from .refresh import (
     get_short_token_limit,
     update_message_inclusion_flags,
 )
+from .rules_recaps import HidePlan
 from .running import (
     Refreshed,
     RunningRecapStorage,

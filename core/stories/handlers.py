@@ -167,7 +167,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     if not detection.breaks and not detection.checked:
         return None
     persona, conversation = task.persona, task.conversation
-    before = {each.scene.id for each in story.scenes}
+    before = {scene.id for scene in story.scenes}
     checked = [story.rows[at] for at in detection.checked]
 
     def effect(connection: Connection) -> None:
@@ -274,17 +274,18 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         return None
     persona, conversation = task.persona, task.conversation
     story = layout.read_layout(task.read, persona, conversation)
-    placed = story.find(row_id)
-    if placed is None:
+    scene = story.find(row_id)
+    if scene is None:
         return None
-    scene, lines = placed.scene, task.read_lines(story.rows_of(placed))
+    lines = task.read_lines(story.rows_of(scene))
     text = ""
     if lines:
         text = task.check(_extract_scene(lines) if task.model is None else _ask_scene(task, lines), scene.recap)
     if not text:
         logs.event(logging.INFO, "scene_without_recap", id=operation.id, messages=len(lines))
         return None
-    before = {each.scene.id for each in story.scenes if each.has_recap or each.index >= placed.index}
+    first_later = story.scenes.index(scene)
+    before = {each.id for at, each in enumerate(story.scenes) if each.recap_index is not None or at >= first_later}
 
     def effect(connection: Connection) -> None:
         table_conversations.find(connection, persona, conversation, lock=True)
@@ -340,15 +341,15 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     number = table_running.find_current_number(task.read, persona, conversation)
     current = next((version for version in versions if version.number == number), None)
     scenes = [
-        CoveredScene(each.scene.id, each.index, each.scene.recap_index)
-        for each in story.scenes
-        if each.scene.recap_index is not None
+        CoveredScene(scene.id, end, scene.recap_index)
+        for scene, end in zip(story.scenes, story.ends, strict=True)
+        if scene.recap_index is not None
     ]
     anew = operation.payload.get("anew") is True
     plan = rules_running.plan_recap(scenes, versions, number, exclude_latest=EXCLUDED_SCENES, anew=anew)
     if plan.kind == "none":
         return None
-    by_id = {each.scene.id: each.scene for each in story.scenes}
+    by_id = {scene.id: scene for scene in story.scenes}
     added = [by_id[each.id] for each in plan.scenes]
     previous = plan.base.content if plan.base is not None else ""
     text = (_extract_story if task.model is None else _ask_story)(task, previous, added)

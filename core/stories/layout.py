@@ -11,53 +11,43 @@ from .rules_scenes import BEFORE_ALL
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedScene:
-    """A scene and the index of the message it ends with."""
-
-    scene: Scene
-    index: int
-
-    @property
-    def has_recap(self) -> bool:
-        """Return whether the scene has a recap."""
-        return self.scene.recap_index is not None
-
-
-@dataclass(frozen=True, slots=True)
 class Layout:
     """A conversation as its scenes divide it."""
 
-    rows: tuple[int, ...]
+    rows: tuple[int, ...] = ()
     """Messages, oldest first: a message's index is its position."""
-    scenes: tuple[PlacedScene, ...]
-    """By index."""
+    scenes: tuple[Scene, ...] = ()
+    """Oldest first."""
+    ends: tuple[int, ...] = ()
+    """Index of the message that each scene ends with."""
 
-    def find(self, break_row: int) -> PlacedScene | None:
+    def find(self, break_row: int) -> Scene | None:
         """Return the scene that ends with a message, None without a break."""
-        return next((each for each in self.scenes if each.scene.break_row == break_row), None)
+        return next((scene for scene in self.scenes if scene.break_row == break_row), None)
 
-    def first_of(self, placed: PlacedScene) -> int:
-        """Return the index of the first message of a scene: it begins after the nearest earlier one with a recap."""
-        earlier = (each.index for each in self.scenes if each.has_recap and each.index < placed.index)
-        return max(earlier, default=BEFORE_ALL) + 1
+    def range_of(self, scene: Scene) -> tuple[int, int]:
+        """Return the indexes of a scene's first and last message; it begins after the nearest earlier recap."""
+        last = self.ends[self.scenes.index(scene)]
+        earlier = (
+            end for each, end in zip(self.scenes, self.ends, strict=True) if each.recap_index is not None and end < last
+        )
+        return max(earlier, default=BEFORE_ALL) + 1, last
 
-    def rows_of(self, placed: PlacedScene) -> tuple[int, ...]:
+    def rows_of(self, scene: Scene) -> tuple[int, ...]:
         """Return the messages of a scene, oldest first."""
-        return self.rows[self.first_of(placed) : placed.index + 1]
+        first, last = self.range_of(scene)
+        return self.rows[first : last + 1]
 
     @property
     def last_break(self) -> int:
         """Return the index of the newest break, BEFORE_ALL without one."""
-        return max((each.index for each in self.scenes), default=BEFORE_ALL)
+        return max(self.ends, default=BEFORE_ALL)
 
 
 def read_layout(reader: Reader, persona: str, conversation: str) -> Layout:
     """Return a conversation's messages and scenes in order."""
     rows = table_lines.read_order(reader, persona, conversation)
     at = {row_id: index for index, row_id in enumerate(rows)}
-    placed = [
-        PlacedScene(scene, at[scene.break_row])
-        for scene in table_scenes.read_scenes(reader, persona, conversation)
-        if scene.break_row in at
-    ]
-    return Layout(rows, tuple(sorted(placed, key=lambda each: (each.index, each.scene.id))))
+    scenes = [scene for scene in table_scenes.read_scenes(reader, persona, conversation) if scene.break_row in at]
+    scenes.sort(key=lambda scene: (at[scene.break_row], scene.id))
+    return Layout(rows, tuple(scenes), tuple(at[scene.break_row] for scene in scenes))

@@ -8,7 +8,7 @@ whether any message is on the wrong side, no more.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from ..access import table_conversations
 from ..base import logs
@@ -24,7 +24,7 @@ from ..scope import Scope
 from ..text.sizes import Counter
 from . import rules_recaps
 from .calls import StoryCall, choose_counter, no_such_message, open_conversation, open_message
-from .rules_recaps import INCLUDED, HideRanges, Reason
+from .rules_recaps import INCLUDED, HidePlan, Reason
 
 PAGE = 100
 """Recaps read at once: as many short ones as the default limit holds."""
@@ -35,7 +35,7 @@ PROGRAM, DISABLED = "program_message", "disabled"
 class Refresh(NamedTuple):
     """What a refresh changed."""
 
-    ranges: HideRanges = HideRanges()
+    plan: HidePlan
     """What was hidden and shown."""
     included: tuple[int, ...] = ()
     """Messages whose recaps are included now, newest first."""
@@ -46,7 +46,7 @@ class Refresh(NamedTuple):
 def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Refresh:
     """Update what is hidden and included, in a transaction of its own."""
     if call.place is None:
-        return Refresh()
+        return Refresh({"hide": [], "show": []})
     return call.db.idempotent_transaction(
         lambda connection: refresh_within(
             connection, call.persona, call.conversation, call.settings, counter, disabled
@@ -65,10 +65,10 @@ def refresh_within(
 ) -> Refresh:
     """Update what is hidden and included, within a transaction."""
     table_conversations.find(connection, persona, conversation, lock=True)
-    ranges, last_hidden = _plan_changes(reader_in(connection), persona, conversation, settings.auto_hide_scene_count)
-    if ranges.hide or ranges.show:
+    plan, last_hidden = _plan_changes(reader_in(connection), persona, conversation, settings.auto_hide_scene_count)
+    if any(plan.values()):
         table_hidden.update_hidden(connection, persona, conversation, last_hidden)
-    return Refresh(ranges, *_update_included(connection, persona, conversation, settings, counter, disabled))
+    return Refresh(plan, *_update_included(connection, persona, conversation, settings, counter, disabled))
 
 
 # What is included
@@ -298,13 +298,6 @@ def concatenate_recap(
 # What is hidden
 
 
-class HidePlan(TypedDict):
-    """What `auto_hide_plan` returns: first and last index of each contiguous range, rising."""
-
-    hide: list[tuple[int, int]]
-    show: list[tuple[int, int]]
-
-
 def auto_hide_plan(
     count: int | None = None,
     conversation: object = None,
@@ -334,18 +327,18 @@ def auto_hide_plan(
     if call.place is None:
         return {"hide": [], "show": []}
     wanted = call.settings.auto_hide_scene_count if count is None else count
-    ranges, _ = _plan_changes(call.reader("chat_history_cache"), call.persona, call.conversation, wanted)
-    return {"hide": list(ranges.hide), "show": list(ranges.show)}
+    return _plan_changes(call.reader("chat_history_cache"), call.persona, call.conversation, wanted)[0]
 
 
-def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HideRanges, Place | None]:
+def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HidePlan, Place | None]:
     """Return the plan, empty when all is as it should be, and the newest message to be hidden."""
+    nothing: HidePlan = {"hide": [], "show": []}
     if count < 0:
-        return HideRanges(), None
+        return nothing, None
     newest = table_hidden.read_newest_breaks(read, persona, conversation, max(count, 1))
     last = newest[0] if newest and len(newest) >= count else None  # with fewer than `count` nothing is hidden
     if not table_hidden.is_misplaced(read, persona, conversation, last):
-        return HideRanges(), None
+        return nothing, None
     order = table_hidden.read_rows(read, persona, conversation)
     start = 0 if last is None else next((at for at, row in enumerate(order, 1) if row.row_id == last.row_id), 0)
     return rules_recaps.plan_hiding(start, [row.hidden for row in order]), last

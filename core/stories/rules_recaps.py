@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from ..base.hints import hint_name
 from ..errors import MessageError
@@ -19,9 +19,6 @@ disabled: its character is disabled in the group. short: fewer tokens than MESSA
 
 Provenance = Literal["model", "extract", "manual", "import"]
 """model: a model wrote it. extract: chosen from the text. manual: a person or the host. import: from a file."""
-
-Ranges = tuple[tuple[int, int], ...]
-"""First and last index of each stretch, rising."""
 
 
 def check_provenance(provenance: str) -> None:
@@ -130,19 +127,19 @@ def concatenate(memories: Iterable[str]) -> str:
 # What is hidden: the messages of scenes before the newest ones
 
 
-class HideRanges(NamedTuple):
-    """What is to be changed; both empty when all is as it should be."""
+class HidePlan(TypedDict):
+    """First and last index of each contiguous range that is to be changed, rising."""
 
-    hide: Ranges = ()
-    show: Ranges = ()
+    hide: list[tuple[int, int]]
+    show: list[tuple[int, int]]
 
 
-def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HideRanges:
+def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
     """Return the changes that hide every message before `start` and show the rest; None is one that stays hidden."""
-    return HideRanges(
-        ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
-        ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),
-    )
+    return {
+        "hide": ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
+        "show": ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),
+    }
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
@@ -151,7 +148,7 @@ def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> i
     return max((at for at in breaks if at < end), default=None)
 
 
-def ranges(indexes: Iterable[int]) -> Ranges:
+def ranges(indexes: Iterable[int]) -> list[tuple[int, int]]:
     """Return numbers as contiguous ranges in numeric order."""
     stretches: list[tuple[int, int]] = []
     for index in sorted(set(indexes)):
@@ -159,4 +156,4 @@ def ranges(indexes: Iterable[int]) -> Ranges:
             stretches[-1] = (stretches[-1][0], index)
         else:
             stretches.append((index, index))
-    return tuple(stretches)
+    return stretches

@@ -536,8 +536,8 @@ def refresh_memory(
     refreshed = refresh(call, disabled, counter)
     placed = _build_injection(call.redacted(), counter)
     return {
-        "hidden": list(refreshed.ranges.hide),
-        "shown": list(refreshed.ranges.show),
+        "hidden": refreshed.plan["hide"],
+        "shown": refreshed.plan["show"],
         "included": list(refreshed.included[::-1]),
         "changed": refreshed.changed,
         "running_recap": placed["value"],

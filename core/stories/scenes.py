@@ -239,17 +239,17 @@ def list_scenes(
     story = layout.read_layout(call.reader("scenes"), call.persona, call.conversation)
     return [
         {
-            "id": placed.scene.id,
-            "message": placed.scene.break_row,
-            "first_index": story.first_of(placed),
-            "last_index": placed.index,
-            "name": placed.scene.name,
-            "visible": placed.scene.visible,
-            "recap": placed.scene.recap,
-            "recap_index": placed.scene.recap_index,
-            "provenance": placed.scene.provenance,
+            "id": scene.id,
+            "message": scene.break_row,
+            "first_index": story.range_of(scene)[0],
+            "last_index": end,
+            "name": scene.name,
+            "visible": scene.visible,
+            "recap": scene.recap,
+            "recap_index": scene.recap_index,
+            "provenance": scene.provenance,
         }
-        for placed in story.scenes
+        for scene, end in zip(story.scenes, story.ends, strict=True)
     ]
 
 
@@ -284,10 +284,10 @@ def get_scene_range(
     if call.row_id is None:
         raise no_such_message()
     story = layout.read_layout(call.reader("scenes"), call.persona, call.conversation)
-    placed = story.find(call.row_id)
-    if placed is None:
+    scene = story.find(call.row_id)
+    if scene is None:
         raise MessageError("No scene break is on this message. Make one with add_scene_break.", fields=("message",))
-    return story.first_of(placed), placed.index
+    return story.range_of(scene)
 
 
 # The recaps of scenes
