@@ -2,18 +2,6 @@
 
 `create_app` returns the ASGI application that `prompt-engine serve` runs. A route parses a request into a scope and a
 message, calls one public function, and writes what it returned.
-
-| Module | Owns |
-|---|---|
-| app | the application and its first page |
-| guard, access | who may ask: host, origin, size, token, cookie |
-| errors, problems | which failure is which status, and in which words |
-| context, bodies, answers | what routes work with, read and return |
-| http_api | the API for hosts under `/v1` |
-| proxy | the OpenAI dialect, passed on to a model server with memory added |
-| mcp | tools for programs that speak MCP |
-| admin | the operator's API and page |
-| health, background | what a supervisor asks; the worker beside a server |
 """
 
 from __future__ import annotations

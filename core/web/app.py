@@ -27,7 +27,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..calls.call import GivenSettings
 from ..calls.defaults import check_model, settings_for
@@ -120,7 +120,7 @@ def create_app(
 
         model_server = Proxy(context)
         lifespans.append(model_server.lifespan)
-    app.router.default = _Remaining(model_server, context)
+    app.router.default = _make_rest(model_server)
     return app
 
 
@@ -195,20 +195,18 @@ def _read_admin_token(settings: GivenSettings) -> str:
     return token
 
 
-class _Remaining:
-    """Answers a path without a route: by the model server behind a proxy, else by 404."""
+def _make_rest(model_server: Any) -> ASGIApp:
+    """Return what answers a path without a route: the model server behind a proxy, else a 404."""
 
-    def __init__(self, model_server: Any, context: WebContext) -> None:
-        self._model_server, self._context = model_server, context
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         path = guard.path_below(scope)
-        if self._model_server and (mistake := guard.find_base_url_mistake(path)):
+        if model_server and (mistake := guard.find_base_url_mistake(path)):
             raise errors.Refused(404, mistake)
-        if self._model_server and path.startswith(f"{guard.V1}/"):
-            await self._model_server(scope, receive, send)
-        else:
+        if not model_server or not path.startswith(f"{guard.V1}/"):
             raise HTTPException(404)
+        await model_server(scope, receive, send)
+
+    return answer
 
 
 async def _show_front(request: Request) -> Response:

@@ -42,8 +42,6 @@ Area = Literal["open", "admin", "hosts", "proxy"]
 """open: needs no token. admin: the operator's. hosts: the API and MCP. proxy: the model server's routes."""
 
 V1, MCP = "/v1", "/mcp"
-PUBLIC: Mapping[str, tuple[str, ...]] = {"/login": ("GET", "HEAD", "POST"), "/static/": ("GET", "HEAD")}
-"""Below ADMIN: what needs no token; a path ending in a slash stands for all below it."""
 READING = ("GET", "HEAD", "OPTIONS")
 
 FORM_BYTES = 8_192
@@ -142,7 +140,8 @@ class Guard:
         return "proxy" if self._context.has_proxy and not is_own else "hosts"
 
     async def _check(self, scope: Scope, headers: Headers, area: Area) -> None:
-        if _is_below(path_below(scope), "/health"):  # supervisors ask by whatever address they know
+        path = path_below(scope)
+        if _is_below(path, "/health"):  # supervisors ask by whatever address they know
             return
         settings = self._context.values()
         if not is_known_host(headers.get("host", ""), settings.admin_host, self._context.allowed_hosts):
@@ -153,19 +152,18 @@ class Guard:
             )
         if area == "open":
             return
+        origin = judge_origin(headers, scope["scheme"])
         changes = scope["method"] not in READING
-        if area == "admin":
-            if changes and judge_origin(headers, scope["scheme"]) == "foreign":
-                raise errors.Refused(403, _OTHER_SITE, word="foreign_site")
-            _check_length(headers, _max_bytes(path_below(scope)))
-            await self._check_operator(scope, headers, changes)
-            return
-        is_allowed = headers.get("origin", "") in settings.allowed_origins
-        if not is_allowed and judge_origin(headers, scope["scheme"]) == "foreign":
+        if area == "admin" and changes and origin == "foreign":
+            raise errors.Refused(403, _OTHER_SITE, word="foreign_site")
+        if area != "admin" and origin == "foreign" and headers.get("origin") not in settings.allowed_origins:
             raise errors.Refused(403, _OTHER_ORIGIN, word="foreign_site")
-        if area == "hosts":
-            _check_length(headers, BODY_BYTES)
-        await self._check_program(scope, headers)
+        if area != "proxy":
+            _check_length(headers, _max_bytes(path))
+        if area == "admin":
+            await self._check_operator(scope, headers, is_unsigned_change=changes and origin == "none")
+        else:
+            await self._check_program(scope, headers)
 
     async def _check_program(self, scope: Scope, headers: Headers) -> None:
         text = _read_bearer(headers)
@@ -179,27 +177,23 @@ class Guard:
             raise errors.Refused(403, FORBIDDEN)
         note_token(scope, token)
 
-    async def _check_operator(self, scope: Scope, headers: Headers, changes: bool) -> None:
+    async def _check_operator(self, scope: Scope, headers: Headers, *, is_unsigned_change: bool) -> None:
         text = _read_bearer(headers)
+        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         if text is not None:
             if not is_token(text, self._context.admin_token):
-                await self._check_stored_token(text)
+                token = await self._tokens.find(text, self._context.database())
+                if token is None:
+                    raise refuse_wrong_token(self._context)
+                if token.kind != "admin":
+                    raise errors.Refused(403, FORBIDDEN)
             scope[_OPERATOR] = True
-            return
-        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
-        if cookie and self._context.sessions.holds(cookie, self._context.now()):
-            if changes and judge_origin(headers, scope["scheme"]) == "none":
+        elif cookie and self._context.sessions.holds(cookie, self._context.now()):
+            if is_unsigned_change:
                 raise errors.Refused(403, _NO_ORIGIN, word="foreign_site")
             scope[_OPERATOR] = True
         elif not is_public(path_below(scope).removeprefix(ADMIN), scope["method"]):
             raise errors.Refused(401, _WRONG if cookie else _NO_LOGIN)
-
-    async def _check_stored_token(self, text: str) -> None:
-        token = await self._tokens.find(text, self._context.database())
-        if token is None:
-            raise refuse_wrong_token(self._context)
-        if token.kind != "admin":
-            raise errors.Refused(403, FORBIDDEN)
 
 
 def refuse_wrong_token(context: WebContext) -> errors.Refused:
@@ -211,17 +205,10 @@ def refuse_wrong_token(context: WebContext) -> errors.Refused:
     return errors.Refused(401, _WRONG)
 
 
-def is_operator(request: Request) -> bool:
-    """Return whether a request has shown the operator's token or log-in."""
-    return bool(request.scope.get(_OPERATOR))
-
-
 def is_public(path: str, method: str) -> bool:
     """Return whether a path below ADMIN needs no token."""
-    return any(
-        method in methods and (path == known or (known.endswith("/") and path.startswith(known)))
-        for known, methods in PUBLIC.items()
-    )
+    is_login = path == "/login" and method in ("GET", "HEAD", "POST")
+    return is_login or (path.startswith("/static/") and method in ("GET", "HEAD"))
 
 
 def lead_to_login(scope: Scope, wanted: str = "", *, failed: bool = False) -> HTMLResponse:
@@ -425,6 +412,6 @@ def _parse_name(host: str) -> str:
 
 def require_operator(request: Request) -> Any:
     """Return the context of a request with the operator's token or log-in; refuse any other."""
-    if not is_operator(request):
+    if not request.scope.get(_OPERATOR):
         raise errors.Refused(401, _NO_LOGIN)
     return request.app.state.context

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ...base import logs
@@ -19,7 +18,6 @@ from ...config import Settings
 from ...context.lines import find_persona_name
 from ...errors import ConfigError, StoreError
 from ...llm import table_usage as usage
-from ...memories.instructions import read_instructions
 from ...memories.rules_modes import MODES
 from ...personas import fill_names, get_persona_text
 from ...prompt.call import PromptRequest
@@ -38,8 +36,6 @@ SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds before each further attempt to store a turn: about four minutes in all."""
 EARLIER_SECONDS = 1.0
 """Longest wait of a request for the turn before it, which is being stored."""
-WARM_UP = "The tea is warm."
-"""Holds no phrase, so that all of them are compared with it."""
 STOP_SECONDS = 30.0
 """Longest wait at the end for turns that are being stored."""
 
@@ -65,11 +61,6 @@ class TurnMemory:
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[asyncio.Future[None], Scope] = {}
         """Turns that are being written at this moment, and whose they are."""
-
-    async def warm_up(self) -> None:
-        """Compile the phrases that every stored line is compared with: seconds, in which the next message may come."""
-        work = partial(read_instructions, WARM_UP, self._context.values())
-        await asyncio.get_running_loop().run_in_executor(self._saving, work)
 
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
         """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS."""
@@ -103,20 +94,17 @@ class TurnMemory:
 
     async def _save(self, turn: Turn, answer: str, settings: Settings) -> None:
         def attempt() -> None:
-            save_transcript(
-                turn.lines, answer, name=turn.name, db=self._context.database(), settings=settings, scope=turn.scope
-            )
-
-        def note_model() -> None:
+            db = self._context.database()
+            save_transcript(turn.lines, answer, name=turn.name, db=db, settings=settings, scope=turn.scope)
             with suppress(StoreError):
-                usage.note_request(self._context.database(), turn.model)
+                usage.note_request(db, turn.model)
 
         for delay in (*SAVE_DELAYS, None):
             work = asyncio.get_running_loop().run_in_executor(self._saving, attempt)
             self._running[work] = turn.scope
             try:
                 await work
-                break
+                return
             except Exception as error:  # noqa: BLE001 - the answer was given; the next request brings the lines again
                 if delay is None or not isinstance(error, StoreError):
                     logs.warning("proxy_not_stored", error=type(error).__name__)
@@ -124,7 +112,6 @@ class TurnMemory:
             finally:
                 del self._running[work]
             await asyncio.sleep(delay)
-        await asyncio.get_running_loop().run_in_executor(self._saving, note_model)
 
 
 def build_opening(turn: Turn, settings: Settings) -> str:

@@ -67,8 +67,7 @@ class Proxy:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Be ready to store before the first request; wait at the end for what is being stored."""
-        await self._memory.warm_up()
+        """Wait at the end for what is being stored."""
         try:
             yield
         finally:
