@@ -37,7 +37,6 @@ class ChatClient:
     """A model behind `POST {base_url}/chat/completions`."""
 
     def __init__(self, base_url: str, *, model: str = "", api_key: str = "", timeout_seconds: float = 60.0) -> None:
-        """Take the address of the server, such as `http://127.0.0.1:11434/v1`."""
         self._url = read_endpoint(base_url)
         self.model: str = model.strip()
         self._key = api_key.strip()
@@ -47,7 +46,6 @@ class ChatClient:
         return f"ChatClient({self._url!r}, model={self.model!r})"
 
     def complete(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
-        """Return the answer's text."""
         body = {"model": self.model or None, "messages": [dict(message) for message in messages], **options}
         given = {name: value for name, value in body.items() if value is not None}
         return read_text(ask_server(self._url, given, self._key, self._timeout_seconds))
@@ -138,7 +136,6 @@ def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BAS
 
 
 def read_text(answer: Mapping[str, Any]) -> str:
-    """Return the text of an answer."""
     message: Any = None
     with suppress(KeyError, IndexError, TypeError):
         message = answer["choices"][0]["message"]

@@ -137,11 +137,9 @@ class EndpointEmbedder:
 
     @property
     def name(self) -> str:
-        """Return the name of the model."""
         return self.model.strip() or "http"
 
     def check(self) -> str:
-        """Return the address to post to."""
         return read_endpoint(self.url, ROUTE, "EMBEDDER", "remove EMBEDDER to work by words alone")
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
@@ -164,7 +162,6 @@ class EndpointEmbedder:
 
 
 def _read_data(data: Any, count: int) -> list[Any]:
-    """Return the vectors of an answer in the order of the texts."""
     if not isinstance(data, list):
         raise EmbedderError("error", error="no list of embeddings in the answer")
     if not all(isinstance(each, Mapping) for each in data):

@@ -37,7 +37,6 @@ class AccessToken:
     """When it holds no more unless it is renewed; None for a token that holds until it is revoked."""
 
     def may_speak_as(self, persona: str) -> bool:
-        """Return whether a request with this token may choose a persona."""
         others = {each.strip() for each in self.personas.split(",")} if self.kind == "host" else set()
         return persona == self.persona or (bool(persona) and ("*" in others or persona in others))
 
@@ -73,8 +72,6 @@ class ListedToken(TypedDict):
 
 
 class NewToken(ListedToken):
-    """A token that was just made."""
-
     token: str
     """What is sent as `Authorization: Bearer TOKEN`. It is shown this once and stored nowhere."""
 
@@ -87,7 +84,6 @@ MOST_ID = 2**63 - 1
 
 
 def write_token(token_id: int, secret: str) -> str:
-    """Return the text of a token."""
     return f"{PREFIX}{token_id}_{secret}"
 
 

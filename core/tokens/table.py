@@ -37,7 +37,6 @@ _RENEWED = (
 
 
 def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedToken:
-    """Store a token's row and return it as it is listed."""
     now = db.clock()
     row = {
         "id": token.id,
@@ -76,7 +75,6 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
 
 
 def read_tokens(db: Database, persona: str) -> list[ListedToken]:
-    """Return every token of a persona, the oldest first."""
     return [_build_listed(row._mapping) for row in db.read(_LISTED, {"persona": persona}, source=_SOURCE)]
 
 

@@ -36,8 +36,6 @@ _ROLES = {"user": "user", "character": "user", "assistant": "persona", "persona"
 
 
 class TranscriptSaved(NamedTuple):
-    """What came of one list."""
-
     saved: int = 0
     """Lines that were stored for the first time."""
     edited: int = 0
@@ -134,8 +132,6 @@ def finish_turn(
 
 
 class _Said(NamedTuple):
-    """A line of the list."""
-
     spoken: Spoken
     name: str
     is_character: bool = False

@@ -26,7 +26,6 @@ class Comparison(NamedTuple):
 
 
 def compare_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> Comparison:
-    """Return which lines are stored, which of them with another text, and which are new."""
     matches = _pair_equal(lines, stored)
     if lines and matches[-1] is not None and not _is_repeated(lines, matches, stored):
         matches[-1] = None

@@ -62,7 +62,6 @@ class TokenReader:
 
 
 def note_token(scope: Any, token: AccessToken) -> None:
-    """Keep the token of a request for the routes."""
     scope[_TOKEN] = token
 
 
@@ -149,8 +148,6 @@ WINDOW = timedelta(minutes=1)
 
 
 class WrongTokens:
-    """How many wrong tokens came lately."""
-
     def __init__(self) -> None:
         self._times: deque[datetime] = deque(maxlen=MAX_TRIES + 1)
 

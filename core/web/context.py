@@ -38,23 +38,18 @@ class WebContext:
     wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
 
     def database(self) -> Database:
-        """Return the database."""
         db: Database = defaults.handle(self.db)
         return db
 
     def values(self) -> Settings:
-        """Return the settings as they are now, without asking the database."""
         return defaults.settings_for(self.settings)
 
     def now(self) -> datetime:
-        """Return the time, without opening a database."""
         return (self.db.clock if self.db is not None else defaults.clock())()
 
 
 @dataclass(frozen=True, slots=True)
 class AdminCall:
-    """What one request of an operator works with."""
-
     context: WebContext
     call: Call
 
@@ -65,5 +60,4 @@ class AdminCall:
 
 
 def open_admin_call(context: WebContext, persona: str) -> AdminCall:
-    """Return what a request about one persona works with."""
     return AdminCall(context, Call(context.database(), context.values(), Scope(persona)))

@@ -84,7 +84,6 @@ class Guard:
         self._tokens = TokenReader()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -129,7 +128,6 @@ class Guard:
         return refused.respond()
 
     def find_area(self, path: str) -> Area:
-        """Return what a path belongs to."""
         if _is_below(path, ADMIN):
             return "admin" if self._context.admin_token else "open"
         if _is_below(path, MCP):
@@ -197,7 +195,6 @@ class Guard:
 
 
 def refuse_wrong_token(context: WebContext) -> errors.Refused:
-    """Return the refusal of a wrong token of an operator."""
     is_slowed = context.wrong_tokens.are_too_many(context.now())
     logs.warning("admin_wrong_token", slowed=is_slowed)
     if is_slowed:
@@ -206,7 +203,6 @@ def refuse_wrong_token(context: WebContext) -> errors.Refused:
 
 
 def is_public(path: str, method: str) -> bool:
-    """Return whether a path below ADMIN needs no token."""
     is_login = path == "/login" and method in ("GET", "HEAD", "POST")
     return is_login or (path.startswith("/static/") and method in ("GET", "HEAD"))
 
@@ -258,7 +254,6 @@ def path_below(scope: Scope) -> str:
 
 
 def admin_root(scope: Scope) -> str:
-    """Return the beginning of the operator's paths in a browser."""
     return f"{str(scope.get('root_path', '')).rstrip('/')}{ADMIN}"
 
 
@@ -282,7 +277,6 @@ def _is_below(path: str, prefix: str) -> bool:
 
 
 def _read_bearer(headers: Headers) -> str | None:
-    """Return the token of the Authorization header, None where there is no such header."""
     kind, _, text = headers.get("authorization", "").partition(" ")
     return text.strip() if kind.lower() == "bearer" else None
 

@@ -28,8 +28,6 @@ _NO_STORE = {"cache-control": "no-store"}
 
 
 class Health:
-    """Answers the questions of a supervisor about one server."""
-
     def __init__(self, context: WebContext) -> None:
         self._context = context
         self._lack: Lack = ""
@@ -57,5 +55,4 @@ class Health:
 
 
 async def answer_alive(_: Request) -> Response:
-    """Say that the process takes requests."""
     return JSONResponse({"status": "ok"}, headers=_NO_STORE)

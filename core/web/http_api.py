@@ -138,7 +138,6 @@ def _save(host: HostCall, new: NewMessage, message: dict[str, Any], scope: Scope
 
 
 def _check_place(message: dict[str, Any], scope: Scope) -> str:
-    """Return the conversation a message is of."""
     path = message.get("interface_path") or scope.conversation
     if not path:
         raise Refused(422, "interface_path is missing. A message that is stored needs its conversation.")

@@ -47,7 +47,6 @@ class McpEndpoint:
         return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["method"] != "POST":
             raise Refused(405, "MCP takes POST here; no stream is kept open.", {"Allow": "POST"})
         scope[_SPEAKER] = self._find_speaker(Request(scope))

@@ -66,7 +66,6 @@ class Asked(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return what the program calls itself."""
         return self.client.client_name or "A program without a name"
 
     @property
@@ -87,7 +86,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
 
     def routes(self) -> list[Route]:
-        """Return the routes for metadata, registration, consent, tokens and their revocation."""
         both = AuthSettings.model_validate(
             {"issuer_url": self.url, "resource_server_url": self.resource, "validate_token_resource": True}
         )

@@ -168,7 +168,6 @@ class WriteAnswer(Answer):
 
     @classmethod
     def of_result(cls, result: WriteResult) -> WriteAnswer:
-        """Return what a write came to."""
         return cls(done=result.stored, id=result.id, reason=result.reason, notes=[str(note) for note in result.notes])
 
 
@@ -197,7 +196,6 @@ class SavedLine(Answer):
 
     @classmethod
     def of_result(cls, result: WriteResult) -> SavedLine:
-        """Return what became of a line."""
         return cls(stored=result.stored, id=result.id, reason=result.reason)
 
 

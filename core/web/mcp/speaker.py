@@ -33,12 +33,10 @@ class Speaker:
 
     @property
     def asking(self) -> Mapping[str, Any]:
-        """Return what every door is passed."""
         return {"db": self.db, "settings": self.settings, "scope": self.scope}
 
     @property
     def shown_name(self) -> str:
-        """Return what the person is called."""
         return self.name or (self.scope.participant or "").rpartition("/")[2]
 
     def name_person(self, key: str) -> str:

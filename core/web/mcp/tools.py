@@ -48,7 +48,6 @@ class Tool:
     """Called again with the same arguments it changes nothing more."""
 
     def describe(self) -> types.Tool:
-        """Return the tool as it is listed."""
         return types.Tool(
             name=self.name,
             title=self.title,
@@ -78,7 +77,6 @@ class Tool:
 
 
 def find_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
-    """Return what belongs to a message."""
     message = {
         "message_id": None,
         "date": None,
@@ -91,7 +89,6 @@ def find_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
 
 
 def search(speaker: Speaker, asked: schemas.SearchArguments) -> schemas.SearchAnswer:
-    """Return what is found in memories, diary and chat."""
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
     shown = [(source, row_id) for source, row_id in schemas.read_cursor(asked.cursor)]
@@ -123,7 +120,6 @@ def _show_hit(speaker: Speaker, hit: Hit) -> schemas.FoundText:
 
 
 def save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
-    """Save what was asked to be remembered."""
     done = add_saved_memory(asked.text, **speaker.asking)
     tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
     if tags and done.id is not None:
@@ -168,7 +164,6 @@ def update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAns
 
 
 def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | None:
-    """Change a memory; None where there is no such memory."""
     try:
         return edit_item(row_id, text, editor="mcp", **speaker.asking)
     except ItemNotFoundError:

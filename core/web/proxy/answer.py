@@ -26,7 +26,6 @@ class AnswerReader:
         self._is_done = self._is_finished = self._has_failed = False
 
     def feed(self, chunk: bytes) -> None:
-        """Read the next bytes."""
         self._size += len(chunk)
         if self.is_too_long:
             self._rest, self._parts = b"", []

@@ -37,8 +37,6 @@ NOBODY = "User"
 
 
 class Identity(NamedTuple):
-    """Whose chat a request is."""
-
     persona: str
     conversation: str | None
     participant: str | None
@@ -59,7 +57,6 @@ class _Ids(NamedTuple):
 
     @property
     def participant(self) -> str:
-        """Key of the user."""
         return f"{self.interface}/{_escape(self.user)}"
 
 

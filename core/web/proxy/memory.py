@@ -42,8 +42,6 @@ STOP_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A request that is a turn of a chat."""
-
     lines: list[dict[str, Any]]
     scope: Scope
     name: str | None
@@ -52,8 +50,6 @@ class Turn:
 
 
 class TurnMemory:
-    """What the proxy asks of the engine."""
-
     def __init__(self, context: WebContext) -> None:
         self._context = context
         self._building = ThreadPoolExecutor(BUILD_THREADS, "proxy-build")
@@ -78,13 +74,11 @@ class TurnMemory:
             )
 
     def save(self, turn: Turn, answer: str, settings: Settings) -> None:
-        """Begin to store a turn with its answer."""
         task = asyncio.get_running_loop().create_task(self._save(turn, answer, settings))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Wait for what is being stored."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
         for task in self._tasks:

@@ -78,7 +78,6 @@ def _fold_name(name: str) -> str:
 
 
 def has_system_message(messages: Sequence[Any]) -> bool:
-    """Return whether a list says itself who the persona is."""
     return any(isinstance(each, dict) and each.get("role") in ("system", "developer") for each in messages)
 
 
@@ -126,7 +125,6 @@ def read_question(content: Any) -> str:
 
 
 def has_template(content: Any) -> bool:
-    """Return whether a front end put a person's words into a text of its own."""
     text = read_text(content)
     return read_question(text) != text
 

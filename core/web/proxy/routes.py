@@ -41,8 +41,6 @@ FORM_REFUSED = (400, 422)
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A request as it is sent on."""
-
     content: bytes | AsyncIterator[bytes]
     memory: str = ""
     turn: Turn | None = None
@@ -52,7 +50,6 @@ class Outgoing:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of the answer."""
         return {MEMORY_HEADER: self.memory} if self.memory else {}
 
 
@@ -75,7 +72,6 @@ class Proxy:
             await self._upstream.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         request = Request(scope, receive)
         path = bytes(scope.get("raw_path") or request.url.path.encode()).decode("ascii", "replace")
         if has_dots(path):

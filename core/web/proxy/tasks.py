@@ -99,7 +99,6 @@ def _is_request(text: str, limits: int = 1) -> bool:
 
 
 def _read_commands(messages: Sequence[Any]) -> list[str]:
-    """Return the short system messages."""
     system = [each for each in messages if isinstance(each, dict) and each.get("role") in ("system", "developer")]
     texts = [read_text(each.get("content")) for each in system]
     return [text for text in texts if len(text) <= COMMAND_CHARS]

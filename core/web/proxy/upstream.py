@@ -33,7 +33,6 @@ class Upstream:
     """The model server of one proxy. `close` ends its connections."""
 
     def __init__(self, settings: Settings) -> None:
-        """Read the address."""
         if not settings.llm_base_url.strip():
             raise ConfigError(
                 "LLM_BASE_URL is unset. A proxy needs the address of the model server it asks, such as "
@@ -84,7 +83,6 @@ class Upstream:
         return self._client
 
     async def close(self) -> None:
-        """End the connections."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()

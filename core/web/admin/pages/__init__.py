@@ -35,7 +35,6 @@ class StaticPage(StaticFiles):
     """The style sheet and the script: asked for anew each time, and sent when they changed."""
 
     def file_response(self, *args: Any, **more: Any) -> Response:
-        """Return the file, or that it is the same."""
         answer = super().file_response(*args, **more)
         answer.headers["cache-control"] = "no-cache"
         return answer
@@ -71,7 +70,6 @@ CHANGES: Mapping[str, Screen] = {
 
 
 def router(context: WebContext) -> APIRouter:
-    """Return the routes of the page, to stand below the application's prefix."""
     routes = APIRouter()
     add_screen(routes, context, "/", _front)
     add_screen(routes, context, "/login", _log_in, is_open=True)
@@ -89,8 +87,6 @@ def _bare(request: Request) -> RedirectResponse:
 
 
 def _add_login(router: APIRouter, context: WebContext) -> None:
-    """Add the routes by which the page logs in and out."""
-
     @router.post("/login", status_code=303, response_class=RedirectResponse, responses=REFUSALS, tags=["Log-in"])
     def login(
         request: Request,
@@ -136,7 +132,6 @@ def _front(page: Page) -> Response:
 
 
 def _choose_page(wanted: str) -> str:
-    """Return the page to lead to after the log-in, below ADMIN."""
     return wanted if wanted.startswith(f"{BASE}/") else "/"
 
 

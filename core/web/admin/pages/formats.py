@@ -98,7 +98,6 @@ REASONS: Mapping[str, str] = {
 
 
 def shorten(text: str, most: int = FOLDED_CHARS) -> str:
-    """Return the beginning of a long text, up to the end of a word; a short one whole."""
     if len(text) <= most:
         return text
     lead = text[:most]
@@ -107,14 +106,12 @@ def shorten(text: str, most: int = FOLDED_CHARS) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a number with its thousands apart; a dash for None."""
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
 def moment(value: str | datetime | None) -> datetime | None:
-    """Return a time as doors give it, aware; None where there is none."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -126,7 +123,6 @@ def moment(value: str | datetime | None) -> datetime | None:
 
 
 def exact(at: datetime) -> str:
-    """Return a time to the second, in UTC."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
@@ -136,7 +132,6 @@ def near(at: datetime, zone: str) -> str:
 
 
 def archive_reason(item: Mapping[str, Any]) -> str:
-    """Return why an item is in the archive, blank for one that is not."""
     if item["superseded_by"] is not None:
         return "replaced by another"
     if not item["archived_at"]:
@@ -146,22 +141,18 @@ def archive_reason(item: Mapping[str, Any]) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return a value as JSON over several lines, letters as they are."""
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
 def words_of(name: str) -> str:
-    """Return a name of the program as words."""
     return re.sub(r"[_\s]+", " ", name).strip().capitalize()
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """Return a number with its noun."""
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
 def filters() -> dict[str, Any]:
-    """Return the filters of the templates, by name."""
     return {
         "shorten": shorten,
         "number": number,

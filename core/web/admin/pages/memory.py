@@ -26,8 +26,6 @@ MOST_UNDONE = 200
 
 
 class Search(BaseModel):
-    """What the form of the search says, as it is shown in it again."""
-
     q: str = ""
     kind: list[str] = []
     tier: Literal["long_term", "session"] | None = None
@@ -56,7 +54,6 @@ class Listed(BaseModel):
 
 
 def find_items(page: Page, search: Search) -> lifelong.ItemPage:
-    """Return a page of items."""
     until = search.until
     return lifelong.search_items(
         search.q,
@@ -76,7 +73,6 @@ def find_items(page: Page, search: Search) -> lifelong.ItemPage:
 
 
 def listing(page: Page) -> Response:
-    """Return the search with its page of items."""
     search = page.read(Search)
     items_page = find_items(page, search)
     if not items_page["items"] and items_page["total"]:
@@ -104,7 +100,6 @@ class OneItem(BaseModel):
 
 
 def item(page: Page) -> Response:
-    """Return one item with everything that is known of it, and every text it has had."""
     asked = page.read(OneItem)
     row = lifelong.get_item(asked.id, **page.operating())
     return page.render(
@@ -139,8 +134,6 @@ SENTENCES: Mapping[str, str] = {
 
 
 class Done(BaseModel):
-    """What an address says was done."""
-
     note: str = ""
     count: Offset = 0
     unknown: Ids = []
@@ -148,8 +141,6 @@ class Done(BaseModel):
 
 
 class Flash(NamedTuple):
-    """What is said after a change, once."""
-
     text: str
     undo: list[int]
 
@@ -231,13 +222,10 @@ def _change_items(page: Page, action: str, ids: list[int], tags: Sequence[str] =
 
 
 def _screen_of_form(page: Page) -> str:
-    """Return the screen a form was on."""
     return "memory/item" if page.field("on") == "item" else "memory"
 
 
 class NewItem(BaseModel):
-    """An item that an operator writes by hand."""
-
     text: str = ""
     kind: str = ""
     importance: Fraction = None
@@ -248,7 +236,6 @@ class NewItem(BaseModel):
 
 
 def add(page: Page) -> Response:
-    """Store an item that an operator writes by hand."""
     new = page.read(NewItem)
     entry = {
         **new.model_dump(exclude={"participant", "conversation"}, exclude_none=True),
@@ -264,8 +251,6 @@ def add(page: Page) -> Response:
 
 
 class ItemForm(BaseModel):
-    """A change of one item."""
-
     id: Id = 0
     kind: str | None = None
     importance: Fraction = None
@@ -280,14 +265,12 @@ def _read_item_form(page: Page) -> ItemForm:
 
 
 def classify(page: Page) -> Response:
-    """Give one item another kind and importance."""
     form = _read_item_form(page)
     done = lifelong.classify_items([form.id], form.kind, form.importance, **page.operating())
     return page.redirect(page.url("memory/item", id=form.id, note="classified", count=str(done.count)))
 
 
 def edit(page: Page) -> Response:
-    """Give one item another text."""
     form = _read_item_form(page)
     if not form.new_content:
         raise Refused(422, "The text is blank. Write one, or delete the item.")

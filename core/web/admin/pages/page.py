@@ -66,7 +66,6 @@ MOST_PERSONAS = 200
 
 
 def split_ids(text: str) -> list[int]:
-    """Return ids between commas; what is none is passed over."""
     parts = [part.strip() for part in text.split(",")]
     return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 20]
 
@@ -86,8 +85,6 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Page:
-    """One request of the page."""
-
     def __init__(self, context: WebContext, request: Request, form: FormData) -> None:
         self.context = context
         self.request = request
@@ -116,7 +113,6 @@ class Page:
             raise RequestValidationError(problems) from None
 
     def field(self, name: str) -> str:
-        """Return a text of the form, blank where there is none."""
         value = self.form.get(name, "")
         return value if isinstance(value, str) else ""
 
@@ -127,12 +123,10 @@ class Page:
 
     @property
     def db(self) -> Database:
-        """The database."""
         return self.admin.call.db
 
     @property
     def settings(self) -> Settings:
-        """The settings as they were when the screen was asked for."""
         return self.admin.call.settings
 
     def asking(self) -> dict[str, Any]:
@@ -146,7 +140,6 @@ class Page:
     # The answer
 
     def url(self, path: str, **query: Any) -> str:
-        """Return the address of a screen for the same persona; blank values are left out, lists are repeated."""
         given = {"conf_uid": self.persona, **query}
         kept = [(name, each) for name, value in given.items() for each in _texts_of(value)]
         return f"{self.base}/{path}?{urlencode(kept)}"
@@ -165,11 +158,9 @@ class Page:
 
     @property
     def form_token(self) -> str:
-        """Return what every form of this log-in carries."""
         return self.context.sessions.sign_form(self.request.cookies.get(COOKIE, ""))
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """Return a screen made of a template."""
         usual = {"names": Names(), "is_signed_in": True, "flash": None, "screen": "memory"}
         more = {"page": self, "groups": GROUPS, "personas": self._list_personas, "zone": _read_zone(self.context)}
         return HTMLResponse(environment().get_template(template).render({**usual, **more, **values}), status)
@@ -182,7 +173,6 @@ class Page:
 
     @staticmethod
     def redirect(address: str) -> RedirectResponse:
-        """Return the answer to a form: look there."""
         return RedirectResponse(address, 303)
 
 
@@ -218,8 +208,6 @@ def of_memory(screen: Screen) -> Screen:
 def add_screen(
     router: APIRouter, context: WebContext, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False
 ) -> None:
-    """Put a screen under its path below the prefix."""
-
     async def handle(request: Request) -> Response:
         if not is_open:
             guard.require_operator(request)
@@ -276,7 +264,6 @@ class Names(NamedTuple):
     places: Mapping[str, table_overview.ConversationCount] = {}
 
     def person(self, key: str) -> str:
-        """Return what a person is called: their name, else their key as people write it."""
         return self.people.get(key) or show_key(key)
 
     def place(self, key: str) -> str:

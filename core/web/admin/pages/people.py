@@ -35,7 +35,6 @@ class OneQuery(BaseModel):
 
 
 def list_people(page: Page) -> Response:
-    """Return a page of the people the persona knows, by name."""
     asked = page.read(ListQuery)
     rows, total = table_overview.list_people(page.db, page.persona, asked.q, SIZE, asked.offset)
     names = read_names(page.db, page.persona, (each.person for each in rows))
@@ -43,7 +42,6 @@ def list_people(page: Page) -> Response:
 
 
 def list_conversations(page: Page) -> Response:
-    """Return a page of conversations, the one spoken in last first."""
     asked = page.read(ListQuery)
     rows, total = table_overview.list_conversations(page.db, page.persona, asked.q, SIZE, asked.offset)
     names = read_names(page.db, page.persona, [each.person for each in rows], (each.key for each in rows))
@@ -58,7 +56,6 @@ def _render_list(page: Page, screen: str, asked: ListQuery, total: int, **values
 
 
 def show_person(page: Page) -> Response:
-    """Return a person: by which keys they are known, what was agreed with them, what is remembered of them."""
     key = page.read(OneQuery).key
     if not key:
         raise Refused(422, "No person was named. Choose one from the list.")
@@ -88,7 +85,6 @@ def show_person(page: Page) -> Response:
 
 
 def show_conversation(page: Page) -> Response:
-    """Return a conversation with what was said in it, newest page first, and what was made of that."""
     asked = page.read(OneQuery)
     key = asked.key
     known = table_overview.find_conversation(page.db, page.persona, key)

@@ -23,7 +23,6 @@ class Query(BaseModel):
 
 
 def listing(page: Page) -> Response:
-    """Return the programs with their tokens, and the question of one that asks for one."""
     query = page.read(Query)
     text = query.ask
     listed = tokens.list_tokens(**page.asking())
@@ -60,7 +59,6 @@ def answer(page: Page) -> Response:
 
 
 def revoke(page: Page) -> Response:
-    """Let a token hold no more."""
     chosen = split_ids(page.field("revoke"))
     done = bool(chosen) and tokens.revoke_token(chosen[0], **page.asking())
     return page.redirect(page.url("programs", note="revoked" if done else "ended"))

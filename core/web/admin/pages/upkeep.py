@@ -36,7 +36,6 @@ class Query(BaseModel):
 
 
 def listing(page: Page) -> Response:
-    """Return the queue with its numbers, and the last runs."""
     asked = page.read(Query)
     counted = jobs.count_operations(**page.asking()).values()
     counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
@@ -80,7 +79,6 @@ _SAID = {
 
 
 def change(page: Page) -> Response:
-    """Cancel one operation, or try a failed one again."""
     if ids := split_ids(page.field("cancel")):
         note = "cancelled" if jobs.cancel(ids[:1], **page.asking()) else "ended"
     elif ids := split_ids(page.field("retry")):
@@ -120,7 +118,6 @@ class Outcome(NamedTuple):
 
 
 def run(page: Page) -> Response:
-    """Do what the pressed button says and show what came of it."""
     action = _ACTIONS.get(page.field("action"))
     if action is None:
         raise Refused(422, "The form named no action. Press one of its buttons.")

@@ -44,7 +44,6 @@ class Question(ExplainBody):
 
 
 def show(page: Page) -> Response:
-    """Return the form alone."""
     return page.render(TEMPLATE, title="Why", screen="why", given=Question(), shown=None, problem="")
 
 
