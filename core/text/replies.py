@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
@@ -27,18 +26,12 @@ MAX_DIGITS = 4000
 """Python reads no longer whole numbers."""
 MAX_CHARS = 1_000_000
 """A longer reply is no answer."""
-MAX_EFFORT = 400 * MAX_CHARS
-"""Characters looked at in vain before the search for exact JSON is given up: about half a second."""
-_PARSED = 16
-"""Looking at a character as JSON takes as long as this many of looking for line ends, which every failure does from the
-start of the text, to say where it was."""
 
 Fits = Callable[[dict[str, Any]], bool]
 
 _LANGUAGE = lazy_pattern(r"[ \t]*[\w.+#-]*")
 _FENCE = "```"
 _LIST = lazy_pattern(r'\[\s*+[\[{"\]]')
-_OPENING = lazy_pattern(r'\{\s*+["}]')
 
 
 def is_unreadable(text: str) -> bool:
@@ -52,16 +45,11 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
         return None
     wanted = _Wanted((keys,) if isinstance(keys, str) else tuple(keys), fits)
     text = strip_thoughts(reply)
-    fenced = _first_fence(text)
     try:
-        for read in (_exact, _repaired):
-            for part in (fenced, text):
-                found = read(part, wanted) if "{" in part else None
-                if found is not None:
-                    return found
+        objects = (each for part in (_first_fence(text), text) for each in iter_objects(part))
+        return next((found for each in objects if (found := wanted.first_in(each)) is not None), None)
     except (TooDeepError, RecursionError):
         return None
-    return None
 
 
 class _Wanted:
@@ -107,45 +95,7 @@ def _first_fence(text: str) -> str:
     return inside[language.end() if language else 0 :].strip()
 
 
-def _exact(text: str, wanted: _Wanted) -> dict[str, Any] | None:
-    """Return the first JSON object that fits, trying each brace in turn."""
-    effort = 0
-    start = _OPENING.search(text)
-    while start is not None and effort <= MAX_EFFORT:
-        at = start.start()
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            # A text without an end is named by its start, and was looked at up to the end.
-            seen = len(text) if error.msg.startswith("Unterminated") else error.pos
-            effort += error.pos + _PARSED * (seen - at)
-            start = _OPENING.search(text, at + 1)
-            continue
-        found = wanted.first_in(value)
-        if found is not None:
-            return found
-        start = _OPENING.search(text, end)
-    return None
-
-
-def _repaired(text: str, wanted: _Wanted) -> dict[str, Any] | None:
-    """Return the first object that fits once repaired."""
-    return next((found for value in iter_objects(text) if (found := wanted.first_in(value)) is not None), None)
-
-
-def _whole(digits: str) -> int | None:
-    return int(digits) if len(digits) <= MAX_DIGITS else None
-
-
-def _real(digits: str) -> float | None:
-    number = float(digits)
-    return number if math.isfinite(number) else None
-
-
-_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None, parse_int=_whole, parse_float=_real)
-
-
-# Objects that are nearly JSON: trailing commas, single quotes, NaN, comments, bare words, cut off
+# Objects as JSON or nearly so: trailing commas, single quotes, NaN, comments, bare words, cut off
 
 MAX_KEY_CHARS = 200
 """A longer key is taken for prose that happens to follow a brace."""
@@ -164,7 +114,7 @@ _NEXT_MEMBER = r"[\"'“‘`}\]{\[]|[\w$-]{1,200}+\s*+[:：]|//|/\*|\#|\Z"
 _NEXT_ITEM = r"[\"'“‘`}\]{\[\d-]|(?i:true|false|null|none|nan|infinity)\b|//|/\*|\#|\Z"
 _ENDS_MEMBER = lazy_pattern(rf"{_OVER}|\s*+[,，]\s*+(?:{_NEXT_MEMBER})|\s*+[\"'“‘][\w $-]{{1,60}}+[\"'”’]\s*+[:：]")
 _ENDS_ITEM = lazy_pattern(rf"{_OVER}|\s*+[,，]\s*+(?:{_NEXT_ITEM})")
-_ESCAPE = lazy_pattern(r"\\(?:u([0-9a-fA-F]{4})|(.)|\Z)", re.DOTALL)
+_ESCAPE = lazy_pattern(r"((?:\\u[0-9a-fA-F]{4})+)|\\(?:(.)|\Z)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
 _WORDS |= dict.fromkeys(("nan", "infinity", "-infinity", "+infinity", "inf", "-inf"))
@@ -243,6 +193,8 @@ class _Reader:
             name, self.at = (match.group(), match.end()) if match else ("", self.at)
         else:
             end = self.text.find(quote, self.at + 1, self.at + MAX_KEY_CHARS + 2)
+            while end >= 0 and _is_escaped(self.text, end, self.at + 1):
+                end = self.text.find(quote, end + 1, self.at + MAX_KEY_CHARS + 2)
             if end < 0:
                 return None
             name, self.at = _unescaped(self.text[self.at + 1 : end]), end + 1
@@ -309,8 +261,9 @@ def _unescaped(raw: str) -> str:
 
 
 def _character(match: re.Match[str]) -> str:
-    if match.group(1):
-        return chr(int(match.group(1), 16))
+    if match.group(1):  # two of them may be one character
+        units = bytes.fromhex(match.group(1).replace("\\u", ""))
+        return units.decode("utf-16-be", "surrogatepass")
     said = match.group(2) or ""
     return _ESCAPED.get(said, said)
 
