@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -71,21 +72,14 @@ class _Reader:
                 return self.name(value, path, "a whole number too long to write")
             return int(value)
         if isinstance(value, Decimal):
-            return self.decimal(value, path)
+            self.note(path, "decimal became a number")
+            value = float(value) if value.is_finite() else math.nan
+            if value.is_integer() and abs(value) < 2**53:
+                return int(value)
         if not math.isfinite(value):
             self.note(path, f"{float(value)!r} became null")
             return None
         return float(value)
-
-    def decimal(self, value: Decimal, path: str) -> Any:
-        if not value.is_finite() or abs(value.adjusted()) > 4000:
-            self.note(path, "a decimal that is no number of JSON became null")
-            return None
-        self.note(path, "decimal became a number")
-        if int(value.as_tuple().exponent) >= 0:
-            return int(value)
-        number = float(value)
-        return number if math.isfinite(number) else None
 
     def container(self, value: Any, path: str) -> Any:
         self.nodes += len(value) + 1 if isinstance(value, (dict, list, tuple, set, frozenset)) else 1
@@ -127,14 +121,8 @@ class _Reader:
         if isinstance(key, str):
             return clean(str.__str__(key))
         self.note(path, f"a key of type {_type_name(key)} became text")
-        if key is None:
-            return "null"
-        if isinstance(key, bool):
-            return "true" if key else "false"
-        if isinstance(key, float):
-            return repr(float(key))
-        if isinstance(key, int) and key.bit_length() <= MAX_INT_BITS:
-            return int.__repr__(key)
+        if key is None or isinstance(key, (bool, int, float)):
+            return json.dumps(key) if not isinstance(key, int) or key.bit_length() <= MAX_INT_BITS else _type_name(key)
         if isinstance(key, (date, time)):
             return _iso(key) or _type_name(key)
         return _type_name(key)
