@@ -16,7 +16,7 @@ from .database.engine import Database
 from .errors import MessageError
 from .index.entries import Progress
 from .memories import new_item as memory_input
-from .memories import rules_retention as retention
+from .memories import rules as memory_rules
 from .memories import table as memories
 from .memories import table_sources
 from .scope import Scope
@@ -179,7 +179,7 @@ def insert_memory(
     flagged, _ = screening.is_flagged(memory.content, "memory")
     memory = replace(memory, quarantined=int(flagged or memory.quarantined))
     if memory.tier == "session" and memory.expires_at is None:
-        memory = replace(memory, expires_at=retention.expires_at(memory.at, call.settings.session_ttl_sec))
+        memory = replace(memory, expires_at=memory_rules.expires_at(memory.at, call.settings.session_ttl_sec))
     result = memories.insert(call.db, call.scope, memory, privacy_default=call.settings.privacy_default, row_id=row_id)
     if result.id is None:
         raise MessageError(

@@ -40,8 +40,6 @@ _NAMELESS = 1000
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """One diary entry, ready to be stored: columns of the table."""
-
     content: str
     personal_thought: str
     interaction_summary: str
@@ -251,8 +249,6 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str, *, quaranti
 
 
 def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
-    """Archive a visible entry."""
-
     def work(connection: Connection) -> bool:
         if not _is_visible(connection, viewer, row_id):
             return False

@@ -24,8 +24,6 @@ _ALPHABETIC = re.compile(r"[a-z0-9_\u00c0-\u052f]")
 
 @dataclass(frozen=True)
 class Person:
-    """Who is forgotten."""
-
     keys: frozenset[str]
     """Participant keys of all linked identities."""
     names: frozenset[str] = frozenset()
@@ -36,13 +34,11 @@ class Person:
         object.__setattr__(self, "folded", frozenset(filter(None, (fold(name).strip() for name in self.names))))
 
     def is_id(self, value: object, interface: str) -> bool:
-        """Return whether an id of an interface is one of theirs."""
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             return False
         return str(value) in self.keys or f"{interface}/{value}" in self.keys
 
     def is_name(self, value: object) -> bool:
-        """Return whether a text is a name of theirs, in whichever case."""
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:

@@ -25,8 +25,6 @@ _TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.sc
 
 
 class Done(NamedTuple):
-    """What one call came to."""
-
     counts: dict[str, int]
     """Every table of the registry to its rows deleted or changed."""
     operations: int

@@ -86,7 +86,6 @@ def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
 
 
 def _find_direct(removal: Removal, keys: Collection[str], rooms: Collection[int]) -> frozenset[str]:
-    """Return the direct conversations with a person."""
     by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
     return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms))
 
@@ -110,7 +109,6 @@ def _find_in(removal: Removal, column: Any, by: Any, values: Collection[Any], *w
 
 
 def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
-    """Hold conversations until the transaction ends."""
     for part in chunks(sorted(keys), AT_ONCE):
         mine = select(_K.id).where(_K.persona_id == removal.persona, _K.conversation_key.in_(part))
         removal.read_rows(mine.order_by(_K.conversation_key).with_for_update())

@@ -68,7 +68,6 @@ def clean_diary(removal: Removal, person: Person) -> None:
 
 
 def find_entries_on(removal: Removal, messages: Collection[int]) -> set[int]:
-    """Return the entries that stand on messages."""
     chosen = select(_D.id, _D.source_message_ids).where(
         _D.persona_id == removal.persona, _D.source_message_ids.is_not(None)
     )

@@ -28,8 +28,6 @@ AT_ONCE = 500
 
 @dataclass
 class Removal:
-    """What one call of forgetting changes."""
-
     connection: Connection
     db: Database
     persona: str
@@ -44,7 +42,6 @@ class Removal:
     # Any table
 
     def delete(self, table: Table, *where: Any) -> int:
-        """Delete rows of the persona and count them."""
         return self._count(table, delete(table).where(table.c.persona_id == self.persona, *where))
 
     def delete_in(self, table: Table, column: Any, values: Iterable[Any], *where: Any) -> int:
@@ -57,7 +54,6 @@ class Removal:
         return gone
 
     def read_rows(self, statement: Any) -> Sequence[Any]:
-        """Return the rows of a statement."""
         return self.connection.execute(statement).all()
 
     def find_values(self, column: Any, *where: Any) -> set[Any]:
@@ -93,7 +89,6 @@ class Removal:
         return gone
 
     def _drop_entries(self, source: SourceTable, rows: Sequence[Stored]) -> None:
-        """Delete what the index holds of rows."""
         places = [(row.audience_id, row.id) for row in rows if row.findable]
         self.counts["search_fresh"] += index_table.remove(self.connection, self.db.family, source.number, places)
         self._audiences.update(audience for audience, _ in places)
@@ -122,7 +117,6 @@ class Removal:
         packing.purge(self.connection, self.db.family, self._audiences)
 
     def settle_tags(self) -> None:
-        """Bring the tags up to date."""
         if not self._tags:
             return
         t, persona = tag_table.c, self.persona

@@ -58,7 +58,6 @@ def _read_story(removal: Removal, conversation: str) -> Layout:
 
 
 def _scenes_with(story: Layout, messages: Collection[int]) -> list[Scene]:
-    """Return the scenes that have one of these messages."""
     return [each for each in story.scenes if any(row in messages for row in story.rows_of(each))]
 
 

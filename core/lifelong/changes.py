@@ -325,7 +325,6 @@ def _change(
 
 
 def _read_tags(value: object, name: str) -> list[str]:
-    """Return tags as they are stored."""
     try:
         tags, too_long = stored_form(value)
     except TypeError as error:

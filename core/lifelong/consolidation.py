@@ -23,7 +23,7 @@ from ..jobs import table as jobs_table
 from ..memories import new_item
 from ..memories import table as memories
 from ..memories.new_item import NewMemory, Provenance
-from ..memories.rules_retention import expires_at
+from ..memories.rules import expires_at
 from ..memories.table import Stored
 from ..scope import Scope
 from ..templates.render import Renderer

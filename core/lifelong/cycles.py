@@ -311,7 +311,6 @@ def _consolidate_new(call: Call, model: Any, keep_lease: Callable[[], bool]) -> 
 
 
 def _archive_expired(call: Call) -> Outcome:
-    """Archive the session items that have expired, those of the active conversation excepted."""
     active = call.scope.conversation
     items = table_pruning.archive_expired(call.db, call.persona, call.settings.session_ttl_sec, active=active)
     return Outcome(pruned=len(items))

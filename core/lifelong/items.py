@@ -16,7 +16,6 @@ from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..errors import ItemNotFoundError, MessageError
 from ..memories import new_item, rules, table_sources
-from ..memories import rules_retention as retention
 from ..memories import table as memories
 from ..memories import table_reading as items
 from ..memories.new_item import NewMemory
@@ -174,7 +173,7 @@ def _read_item(call: Call, given: object, kind: str, screen: Screen | None) -> N
     if item is None:
         return None
     if item.tier == "session" and item.expires_at is None:
-        item = replace(item, expires_at=retention.expires_at(item.at, call.settings.session_ttl_sec))
+        item = replace(item, expires_at=rules.expires_at(item.at, call.settings.session_ttl_sec))
     flagged, notes = screening.is_flagged(item.content, "memory", screen=screen)
     return replace(item, quarantined=int(flagged or item.quarantined), notes=(*item.notes, *notes))
 

@@ -6,7 +6,6 @@ from ..calls.call import GivenSettings
 from ..config import Settings
 from ..database.engine import Database
 from ..memories import rules
-from ..memories import rules_retention as retention
 from ..memories.shapes import Pruned
 from ..scope import Scope
 from . import table_pruning
@@ -18,7 +17,6 @@ PROTECTED_IMPORTANCE = 0.7
 
 
 def read_limits(settings: Settings) -> Limits:
-    """Return what long-term items are pruned by where the caller says nothing."""
     return Limits(
         settings.prune_max_age_days,
         settings.prune_max_importance,
@@ -60,7 +58,7 @@ def prune_session_by_ttl(
     (1, 0)
     """
     call = open_persona_call(db, settings, scope, conf_uid)
-    seconds, notes = retention.session_ttl(ttl_sec, call.settings.session_ttl_sec)
+    seconds, notes = rules.session_ttl(ttl_sec, call.settings.session_ttl_sec)
     active = call.scope.conversation
     if exclude_history_uid is not None:
         active = Scope(call.persona, exclude_history_uid).conversation
@@ -115,7 +113,7 @@ def prune_ltm(
     limits = Limits(
         rules.read_number(max_age_days, "max_age_days", 1, 36_500, call.settings.prune_max_age_days),
         share,
-        retention.read_mode(mode, usual.mode),
+        rules.read_mode(mode, usual.mode),
         protected,
     )
     items = table_pruning.prune(call.db, call.persona, limits, dry_run=dry_run)

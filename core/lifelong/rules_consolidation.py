@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..conversations.rules_summaries import Line, name_speakers
-from ..memories.rules import Tier, importance_of
-from ..memories.rules_retention import heuristic_importance
+from ..memories.rules import Tier, heuristic_importance, importance_of
 from ..text import remember_phrases as remember
 from ..text.folding import clean
 from ..text.remember_phrases import Phrases

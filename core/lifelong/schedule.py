@@ -112,7 +112,6 @@ class Scheduler:
             self._stopped.wait(POLL_SECONDS)
 
     def start(self) -> Self:
-        """Run in a thread of its own, and return the scheduler."""
         if self._thread is None:
             self._stopped.clear()
             self._thread = threading.Thread(target=self.run, name="prompt-engine-scheduler", daemon=True)

@@ -15,7 +15,7 @@ from ..database.engine import Database
 from ..database.schema import conversations, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
-from ..memories.rules_retention import KEPT_KINDS, PruneMode
+from ..memories.rules import KEPT_KINDS, PruneMode
 
 BATCH = 500
 ACTIVE_MINUTES = 30
@@ -27,8 +27,6 @@ Found = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What long-term items are pruned by."""
-
     max_age_days: float
     max_importance: float
     mode: PruneMode

@@ -45,7 +45,6 @@ class Outcome:
 
     @property
     def reason(self) -> str:
-        """Return all reasons as one text."""
         return ", ".join(self.reasons)
 
 

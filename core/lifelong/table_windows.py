@@ -22,8 +22,6 @@ _HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindpar
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Messages that are consolidated together."""
-
     conversation: str
     mark: int
     """The mark when they were read; 0 where there was none."""

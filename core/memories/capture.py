@@ -149,7 +149,6 @@ def silently_record_memory(
 
 
 def _ask_hook(function: Callable[..., Any], call: Call, memory: NewMemory, message_id: object) -> WriteResult:
-    """Save by the hook `save`; what it raises arrives unchanged."""
     arguments = {
         "content": memory.content,
         "author": memory.author,

@@ -21,8 +21,6 @@ Provenance = Literal["host", "model", "extract", "manual", "import"]
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """One memory item, ready to be stored."""
-
     content: str
     at: datetime
     response_text: str | None = None

@@ -1,9 +1,10 @@
-"""What a memory item is made of when it is handed in: kinds, entries of lists, ids and numbers."""
+"""What a memory item is made of when it is handed in, and how long it is kept."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from ..base.hints import hint_name
@@ -112,7 +113,6 @@ def read_ids(ids: object) -> tuple[int, ...]:
 
 
 def read_id(value: object) -> int:
-    """Return the id of an item."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         shown = str(value)[:40] if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
         raise MessageError(f"id is {shown}. It must be the id of an item, a whole number.", fields=("id",))
@@ -137,3 +137,55 @@ def read_share(value: object, name: str, default: float | None, high: float = 1)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:
         raise MessageError(f"{name} is {str(value)[:40]!r}. It must be a number, 0 to {high:g}.", fields=(name,))
     return float(value)
+
+
+# How long items are kept
+
+PruneMode = Literal["any", "all"]
+"""any: too old or too unimportant. all: both."""
+PRUNE_MODES = ("any", "all")
+LEAST_TTL_SECONDS = 60
+KEPT_KINDS = (SAVED, INSTRUCTION)
+"""Kinds that a person asked for: nothing prunes them."""
+PHRASE_BONUS = 0.2
+FULL_LENGTH_CHARS = 400
+
+
+def heuristic_importance(text: str, holds_phrase: bool) -> float:
+    """Return how important a text is by its looks, 0.1 to 1: the longer the more, and more with a phrase to
+    remember.
+    """
+    by_length = min(max(len(text) / FULL_LENGTH_CHARS, 0.1), 1.0)
+    return round(min(by_length + (PHRASE_BONUS if holds_phrase else 0.0), 1.0), 3)
+
+
+def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, ...]]:
+    """Return the time to live that a call asks for, in seconds, and a note where it was raised."""
+    if ttl_sec is None:
+        return default_seconds, ()
+    if isinstance(ttl_sec, bool) or not isinstance(ttl_sec, int) or ttl_sec < 0 or ttl_sec > 315_360_000:
+        raise MessageError(
+            f"ttl_sec is {str(ttl_sec)[:40]!r}. It must be a whole number of seconds, 60 to 315360000, or 0 for "
+            "SESSION_TTL_SEC.",
+            fields=("ttl_sec",),
+        )
+    if ttl_sec == 0:
+        return default_seconds, ()
+    if ttl_sec < LEAST_TTL_SECONDS:
+        return LEAST_TTL_SECONDS, (f"ttl_sec {ttl_sec} became {LEAST_TTL_SECONDS}, the least there is",)
+    return ttl_sec, ()
+
+
+def expires_at(at: datetime, ttl_seconds: int) -> datetime:
+    try:
+        return at + timedelta(seconds=ttl_seconds)
+    except OverflowError:
+        return at
+
+
+def read_mode(value: object, default: PruneMode) -> PruneMode:
+    if value is None:
+        return default
+    if value not in PRUNE_MODES:
+        raise MessageError(f"mode is {str(value)[:40]!r}. It must be any or all.", fields=("mode",))
+    return value  # type: ignore[return-value]

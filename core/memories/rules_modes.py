@@ -18,8 +18,6 @@ How = Literal["tool", "before", "-"]
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What a mode allows."""
-
     reads: bool
     """Memories are shown."""
     saves: bool
@@ -37,7 +35,6 @@ MODES: Mapping[ModeName, Mode] = {
 
 
 def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collection[str]) -> bool:
-    """Return whether the model is offered the memory tool."""
     return enabled and MODES[mode].saves and (not tool_ids or tool in tool_ids)
 
 

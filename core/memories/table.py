@@ -192,8 +192,6 @@ def find_equal(
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of several items."""
-
     ids: tuple[int, ...] = ()
     """Of those stored, in order."""
     joined: int = 0

@@ -48,13 +48,11 @@ _KINDS = (
 
 
 def count_kinds(db: Database, persona: str) -> list[Count]:
-    """Return the items that hold, by kind and tier."""
     rows = db.read(_KINDS, {"persona": persona}, source="memories")
     return [Count(row[0] or "", row[1] or "", int(row[2]), row[3], row[4]) for row in rows]
 
 
 def count_archived(db: Database, persona: str) -> int:
-    """Return how many items are archived or superseded."""
     is_archived = or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None))
     statement = select(func.count()).select_from(memories).where(_MINE, is_archived)
     return int(db.read(statement, {"persona": persona}, source="memories")[0][0])

@@ -42,8 +42,6 @@ _C = memories.c
 
 
 class Item(NamedTuple):
-    """One standing instruction."""
-
     id: int
     text: str
     topics: tuple[str, ...]
@@ -55,14 +53,11 @@ class Item(NamedTuple):
 
     @property
     def is_archived(self) -> bool:
-        """Return whether it holds no more."""
         return self.archived_at is not None or self.superseded_by is not None
 
 
 @dataclass(frozen=True, slots=True)
 class NewInstruction:
-    """An instruction, ready to be stored."""
-
     instruction: Instruction
     memory: NewMemory
 
@@ -163,7 +158,6 @@ def _is_older(item: Item, memory: NewMemory) -> bool:
 
 
 def _read_in_force(connection: Connection, persona: str, audience_id: int, participant: str | None) -> list[Item]:
-    """Return the instructions of a person that hold in an audience, oldest first."""
     values = {"persona": persona, "audience": audience_id, "participant": participant}
     return [_read_item(row) for row in connection.execute(_select_in_force(participant is not None), values)]
 
@@ -215,7 +209,6 @@ _ITEM = (
 
 
 def _match_in_force() -> tuple[Any, ...]:
-    """Return the conditions of an instruction that holds."""
     return _C.kind == INSTRUCTION, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
@@ -232,7 +225,6 @@ def _select_in_force(known: bool) -> Any:
 
 
 def _read_item(row: Any) -> Item:
-    """Return a row of `_ITEM`."""
     return Item(row[0], row[1], _read_topics(row[2]), row[3], row[4], row[5], row[6], row[7])
 
 
@@ -281,8 +273,6 @@ def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[
 
 
 class StoredInstruction(NamedTuple):
-    """An instruction as a prompt needs it."""
-
     id: int
     content: str | None
     metadata: dict[str, Any] | None

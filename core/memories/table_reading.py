@@ -36,7 +36,6 @@ class ReadScope:
     """Items marked local_only too."""
 
     def conditions(self) -> list[Any]:
-        """Return the conditions of a row that is seen."""
         made: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]
         if self.audiences is not None:
             made.append(_C.audience_id.in_(bindparam("audiences", list(self.audiences), expanding=True, type_=ID)))
@@ -74,7 +73,6 @@ COLUMNS = (
 
 
 def item_of(row: Any) -> Item:
-    """Return a row of COLUMNS as it is handed out."""
     return {
         "id": int(row.id),
         "text": row.content,
@@ -102,7 +100,6 @@ def item_of(row: Any) -> Item:
 
 
 def is_there() -> tuple[Any, ...]:
-    """Return the conditions of an item that holds."""
     return _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
@@ -164,7 +161,6 @@ def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: in
 
 
 def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str, Any]:
-    """Return the parameters of `is_kept`."""
     now = db.clock()
     return {"now": now, "since_ttl": now - timedelta(seconds=ttl_seconds), "here": here}
 
@@ -177,7 +173,6 @@ def _by_id() -> Any:
 
 
 def is_seen(seen: ReadScope, row: Any) -> bool:
-    """Return whether a row with audience_id and local_only is seen."""
     allowed = seen.audiences is None or row.audience_id in seen.audiences
     return bool(allowed and (seen.local or not row.local_only))
 
@@ -199,5 +194,4 @@ def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> l
 
 
 def folded_words(q: str) -> tuple[str, ...]:
-    """Return the words of a query, each once, folded."""
     return tuple(dict.fromkeys(word for word in fold(q).split() if word))

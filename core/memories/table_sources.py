@@ -79,8 +79,6 @@ def close_sources(connection: Connection, persona: str, item_ids: Iterable[int])
 
 
 class SourceLine(NamedTuple):
-    """One message."""
-
     id: int
     conversation: str
     sender: str
@@ -136,7 +134,6 @@ def insert_text(
 
 
 def read_texts(db: Database, persona: str, item_id: int) -> list[ItemVersion]:
-    """Return the texts that an item had, in the order they were changed."""
     previous = db.read(_PREVIOUS, {"persona": persona, "item": item_id}, source="item_history")
     return [
         {"text": row.old_text, "until": iso_text(row.changed_at), "reason": row.reason, "changed_by": row.changed_by}

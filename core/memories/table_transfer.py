@@ -45,7 +45,6 @@ class Place(NamedTuple):
 
 
 def kinds(db: Database, persona: str) -> list[str]:
-    """Return the kinds of a persona's items."""
     return sorted(str(row[0]) for row in db.read(_KINDS, {"persona": persona}, source="memories"))
 
 
@@ -89,8 +88,6 @@ _WHOLE = select(*COLUMNS).where(
 
 
 class Done(NamedTuple):
-    """What became of the items of one transaction."""
-
     stored: int
     duplicates: int
     private: frozenset[int] = frozenset()

@@ -137,7 +137,6 @@ def read_quarantined(db: Database, persona: str, limit: int) -> list[tuple[Sourc
 
 
 def release_row(db: Database, persona: str, source: SourceTable, row_id: int) -> bool:
-    """Let a flagged row be read; False where there is none."""
     c = source.table.c
     flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1)
 

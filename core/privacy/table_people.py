@@ -1,12 +1,14 @@
-"""People: what may be kept of them, what goes at once when nothing may be, and which identities are one person."""
+"""People: what may be kept of them, which identities are one person, and what is stored of them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, or_, select, update
 
 from ..access import table as audience_table
 from ..access import table_participants
@@ -16,7 +18,9 @@ from ..access.table_participants import checked_key, hold
 from ..access.view import ConversationFacts
 from ..database import followers
 from ..database.engine import Database
+from ..database.registry import REGISTRY
 from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
+from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES
 from ..errors import MessageError
 from ..index import indexed
@@ -163,3 +167,40 @@ def _find_identity(connection: Connection, persona: str, facts: ConversationFact
             key for key in group if split_key(key)[0] == interface
         ]
     return found[0] if len(found) == 1 else None
+
+
+# What is handed over to a person
+
+_INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", "version"})
+"""Columns that say nothing to people."""
+
+
+def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
+    """Return table to rows that name a person by a key, all linked identities counted; tables without any left out."""
+    key = checked_key(participant)
+    me = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
+    linked = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key.in_(me))
+    keys = sorted({key, *(str(row[0]) for row in db.read(linked, source="participants"))})
+    found: dict[str, list[dict[str, Any]]] = {}
+    for entry in REGISTRY:
+        if not entry.participant:
+            continue
+        table = metadata.tables[entry.table]
+        theirs = select(table).where(or_(*(table.c[name].in_(keys) for name in entry.participant)))
+        if entry.persona:
+            theirs = theirs.where(table.c[entry.persona] == persona)
+        rows = db.read(theirs.order_by(*table.primary_key.columns), source=entry.table)
+        if rows:
+            found[entry.table] = [_build_row(row) for row in rows]
+    return found
+
+
+def _build_row(row: Any) -> dict[str, Any]:
+    shown = ((name, value) for name, value in row._mapping.items() if name not in _INNER and value is not None)
+    return {str(name): _read_value(value) for name, value in shown}
+
+
+def _read_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

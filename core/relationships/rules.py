@@ -107,7 +107,6 @@ def read_name(value: object, field: str) -> str:
 
 
 def read_most(value: object, most: int) -> int:
-    """Return a limit."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise ValueError(f"limit is {shown(value)}. It must be a whole number, 1 to {most}.")
     return value

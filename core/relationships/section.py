@@ -23,7 +23,6 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return `{affinity, trust, interactions}`, faded up to now."""
     stored = [*table.OWN.rows_in(rows), *table.OTHERS.rows_in(rows)]
     row, level = table.read_branches(stored, asked.settings.privacy_default)
     if row is None:

@@ -36,8 +36,6 @@ _NEWEST = (_U.last_interaction.desc(), _U.user_id.desc())
 
 
 class Row(NamedTuple):
-    """One relationship as it is stored."""
-
     user_id: str
     username: str
     realname: str
@@ -49,7 +47,6 @@ class Row(NamedTuple):
     last_interaction: datetime | None
 
     def affinity_at(self, now: datetime, decay_days: int) -> int:
-        """Return the affinity as it has faded up to now."""
         return decay(self.affinity_base, inactive_days(self.last_interaction, now, self.base_days), decay_days)
 
 
@@ -80,7 +77,6 @@ def identities(found: Sequence[Any], key: str) -> tuple[str, list[str]]:
 
 
 def find(db: Database, persona: str, key: str) -> Row | None:
-    """Return the relationship of a person, None where there is none."""
     with db.request_connection():
         found = db.read(IDENTITIES, {"persona": persona, "user": key}, source=participants.name)
         _, keys = identities(found, key)

@@ -33,7 +33,6 @@ def _field(value: Any, name: str) -> Any:
 
 
 def has(value: Any, name: str) -> bool:
-    """Return whether the name exists, whatever its value; an attribute that raises does not."""
     return _field(value, name) is not _ABSENT
 
 

@@ -97,7 +97,6 @@ class Statement:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Return what a standing instruction is about."""
         return self.groups.intersection(TOPICS)
 
 
@@ -144,12 +143,6 @@ def _compile(phrases: tuple[str, ...], leads: tuple[str, ...] | None = None) -> 
 def _holds(form: str, phrases: Sequence[str]) -> bool:
     pattern = _compile(tuple(phrases))
     return pattern is not None and pattern.search(form) is not None
-
-
-def holds_phrase(text: str | None, phrases: Sequence[str]) -> bool:
-    """Return whether the text holds one of the phrases on word boundaries."""
-    form = phrase_form(text or "")
-    return bool(form) and _holds(form, phrases)
 
 
 # Whose words
@@ -282,7 +275,6 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
 
 
 def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether a person asks for something to be remembered."""
     return any("explicit" in each.groups for each in read_statements(text, known))
 
 

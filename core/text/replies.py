@@ -53,8 +53,6 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
 
 
 class _Wanted:
-    """What an object must be."""
-
     def __init__(self, keys: tuple[str, ...], fits: Fits | None) -> None:
         self.keys = keys
         self.fits = fits
@@ -137,8 +135,6 @@ def iter_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 class _Reader:
-    """One pass over one object; `at` is where the next thing is looked for."""
-
     def __init__(self, text: str, at: int) -> None:
         self.text = text
         self.at = at
@@ -256,7 +252,6 @@ def _is_escaped(text: str, at: int, start: int) -> bool:
 
 
 def _unescaped(raw: str) -> str:
-    """Return the text that was written with escapes."""
     return _ESCAPE.sub(_character, raw) if "\\" in raw else raw
 
 

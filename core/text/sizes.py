@@ -127,7 +127,6 @@ def _cache_folder() -> str:
 
 @lru_cache(maxsize=16)
 def _encoding_for(model: str, folder: str) -> Any:
-    """Return tiktoken's encoding for a model, None where the model is unknown or the file is not on this machine."""
     if not any(_is_present(folder, encoding) for encoding in RANK_FILES):
         return None  # spares the import
     try:

@@ -32,8 +32,6 @@ def make_strict(value: Any) -> tuple[Any, list[str]]:
 
 
 class _Reader:
-    """One pass over one value."""
-
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.more = 0

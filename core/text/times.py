@@ -46,7 +46,6 @@ def read_time(value: Any) -> tuple[datetime | None, bool]:
 
 
 def iso_text(moment: datetime | None) -> str:
-    """Return a time as ISO 8601 text, blank for None."""
     return moment.isoformat() if moment is not None else ""
 
 

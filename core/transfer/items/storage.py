@@ -15,8 +15,7 @@ from ...calls.call import Call
 from ...errors import MessageError, StoreError, TransferError
 from ...memories import new_item, table_transfer
 from ...memories.new_item import NewMemory
-from ...memories.rules import kind_of
-from ...memories.rules_retention import expires_at
+from ...memories.rules import expires_at, kind_of
 from ...memories.table_transfer import Known
 from ...scope import Scope
 from ...text.folding import clean

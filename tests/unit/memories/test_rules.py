@@ -1,4 +1,4 @@
-"""What a memory item is made of, and two that say the same (L1 to L3, L7)."""
+"""What a memory item is made of, and two that say the same (L1 to L3, L7), and how long it is kept (L8, L10, L23)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 from core.errors import MessageError
 from core.memories.rules import (
     KINDS,
+    heuristic_importance,
     importance_of,
     kind_of,
     read_entry,
     read_id,
     read_ids,
+    read_mode,
     read_number,
     read_share,
+    session_ttl,
 )
 
 
@@ -81,3 +84,27 @@ def test_l5_numbers_out_of_range_are_refused_with_the_range() -> None:
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(MessageError, match="min_importance"):
             read_share(wrong, "min_importance", None)
+
+
+def test_l8_importance_grows_with_length_and_phrase() -> None:
+    assert heuristic_importance("x" * 40, False) == 0.1
+    assert heuristic_importance("x" * 200, False) == 0.5
+    assert heuristic_importance("my name is " + "x" * 189, True) == 0.7
+    assert heuristic_importance("my name is " + "x" * 389, True) == 1.0
+    assert heuristic_importance("", False) == 0.1 and heuristic_importance("x" * 9000, True) == 1.0
+
+
+def test_l10_the_time_to_live_of_a_call() -> None:
+    assert session_ttl(0, 604_800) == session_ttl(None, 604_800) == (604_800, ())
+    assert session_ttl(60, 1) == (60, ()) and session_ttl(61, 1) == (61, ())
+    for low in (1, 59):
+        seconds, notes = session_ttl(low, 604_800)
+        assert seconds == 60 and str(low) in notes[0]
+    for wrong in (-1, 315_360_001):
+        with pytest.raises(MessageError, match="ttl_sec"):
+            session_ttl(wrong, 604_800)
+
+
+def test_l23_another_mode_is_refused() -> None:
+    with pytest.raises(MessageError, match="any or all"):
+        read_mode("both", "any")

@@ -15,8 +15,8 @@ from core.text.remember_phrases import (
     REFUSALS,
     WANTED_GROUPS,
     Phrases,
-    holds_phrase,
     is_request,
+    may_state,
     read_statements,
     should_remember,
 )
@@ -198,17 +198,19 @@ def test_t46_refusals_win_in_every_language(text: str) -> None:
 
 
 def test_t47_phrases_match_on_word_boundaries() -> None:
-    assert holds_phrase("Note  that I moved", ["note that"])
-    assert not holds_phrase("a notebook that", ["note that"])
-    assert not holds_phrase("footnote that", ["note that"])
-    assert holds_phrase("footnote that; note\nthat", ["note that"])
-    assert holds_phrase("NOTE THAT", ["Note  that"])
-    assert holds_phrase("don\u2019t forget", ["don't forget"])
-    assert holds_phrase("don't forget", ["don\u2019t forget"])
-    assert not holds_phrase("cafe\u0301s", ["cafe"])
-    assert holds_phrase("hey @memory!", ["@memory"])
-    assert not holds_phrase(None, ["x"])
-    assert not holds_phrase("anything", ["", "  "])
+    def holds(text: str, *phrases: str) -> bool:
+        return may_state(text, ("facts",), [{"facts": phrases}])
+
+    assert holds("Note  that I moved", "note that")
+    assert not holds("a notebook that", "note that")
+    assert not holds("footnote that", "note that")
+    assert holds("footnote that; note\nthat", "note that")
+    assert holds("NOTE THAT", "Note  that")
+    assert holds("don\u2019t forget", "don't forget")
+    assert holds("don't forget", "don\u2019t forget")
+    assert not holds("cafe\u0301s", "cafe")
+    assert holds("hey @memory!", "@memory")
+    assert not holds("anything", "", "  ")
 
 
 def test_t46_a_megabyte_is_read_in_bounded_time() -> None:
