@@ -138,17 +138,11 @@ class _Said(NamedTuple):
 
 
 def _read_lines(messages: Sequence[Mapping[str, Any]]) -> list[_Said]:
-    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
-        raise MessageError(
-            f"messages is of type {type(messages).__name__}. It must be a list of messages.", fields=("messages",)
-        )
+    is_list = isinstance(messages, Sequence) and not isinstance(messages, (str, bytes))
+    if not is_list or not all(isinstance(each, Mapping) for each in messages):
+        raise MessageError("messages must be a list of objects with role and content.", fields=("messages",))
     lines = []
     for message in messages:
-        if not isinstance(message, Mapping):
-            raise MessageError(
-                f"A message is of type {type(message).__name__}. It must be an object with role and content.",
-                fields=("messages",),
-            )
         role, content = _ROLES.get(str(message.get("role"))), message.get("content")
         text = clean(content) if isinstance(content, str) else ""
         if role is not None and text.strip():

@@ -47,11 +47,6 @@ class DeletedAnswer(BaseModel):
     deleted: int = Field(description="1, or 0 where it was archived before.", examples=[1])
 
 
-class BulkAnswer(BaseModel):
-    count: int = Field(description="Items that were changed.", examples=[2])
-    unknown: list[RowId] = Field(description="Ids of which the persona has no item.", examples=[[999]])
-
-
 class VersionAnswer(BaseModel):
     text: str
     until: str = Field(description="When it was changed; blank for the one that holds.")
@@ -125,17 +120,6 @@ class PrunedItemsAnswer(PrunedAnswer):
 
     items: list[PrunedItem]
     dry_run: bool
-
-
-class CycleAnswer(BaseModel):
-    stored: int = Field(examples=[4])
-    pruned: int
-    merged: int = Field(description="Items that were there already and took over tags and sources.")
-    conversations: int = Field(description="Conversations looked at.")
-    reason: str = Field(description="Why nothing came of it, or of a part of it; busy while another cycle runs.")
-    deep: bool
-    run_id: RowId | None
-    queued: list[RowId] = Field(description="Operations put into the queue instead.")
 
 
 class OperationAnswer(BaseModel):

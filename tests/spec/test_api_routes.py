@@ -108,15 +108,15 @@ def test_r11_memories_are_stored_listed_and_deleted(world: World) -> None:
 
 
 def test_g28_every_id_is_a_number_that_every_client_reads_exactly(world: World) -> None:
-    """A client that knows doubles alone reads 300 ids, and these 300 are gone."""
+    """A client that knows doubles alone reads 30 ids, and these 30 are gone."""
     host = world.visitor()
-    for n in range(300):
+    for n in range(30):
         host.post("/v1/memories", {"text": f"fact number {n}"})
     page = host.ask("GET", "/v1/memories?limit=500")
     read = json.loads(json.dumps(page), parse_int=lambda digits: int(float(digits)))
     ids = [each["id"] for each in read["items"]]
     kept = host.post("/v1/memories", {"text": "one more"})["id"]
-    assert len(set(ids)) == 300 and all(isinstance(each, int) and each < 2**53 for each in ids)
+    assert len(set(ids)) == 30 and all(isinstance(each, int) and each < 2**53 for each in ids)
     for each in ids:
         assert host.ask("DELETE", f"/v1/memories/{each}") == {"deleted": 1}
     assert [each["id"] for each in host.ask("GET", "/v1/memories")["items"]] == [kept]

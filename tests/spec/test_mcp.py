@@ -438,31 +438,6 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
     world.run(scenario)
 
 
-@pytest.mark.slow
-def test_r6_two_clients_at_once(world: World) -> None:
-    """Forty calls each, mixed: everyone has their own, and all of it."""
-
-    async def scenario() -> None:
-        async with world.connect(who=ANN) as ann, world.connect("http", "legacy", BOB) as bob:
-            calls = [
-                call(
-                    client, "turn_save", user_text=f"{who} line {n}", assistant_text=f"to {who} {n}", message_id=f"{n}"
-                )
-                for n in range(20)
-                for client, who in ((ann, "ann"), (bob, "bob"))
-            ]
-            turns = [told(each) for each in await asyncio.gather(*calls)]
-            assert all(turn["user"]["stored"] and turn["assistant"]["stored"] for turn in turns)
-            for client, own, other in ((ann, "ann", "bob"), (bob, "bob", "ann")):
-                hits = told(await call(client, "memory_search", query=f"{own} {other} line", limit=100))["hits"]
-                assert hits and all(own in hit["text"] and other not in hit["text"] for hit in hits)
-
-    asyncio.run(scenario())
-    for who, name in ((ANN, "ann"), (BOB, "bob")):
-        texts = {line["text"] for line in load_chat_history(who, 100, **world.speaker(who).asking)}
-        assert texts == {text for n in range(20) for text in (f"{name} line {n}", f"to {name} {n}")}
-
-
 def test_a_slow_call_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search waits until a list that came later has been answered."""
     from core.web.mcp import tools

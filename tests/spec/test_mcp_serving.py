@@ -31,7 +31,7 @@ from core.database.engine import Database
 from core.scope import Scope
 from core.web.mcp.speaker import build_scope
 from tests.servers.base import free_port
-from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, World, command, environment, serving, speaker_of, told
+from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, command, environment, serving, speaker_of, told
 from tests.store.world import own_scope
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -163,45 +163,6 @@ def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpSer
     assert httpx2.post(f"{http.url}/other", headers={**headers, **ACCEPT}, json=CALL, timeout=120).status_code == 404
     left = read(post(http, headers))["memories"]
     assert [memory["text"] for memory in left] == ["ab"]  # of all of them one could be stored
-
-
-@pytest.mark.slow
-def test_r6_a_server_killed_in_a_call_loses_nothing(migrated_url: str, db: Database, persona: str) -> None:
-    """Killed while turns come in: each acknowledged one is there, and the others are stored once when sent again."""
-    world = World(db, migrated_url, persona, HttpServer({}, 0))
-    child = subprocess.Popen(
-        command(persona, "--participant", ANN), env=environment(migrated_url), text=True, bufsize=1,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert child.stdin is not None and child.stdout is not None
-
-    def send(**message: Any) -> None:
-        print(json.dumps({"jsonrpc": "2.0", **message}), file=child.stdin, flush=True)
-
-    first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    send(id=0, method="initialize", params=first)
-    assert json.loads(child.stdout.readline())["result"]["serverInfo"]["name"] == "prompt-engine"
-    send(method="notifications/initialized")
-    turns = [{"user_text": f"line {n}", "assistant_text": f"answer {n}", "message_id": f"m{n}"} for n in range(60)]
-    for number, turn in enumerate(turns, 1):
-        send(id=number, method="tools/call", params={"name": "turn_save", "arguments": turn})
-    acknowledged = [json.loads(child.stdout.readline())["id"] for _ in range(5)]
-    os.kill(child.pid, signal.SIGKILL)
-    acknowledged += [json.loads(line)["id"] for line in child.stdout if line.endswith("}\n")]
-    child.wait(120)
-    child.stdin.close()
-    child.stdout.close()
-    assert len(acknowledged) < len(turns)
-    stored = {line["text"] for line in load_chat_history(ANN, 1000, **world.speaker().asking)}
-    assert {f"{word} {number - 1}" for number in acknowledged for word in ("line", "answer")} <= stored
-
-    async def send_again(client: Any) -> None:
-        for turn in turns:
-            told(await client.call_tool("turn_save", turn))
-
-    world.run(send_again, "stdio")
-    texts = [line["text"] for line in load_chat_history(ANN, 1000, **world.speaker().asking)]
-    assert sorted(texts) == sorted(text for turn in turns for text in (turn["user_text"], turn["assistant_text"]))
 
 
 @pytest.mark.slow

@@ -457,15 +457,6 @@ def test_r16_a_token_of_one_participant_speaks_for_nobody_else(proxy: ProxyWorld
 # R17: what is stored
 
 
-def test_r17_a_conversation_is_stored_line_by_line(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann")
-    said: list[str] = []
-    for n in range(6):
-        said.append(f"question {n}")
-        said.append(proxy.ask(client, *said))
-        assert [text for _, text in proxy.wait_for_lines(len(said), "proxy/ann")] == said
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_r15_an_answer_that_is_too_long_to_keep_is_passed_on_and_told(
     proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stream: bool
@@ -513,19 +504,6 @@ def test_r17_the_same_request_three_times_is_one_turn(proxy: ProxyWorld) -> None
         list(pool.map(lambda _: proxy.ask(client, "hello", "the answer", "more"), range(3)))
     wait_until(lambda: len(proxy.lines("proxy/ann")) == 4)
     assert len(proxy.lines("proxy/ann")) == 4
-
-
-def test_r17_changed_lines_are_edited_and_missing_ones_stay(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann")
-    proxy.model.answers = ["A grey one.", "It is Tofu.", "Nice."]
-    proxy.ask(client, "I have a cta.")
-    proxy.ask(client, "I have a cta.", "A grey one.", "What is its name?")
-    proxy.wait_for_lines(4, "proxy/ann")
-    proxy.ask(client, "I have a cat.", "A grey one.", "What is its name?", "It is Tofu.", "Yes.")
-    texts = ["I have a cat.", "A grey one.", "What is its name?", "It is Tofu.", "Yes.", "Nice."]
-    assert [text for _, text in proxy.wait_for_lines(6, "proxy/ann")] == texts
-    proxy.ask(client, "Yes.", "Nice.", "Bye.")
-    assert [text for _, text in proxy.wait_for_lines(8, "proxy/ann")][:7] == [*texts, "Bye."]
 
 
 TALE = ("The harbour is quiet.", "Answer one.", "Which ship is mine?")
@@ -717,24 +695,6 @@ def test_r19_the_room_is_kept(db: Any, stage: Any, model: ModelServer) -> None:
 
 
 # Many at once, and as front ends send it
-
-
-@pytest.mark.slow
-def test_r15_twenty_clients_at_once(proxy: ProxyWorld) -> None:
-    """Each gets its own answer and its own memory."""
-    proxy.model.reply = lambda r: JSONResponse(whole(f"echo {r.messages[-1]['content']}"))
-
-    def talk(n: int) -> bool:
-        client = proxy.client(X_User_Id=f"user{n}")
-        first = proxy.ask(client, f"word{n} one")
-        second = proxy.ask(client, f"word{n} one", first, f"word{n} two")
-        return (first, second) == (f"echo word{n} one", f"echo word{n} two")
-
-    with concurrent.futures.ThreadPoolExecutor(20) as pool:
-        assert all(pool.map(talk, range(20)))
-    for n in (0, 7, 19):
-        texts = [text for _, text in proxy.wait_for_lines(4, f"proxy/user{n}")]
-        assert texts == [f"word{n} one", f"echo word{n} one", f"word{n} two", f"echo word{n} two"]
 
 
 # As SillyTavern sends it with the source Custom (`chat-completions.js`, commit 000b092): every sampler as a field, the

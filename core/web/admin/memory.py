@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Path, Query, UploadFile
@@ -14,13 +13,12 @@ from ... import lifelong
 from ...base.wire_ids import LARGEST_ID
 from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError, TransferError
+from ...lifelong import BulkResult, CycleResult
 from ...memories.rules import DEFAULT_KIND, Tier
 from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
 from ...transfer.items.documents import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from ..answers import (
-    BulkAnswer,
-    CycleAnswer,
     DeletedAnswer,
     ImportAnswer,
     ItemAnswer,
@@ -163,19 +161,17 @@ def consolidate(
     reason: Reason = "admin",
     history_uid: HistoryUid = None,
     wait: Annotated[bool, Query(description="Run it now; else put it into the queue for a worker.")] = True,
-) -> CycleAnswer:
+) -> CycleResult:
     """Make memory items of what was said since the last time, then archive what has expired."""
-    done = lifelong.trigger_memory_consolidation(
+    return lifelong.trigger_memory_consolidation(
         reason, history_uid=history_uid, wait=wait, model=admin.context.model, **admin.asking
     )
-    return CycleAnswer.model_validate(asdict(done))
 
 
 @router.post("/memory/deep_consolidation")
-def deep_consolidation(admin: MemoryAdmin, reason: Reason = "admin", history_uid: HistoryUid = None) -> CycleAnswer:
+def deep_consolidation(admin: MemoryAdmin, reason: Reason = "admin", history_uid: HistoryUid = None) -> CycleResult:
     """Prune long-term memory, then store the facts of the newest messages anew."""
-    done = lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
-    return CycleAnswer.model_validate(asdict(done))
+    return lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
 
 
 # Items
@@ -239,33 +235,33 @@ def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the 
 
 
 @router.post("/memory/delete")
-def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
+def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkResult:
     """Archive up to 1,000 items in one transaction."""
-    return _build_bulk(lifelong.delete_items(body.ids, operator=True, **admin.asking))
+    return lifelong.delete_items(body.ids, operator=True, **admin.asking)
 
 
 @router.post("/memory/restore")
-def restore(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
+def restore(admin: MemoryAdmin, body: IdsBody) -> BulkResult:
     """Bring up to 1,000 archived or replaced items back."""
-    return _build_bulk(lifelong.restore_items(body.ids, operator=True, **admin.asking))
+    return lifelong.restore_items(body.ids, operator=True, **admin.asking)
 
 
 @router.post("/memory/retag")
-def retag(admin: MemoryAdmin, body: RetagBody) -> BulkAnswer:
+def retag(admin: MemoryAdmin, body: RetagBody) -> BulkResult:
     """Change the tags of up to 1,000 items in one transaction."""
-    return _build_bulk(lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **admin.asking))
+    return lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **admin.asking)
 
 
 @router.post("/memory/pin")
-def pin(admin: MemoryAdmin, body: PinBody) -> BulkAnswer:
+def pin(admin: MemoryAdmin, body: PinBody) -> BulkResult:
     """Pin up to 1,000 items, so that nothing prunes them, or let them go."""
-    return _build_bulk(lifelong.pin_items(body.ids, body.pinned, operator=True, **admin.asking))
+    return lifelong.pin_items(body.ids, body.pinned, operator=True, **admin.asking)
 
 
 @router.post("/memory/purge")
-def purge(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
+def purge(admin: MemoryAdmin, body: IdsBody) -> BulkResult:
     """Remove up to 1,000 items for good, with their former texts; nothing brings them back."""
-    return _build_bulk(lifelong.purge_items(body.ids, operator=True, **admin.asking))
+    return lifelong.purge_items(body.ids, operator=True, **admin.asking)
 
 
 @router.get("/memory/{id}", responses=NOT_FOUND)
@@ -283,7 +279,3 @@ def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as
 
 def _read_item(admin: AdminCall, row_id: int) -> ItemAnswer:
     return ItemAnswer.model_validate(lifelong.get_item(row_id, operator=True, **admin.asking))
-
-
-def _build_bulk(done: lifelong.BulkResult) -> BulkAnswer:
-    return BulkAnswer(count=done.count, unknown=list(done.unknown))

@@ -62,20 +62,6 @@ def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> No
     assert reader.text() is None
 
 
-@pytest.mark.parametrize(
-    "thought", ["<think>{}</think>", "<reasoning>{}</reasoning>", "◁think▷{}◁/think▷", "{}</think>"]
-)
-def test_r37_thoughts_are_no_part_of_an_answer(thought: str) -> None:
-    """Whole and in a stream."""
-    said = thought.format("He must not know.") + "Hello Ann."
-    whole, streamed = AnswerReader(), AnswerReader()
-    whole.feed(json.dumps({"choices": [{"message": {"content": said}}]}).encode())
-    for letter in said:
-        streamed.feed(event({"content": letter}))
-    streamed.feed(b"data: [DONE]\n\n")
-    assert whole.text() == streamed.text() == "Hello Ann."
-
-
 def key(headers: dict[str, str], token_id: int = 7, **body: Any) -> str | None:
     """Return the conversation of a request."""
     named = {name.lower().replace("_", "-"): value for name, value in headers.items()}
@@ -192,12 +178,6 @@ TASKS = [
         )
     ],
     [
-        user(
-            "### Task:\nAnalyze the chat history to determine the necessity of generating search queries. Respond "
-            "**EXCLUSIVELY** with a JSON object.\n<chat_history>\nUSER: hi\n</chat_history>"
-        )
-    ],
-    [
         *HISTORY,
         user(
             "Please generate a four to five word title summarizing our conversation without any lead-in, "
@@ -215,18 +195,6 @@ TASKS = [
         user(
             "Based on the chat history, give this conversation a name.\nKeep it short - 10 characters max, no "
             "quotes.\nJust provide the name, nothing else.\n\nHere's the conversation:\n\n```\nuser: hi\n```"
-        )
-    ],
-    [
-        user(
-            "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only "
-            "return the title itself.\n\nConversation:\nUser: hi\nAI: hello"
-        )
-    ],
-    [
-        user(
-            "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise "
-            "title in the detected language (5 words or less, no punctuation or quotation)\n\nUser: hi\nAI: hello"
         )
     ],
     [
