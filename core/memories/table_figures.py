@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import bindparam, case, func, or_, select
 
-from ..database.dialects import Key
+from ..database.dialects import Key, Time
 from ..database.engine import Database
 from ..database.schema import memories
 from .table_reading import is_there
@@ -50,6 +50,15 @@ _KINDS = (
 def count_kinds(db: Database, persona: str) -> list[Count]:
     rows = db.read(_KINDS, {"persona": persona}, source="memories")
     return [Count(row[0] or "", row[1] or "", int(row[2]), row[3], row[4]) for row in rows]
+
+
+def count_by(db: Database, persona: str, times: Sequence[datetime]) -> list[int]:
+    """Return how many of the items that hold were known at each of up to 20 times."""
+    before = [or_(_C.timestamp.is_(None), _C.timestamp <= bindparam(f"t{n}", type_=Time())) for n in range(len(times))]
+    known = [func.count(case((is_before, 1))) for is_before in before]
+    bound = {f"t{n}": time for n, time in enumerate(times)}
+    (row,) = db.read(select(*known).where(_MINE, *is_there()), {"persona": persona, **bound}, source=_SOURCE)
+    return [int(count) for count in row]
 
 
 def count_archived(db: Database, persona: str) -> int:

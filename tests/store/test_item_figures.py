@@ -47,3 +47,13 @@ def test_l1_the_messages_an_item_was_made_of_are_read_in_their_order(db: Databas
     ]
     assert found[0].at == NOW - timedelta(minutes=2)
     assert table_sources.read_sources(db, own_scope().persona, ids) == []
+
+
+def test_items_are_counted_by_when_they_were_known(db: Database) -> None:
+    """Each with the time that was said of it; those of other personas and archived ones are not counted."""
+    scope = own_scope()
+    for days in (20, 10, 10, 1):
+        keep(db, scope, f"{days} days ago", days)
+    keep(db, own_scope(), "another persona", 10)
+    ends = [NOW - timedelta(days=days) for days in (30, 15, 5, 0)]
+    assert item_figures.count_by(db, scope.persona, ends) == [0, 1, 3, 4]

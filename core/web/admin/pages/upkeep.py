@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
 from pydantic import BaseModel
@@ -25,6 +26,7 @@ MOST_LISTED = 100
 MOST_RUNS = 20
 REASON = "by hand, admin page"
 USAGE_DAYS = 7
+WEEKS = 13
 MOST_SHOWN = 50
 """Pruned items that are shown with their texts."""
 
@@ -57,6 +59,7 @@ def listing(page: Page) -> Response:
         most=MOST_LISTED,
         open_states=OPEN_STATES,
         tiers=tiers,
+        weeks=_count_weeks(page),
         runs=runs,
         usage=read_usage(page.db, USAGE_DAYS),
         today=f"{page.db.clock():%Y-%m-%d}",
@@ -65,6 +68,13 @@ def listing(page: Page) -> Response:
         asked_row=asked.ask,
         flash=_SAID.get(asked.note),
     )
+
+
+def _count_weeks(page: Page) -> list[tuple[datetime, int]]:
+    """Return how many items were known at the end of each of the last weeks, the latest being now."""
+    now = page.db.clock()
+    ends = [now - timedelta(weeks=back) for back in reversed(range(WEEKS))]
+    return list(zip(ends, table_figures.count_by(page.db, page.persona, ends), strict=True))
 
 
 _SAID = {
