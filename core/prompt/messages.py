@@ -19,16 +19,8 @@ STYLES: Final = ("data", "chat")
 HISTORY: Final = ("history_current_chat", "history_recent")
 INJECTED: Final = "running_recap"
 """Stands among the static parts, unless `injection` says where."""
-STATIC: Final = ("recent_conversations", "standing_wishes", "saved_memories", INJECTED)
-"""With every key of `context` that is in none of these tables: the keys of injections."""
-VOLATILE: Final = (
-    "thoughts",
-    "memories",
-    "ai_diary",
-    "short_term",
-    "relationship",
-    "message_recaps",
-)
+VOLATILE: Final = ("thoughts", "memories", "ai_diary", "short_term", "relationship", "message_recaps")
+"""All other keys of `context` are static, those of the host too."""
 LEFT_OUT: Final = ("tags_placeholder",)
 """Keys that hold nothing for the model to read."""
 
@@ -60,17 +52,21 @@ def to_messages(
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
     plain: dict[str, Any] = make_strict(prompt)[0]
-    parts = _parts(plain)
     turns = None
     if style == "chat":
         given = prompt.get("context")
-        turns = read_turns(given if isinstance(given, Mapping) else {}, _find_persona(prompt), _find_asker(prompt))
-    if turns is not None:
-        parts.history.pop(HISTORY[0], None)
-    placed = _placed(parts, turns, injection) if injection is not None else _in_order(parts, turns)
-    system = [*(part.text for part in placed if part.is_above_system), *_system(plain)]
-    placed = [part for part in placed if not part.is_above_system]
-    return order_for_dialect(dialect, system, placed, in_turns=turns is not None)
+        persona = _find_text(prompt, "input", "payload", "persona") or NAMELESS_PERSONA
+        asker = _find_text(prompt, "input", "payload", "source", "name")
+        turns = read_turns(given if isinstance(given, Mapping) else {}, persona, asker)
+    parts = _place_parts(plain, turns, injection)
+    instructions = plain.get("instructions")
+    system = [
+        *(part.text for part in parts if part.is_above_system),
+        *([instructions if isinstance(instructions, str) else to_json(instructions)] if instructions else ()),
+        *([to_json({"actions": plain["actions"]})] if plain.get("actions") else ()),
+    ]
+    parts = [part for part in parts if not part.is_above_system]
+    return order_for_dialect(dialect, system, parts, in_turns=turns is not None)
 
 
 def check_dialect(dialect: str) -> None:
@@ -125,17 +121,7 @@ def _said(turn: Turn, *, with_name: bool) -> Part:
     return Part(f"{said}: {mark_lines(text)}", is_turn=True, several=True)
 
 
-def _find_persona(prompt: Mapping[str, Any]) -> str:
-    """Return what the lines of a prompt call the persona."""
-    return _nested_text(prompt, "input", "payload", "persona") or NAMELESS_PERSONA
-
-
-def _find_asker(prompt: Mapping[str, Any]) -> str:
-    """Return what the lines of a prompt call who is asking; blank where the prompt does not name them."""
-    return _nested_text(prompt, "input", "payload", "source", "name")
-
-
-def _nested_text(prompt: Mapping[str, Any], *names: str) -> str:
+def _find_text(prompt: Mapping[str, Any], *names: str) -> str:
     """Return the text under names inside one another; blank where a host's prompt has none there."""
     value: Any = prompt
     for name in names:
@@ -193,95 +179,74 @@ def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
     return {**block, "cache_control": dict(_CACHED)} if cached else block
 
 
-def _system(prompt: Mapping[str, Any]) -> list[str]:
-    """Return the texts of the system part: instructions and actions."""
-    text = prompt.get("instructions")
-    texts = [text if isinstance(text, str) else to_json(text)] if text else []
-    return [*texts, to_json({"actions": prompt["actions"]})] if prompt.get("actions") else texts
+# The order of the parts
 
 
-class _Parts(NamedTuple):
-    """What there is beside the system, each a part of the prompt with its own keys; {} where there is nothing."""
-
-    static: dict[str, Any]
-    history: dict[str, Any]
-    volatile: dict[str, Any]
-    incoming: dict[str, Any]
-
-
-def _parts(prompt: Mapping[str, Any]) -> _Parts:
-    """Return the static context, the history, the volatile context and the input."""
+def _place_parts(
+    prompt: Mapping[str, Any], turns: list[Part] | None, injection: Mapping[str, Any] | None
+) -> list[Part]:
+    """Return static context, history, volatile context and input, with the running recap where `injection` says."""
     given = prompt.get("context")
-    context = given if isinstance(given, Mapping) else {}
-    full = {name: value for name, value in context.items() if not (value is None or value in ([], {}, ()))}
-    return _Parts(
-        {name: value for name, value in full.items() if name not in _NOT_STATIC},
-        {name: full[name] for name in HISTORY if name in full},
-        {name: value for name, value in full.items() if name in VOLATILE},
-        {"input": prompt["input"]} if "input" in prompt else {},
-    )
-
-
-def _in_order(parts: _Parts, turns: list[Part] | None) -> list[Part]:
-    rest = (parts.history, parts.volatile, parts.incoming)
+    context = {
+        name: value
+        for name, value in (given.items() if isinstance(given, Mapping) else ())
+        if not (value is None or value in ([], {}, ()))
+    }
+    in_turns = () if turns is None else HISTORY[:1]
+    history = {name: context[name] for name in HISTORY if name in context and name not in in_turns}
+    static = {name: value for name, value in context.items() if name not in _NOT_STATIC}
+    volatile = {name: value for name, value in context.items() if name in VOLATILE}
+    slot, depth, recap = _read_injection(static, injection) if injection is not None else ("", 1, [])
+    if recap:
+        static.pop(INJECTED)
+    if turns is None:
+        history, later = _split_history(history, depth)
+        before, after = _build_part(history), _build_part(later)
+    else:
+        at = chat_index(len(turns), depth)
+        before, after = turns[:at], [*(turns[at:] if at is not None else ()), *_build_part(history)]
     return [
-        *_part(parts.static, is_static=True),
-        *(turns or ()),
-        *(part for content in rest for part in _part(content)),
+        *(recap if slot == "before_prompt" else ()),
+        *_build_part(static, is_static=True),
+        *(recap if slot == "in_prompt" else ()),
+        *before,
+        *(recap if slot == "in_chat" else ()),
+        *after,
+        *_build_part(volatile),
+        *(recap if slot == "after_prompt" else ()),
+        *(_build_part({"input": prompt["input"]}) if "input" in prompt else ()),
+        *(recap if slot == "last" else ()),
     ]
 
 
-def _part(content: dict[str, Any], *, is_static: bool = False) -> list[Part]:
-    return [Part(content, is_static=is_static)] if content else []
-
-
-def _placed(parts: _Parts, turns: list[Part] | None, injection: Mapping[str, Any]) -> list[Part]:
-    """Return the parts with the running recap at its place among them."""
+def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> tuple[str, int, list[Part]]:
+    """Return `(slot, depth, parts)` of the running recap; depth 1 is after the last line of the chat."""
     if not isinstance(injection, Mapping):
         raise TypeError(
             f"injection is of type {type(injection).__name__}. It must be what stories.get_running_recap_injection "
             "gives, or a mapping with position, depth and role."
         )
-    position = check_position(injection.get("position", "in_chat"))
+    position: str = check_position(injection.get("position", "in_chat"))
     depth = check_depth(injection.get("depth", 0))
     role = check_role(injection.get("role", "user"))
-    if INJECTED not in parts.static:
-        return _in_order(parts, turns)
-    static = {name: value for name, value in parts.static.items() if name != INJECTED}
-    recap = Part(
-        {INJECTED: parts.static[INJECTED]}, role, is_above_system=position == "before_prompt" and role == "system"
-    )
-    depth_here = depth if position == "in_chat" else 1
-    if turns is None:
-        history, later = _split(parts.history, depth_here)
-        before, after = _part(history), _part(later)
-    else:
-        at = chat_index(len(turns), depth_here)
-        at = len(turns) if at is None else at
-        before, after = turns[:at], [*turns[at:], *_part(parts.history)]
-    here = [recap]
-    is_last = position == "in_chat" and depth == 0
-    return [
-        *(here if position == "before_prompt" else ()),
-        *_part(static, is_static=True),
-        *(here if position == "in_prompt" else ()),
-        *before,
-        *(here if position == "in_chat" and not is_last else ()),
-        *after,
-        *_part(parts.volatile),
-        *(here if position == "after_prompt" else ()),
-        *_part(parts.incoming),
-        *(here if is_last else ()),
-    ]
+    if INJECTED not in static:
+        return "", 1, []
+    is_above = position == "before_prompt" and role == "system"
+    recap = [Part({INJECTED: static[INJECTED]}, role, is_above_system=is_above)]
+    if position != "in_chat":
+        return position, 1, recap
+    return ("in_chat", depth, recap) if depth else ("last", 1, recap)
 
 
-def _split(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Part]:
+    return [Part(content, is_static=is_static)] if content else []
+
+
+def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the history before and after a place among the lines of this chat; other chats' stand with the first."""
     lines = history.get(HISTORY[0])
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = chat_index(len(chat), depth)
     if at is None or at >= len(chat):
         return history, {}
-    if at == 0:
-        return {}, history
-    return {**history, HISTORY[0]: chat[:at]}, {HISTORY[0]: chat[at:]}
+    return ({**history, HISTORY[0]: chat[:at]}, {HISTORY[0]: chat[at:]}) if at else ({}, history)
