@@ -17,8 +17,7 @@ Numbering = Literal["host", "seed"]
 """host: as chat programs number positions. seed: the same, but 2 is after_prompt."""
 
 NONE = -1
-_NUMBERS: dict[str, int] = {"in_prompt": 0, "in_chat": 1, "before_prompt": 2}
-_AFTER_PROMPT_DEPTH = 1
+_POSITIONS: dict[int, RecapPosition | None] = {NONE: None, 0: "in_prompt", 1: "in_chat", 2: "before_prompt"}
 
 
 class Injection(TypedDict):
@@ -37,34 +36,30 @@ class Injection(TypedDict):
 
 def check_position(value: object) -> RecapPosition:
     """Return the position, when it is one of the four."""
-    for known in POSITIONS:
-        if value == known:
-            return known
-    raise ValueError(f"position is {_shown(value)}. It must be {_listed(POSITIONS)}.")
+    return POSITIONS[_find_index(value, "position", POSITIONS)]
 
 
 def check_role(value: object) -> RecapRole:
     """Return the role, when it is one of the three."""
-    for known in ROLES:
-        if value == known:
-            return known
-    raise ValueError(f"role is {_shown(value)}. It must be {_listed(ROLES)}.")
+    return ROLES[_find_index(value, "role", ROLES)]
+
+
+def _find_index(value: object, name: str, known: Sequence[str]) -> int:
+    if isinstance(value, str) and value in known:
+        return known.index(value)
+    quoted = [repr(each) for each in known]
+    raise ValueError(f"{name} is {_quote(value)}. It must be {', '.join(quoted[:-1])} or {quoted[-1]}.")
 
 
 def check_depth(value: object) -> int:
     """Return the depth, when it is a whole number of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"depth is {_shown(value)}. It must be a whole number of at least 0.")
+        raise ValueError(f"depth is {_quote(value)}. It must be a whole number of at least 0.")
     return value
 
 
-def _shown(value: object) -> str:
+def _quote(value: object) -> str:
     return repr(value[:40]) if isinstance(value, str) else repr(value)[:40]
-
-
-def _listed(names: Sequence[str]) -> str:
-    quoted = [repr(name) for name in names]
-    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 # The order of a prompt
@@ -95,9 +90,8 @@ def to_number(position: str | None) -> int:
     >>> [to_number(name) for name in ("in_prompt", "in_chat", "before_prompt", None, "after_prompt")]
     [0, 1, 2, -1, 1]
     """
-    if position is None:
-        return NONE
-    return _NUMBERS.get(check_position(position), _NUMBERS["in_chat"])
+    known = None if position is None else check_position(position)
+    return next((number for number, name in _POSITIONS.items() if name == known), 1)
 
 
 def from_number(number: object, numbering: Numbering | str = "host") -> RecapPosition | None:
@@ -117,14 +111,11 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
     (['in_prompt', 'in_chat', 'before_prompt', None], 'after_prompt')
     """
     if numbering not in get_args(Numbering):
-        raise ValueError(f"numbering is {_shown(numbering)}. It must be 'host' or 'seed'.")
-    if isinstance(number, int) and not isinstance(number, bool):
-        if number == NONE:
-            return None
-        for name in POSITIONS:
-            if _NUMBERS.get(name) == number:
-                return "after_prompt" if numbering == "seed" and name == "before_prompt" else name
-    raise ValueError(f"The number of a position is {_shown(number)}. It must be -1, 0, 1 or 2.")
+        raise ValueError(f"numbering is {_quote(numbering)}. It must be 'host' or 'seed'.")
+    if isinstance(number, int) and not isinstance(number, bool) and number in _POSITIONS:
+        position = _POSITIONS[number]
+        return "after_prompt" if numbering == "seed" and position == "before_prompt" else position
+    raise ValueError(f"The number of a position is {_quote(number)}. It must be -1, 0, 1 or 2.")
 
 
 def role_to_number(role: str) -> int:
@@ -142,7 +133,7 @@ def role_to_number(role: str) -> int:
     >>> [role_to_number(name) for name in ("system", "user", "assistant")]
     [0, 1, 2]
     """
-    return ROLES.index(check_role(role))
+    return _find_index(role, "role", ROLES)
 
 
 def role_from_number(number: object) -> RecapRole:
@@ -162,7 +153,7 @@ def role_from_number(number: object) -> RecapRole:
     """
     if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(ROLES):
         return ROLES[number]
-    raise ValueError(f"The number of a role is {_shown(number)}. It must be 0, 1 or 2.")
+    raise ValueError(f"The number of a role is {_quote(number)}. It must be 0, 1 or 2.")
 
 
 def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,11 +174,14 @@ def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
     >>> to_numbers(made)
     {'key': 'auto_recap_scene', 'value': 'x', 'position': 1, 'depth': 1, 'scan': False, 'role': 0}
     """
-    missing = [name for name in ("position", "depth", "role", "value") if name not in injection] if isinstance(
-        injection, Mapping) else ["position"]  # fmt: skip
-    if missing:
-        raise ValueError(f"injection has no {missing[0]!r}. It must be what get_running_recap_injection gave.")
-    position = check_position(injection["position"])
-    number = to_number(position) if injection["value"] else NONE
-    depth = _AFTER_PROMPT_DEPTH if position == "after_prompt" else injection["depth"]
-    return {**injection, "position": number, "depth": depth, "role": role_to_number(injection["role"])}
+    given = injection if isinstance(injection, Mapping) else {}
+    for name in ("position", "depth", "role", "value"):
+        if name not in given:
+            raise ValueError(f"injection has no {name!r}. It must be what get_running_recap_injection gave.")
+    position = check_position(given["position"])
+    return {
+        **given,
+        "position": to_number(position) if given["value"] else NONE,
+        "depth": 1 if position == "after_prompt" else given["depth"],
+        "role": role_to_number(given["role"]),
+    }
