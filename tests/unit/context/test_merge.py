@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.config import Settings
 from core.context.context import Caps
-from core.context.history import HistoryBuilder, SeenMessages
+from core.context.history import HistoryBuilder
 from core.context.incoming import IncomingMessage
 from core.context.lines import body, sender
 from core.context.live import LiveHistory
@@ -36,13 +36,6 @@ def merge(stored: list[HistoryEntry], live: list[HistoryEntry]) -> tuple[list[Hi
     return lists.visible, lists.left_out
 
 
-def same_message(a: HistoryEntry, b: HistoryEntry) -> bool:
-    """Return whether the two are one message."""
-    seen = SeenMessages()
-    seen.add(a)
-    return not seen.add(b)
-
-
 def said(text: str = "yes", seconds: float | None = 0.0, **fields: object) -> HistoryEntry:
     at = None if seconds is None else AT + timedelta(seconds=seconds)
     return HistoryEntry(**{"conversation": "tg/1", "text": text, "time": at, "sender_name": "Ann", **fields})  # type: ignore[arg-type]
@@ -62,17 +55,6 @@ def oracle(a: HistoryEntry, b: HistoryEntry) -> bool:
     same_sender = a.sender_id == b.sender_id if both else collapsed(sender(a)) == collapsed(sender(b))
     near = a.time is None or b.time is None or abs(a.time - b.time) < timedelta(seconds=5)
     return bool(same_sender) and collapsed(a.text) == collapsed(b.text) and near
-
-
-def test_p23_a_live_copy_two_seconds_after_the_row_is_one_line() -> None:
-    row, copy = said(row_id=7), said("Yes ", 2)
-    assert merge([row], [copy]) == ([row], [LeftOut("history_current_chat", "duplicate")])
-
-
-def test_p23_a_the_same_id_is_the_same_message_whatever_it_says_now() -> None:
-    row, edited = said("cat", message_id="4", row_id=1), said("dog", 90, message_id="4")
-    assert merge([row], [edited]) == ([row], [LeftOut("history_current_chat", "duplicate", "4")])
-    assert not same_message(row, said("cat", 90, message_id="4", conversation="tg/2"))
 
 
 def test_p23_b_the_nearest_of_several_equal_texts_counts() -> None:
@@ -129,9 +111,3 @@ def test_p23_merging_keeps_one_of_each_and_stored_ones_first(
     assert all(any(oracle(entry, other) for other in kept) for entry in (*stored, *live))
     only_stored = merge(stored, [])[0]
     assert [entry for entry in kept if any(entry is row for row in only_stored)] == only_stored
-
-
-@given(ENTRIES)
-def test_p23_merging_again_changes_nothing(stored: list[HistoryEntry]) -> None:
-    once = merge(stored, [])[0]
-    assert merge(once, []) == (once, [])
