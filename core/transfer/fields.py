@@ -24,8 +24,8 @@ SPEAKER_BYTES = 191
 TEXT_BYTES = 16_777_215
 """Most UTF-8 bytes of a text that is stored."""
 
-_NANOSECONDS_FROM = 10**17
-_MICROSECONDS_FROM = 10**14
+
+# Parts of a document
 
 
 def opens(path: Path) -> bool:
@@ -46,7 +46,8 @@ def each_part(member: Member) -> Iterator[Part | Fault]:
     with member.guarded(broken) as text:
         for part in read_parts(text, opens):
             if isinstance(part.value, BadJson):
-                yield Fault(f"{member.name}{_shown(part.path)}", part.value.reason)
+                steps = [str(step + 1) if isinstance(step, int) else str(step)[:40] for step in part.path]
+                yield Fault(": ".join(filter(None, (member.name, " ".join(steps)))), part.value.reason)
             elif not part.path:
                 yield Fault(member.name, "it holds neither a list nor an object")
             else:
@@ -84,71 +85,55 @@ def each_message(member: Member) -> Iterator[Message | Fault]:
                 head[str(name)] = part.value
 
 
-def _shown(path: Path) -> str:
-    """Return a path for people; positions count from 1."""
-    steps = [str(step + 1) if isinstance(step, int) else str(step)[:40] for step in path]
-    return f": {' '.join(steps)}" if steps else ""
+# Fields that may be missing
+
+
+def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:
+    return (value.get(name) for name in names) if isinstance(value, Mapping) else iter(())
 
 
 def text_at(value: Any, *names: str) -> str:
     """Return the first of the named fields that holds a text with something in it; blank where none does."""
-    if isinstance(value, Mapping):
-        for name in names:
-            found = value.get(name)
-            if isinstance(found, str) and found.strip():
-                return clean(found)
+    for field in _each_field(value, names):
+        if isinstance(field, str) and field.strip():
+            return clean(field)
     return ""
 
 
 def id_at(value: Any, *names: str) -> str:
     """Return the first of the named ids, a number in decimal; blank where none is there."""
-    if isinstance(value, Mapping):
-        for name in names:
-            found = value.get(name)
-            if isinstance(found, int) and not isinstance(found, bool) and abs(found) < 10**100:
-                return str(found)
-            if isinstance(found, str) and found.strip():
-                return clean(found).strip()
+    for field in _each_field(value, names):
+        if isinstance(field, int) and not isinstance(field, bool) and abs(field) < 10**100:
+            return str(field)
+        if isinstance(field, str) and field.strip():
+            return clean(field).strip()
     return ""
 
 
 def dict_at(value: Any, name: str) -> Mapping[str, Any]:
     """Return the object of that name, an empty one where there is none."""
-    found = value.get(name) if isinstance(value, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    field = value.get(name) if isinstance(value, Mapping) else None
+    return field if isinstance(field, Mapping) else {}
 
 
 def list_at(value: Any, name: str) -> list[Any]:
     """Return the list of that name, an empty one where there is none."""
-    found = value.get(name) if isinstance(value, Mapping) else None
-    return found if isinstance(found, list) else []
+    field = value.get(name) if isinstance(value, Mapping) else None
+    return field if isinstance(field, list) else []
 
 
 def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
-    """Return the first of the named times that can be read, in seconds, milliseconds and the like, or ISO 8601."""
-    if not isinstance(value, Mapping):
-        return None
-    for name in names:
-        found = value.get(name)
-        if isinstance(found, (int, float)) and not isinstance(found, bool) and found >= _MICROSECONDS_FROM:
-            found = found / (10**9 if found >= _NANOSECONDS_FROM else 10**6)
-        made = read_time(found, zone)
-        if made is not None:
-            return made
-    return None
+    """Return the first of the named times that can be read."""
+    times = (read_time(field, zone) for field in _each_field(value, names))
+    return next((time for time in times if time is not None), None)
 
 
 def files_of(value: Any, *names: str) -> list[dict[str, str]]:
     """Return names of the files that are attached, for the metadata."""
-    made = []
-    for name in names:
-        for each in list_at(value, name):
-            shown = (
-                each if isinstance(each, str) else text_at(each, "file_name", "fileName", "name", "title", "filename")
-            )
-            if shown:
-                made.append({"name": clean(shown)[:255]})
-    return made[:50]
+    files = [file for name in names for file in list_at(value, name)]
+    own = ("file_name", "fileName", "name", "title", "filename")
+    shown = [file if isinstance(file, str) else text_at(file, *own) for file in files]
+    return [{"name": clean(name)[:255]} for name in shown if name]
 
 
 def count_at(value: Any, *lists: str) -> int:
@@ -188,18 +173,21 @@ def text_of(value: Any, name: str) -> str:
     """Return a message's text."""
     if not isinstance(value, str):
         raise RefusedError(f"{name} is {said_type(value)}, it must be a text")
-    made = clean(value)
-    if len(made) * 4 > TEXT_BYTES and len(made.encode("utf-8")) > TEXT_BYTES:
+    text = clean(value)
+    if not fits_column(text):
         raise RefusedError(f"{name} is larger than {TEXT_BYTES} bytes")
-    return made
+    return text
+
+
+def fits_column(text: str) -> bool:
+    """Return whether a text is not too large to be stored."""
+    return len(text) * 4 <= TEXT_BYTES or len(text.encode("utf-8")) <= TEXT_BYTES
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
     """Return an id or a name as it stands in the file; None is blank, a number is written in decimal."""
-    if value is None:
-        value = ""
     try:
-        return key_text(value, name, limit_bytes)
+        return key_text("" if value is None else value, name, limit_bytes)
     except MessageError as error:
         raise RefusedError(str(error).rstrip(".")) from None
 
@@ -232,65 +220,49 @@ _HUMANIZED = re.compile(
     r"\s*(?:(?P<second>\d{1,2})s)?\s*(?:(?P<milli>\d{1,3})ms)?"
 )
 _DIGITS = re.compile(r"\d{9,17}(?:\.\d{1,6})?")
-
-_MILLISECONDS_FROM = 100_000_000_000
-"""Numbers from here on count milliseconds: as seconds they would be after the year 5100, as milliseconds 1973."""
+_UNITS = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3))
+"""From which number on so many are a second: 10**11 seconds would be the year 5100, as milliseconds they are 1973."""
+_GREATEST = 1e20
 
 
 def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
-    """Return the moment a value of a chat file names, aware UTC, None when it is none."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)):
-        return _from_number(value) if abs(value) <= _GREATEST else None
+    """Return the moment a value of a chat file names, aware UTC, None when it is none.
+
+    A number counts seconds, milliseconds, microseconds or nanoseconds since 1970.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _GREATEST:
+        return _from_number(value)
     if not isinstance(value, str) or len(value) > _LONGEST:
         return None
     text = value.strip()
     if _DIGITS.fullmatch(text):
         return _from_number(float(text))
-    for form in (_HUMANIZED, _NAMED):
-        match = form.fullmatch(text)
-        if match:
-            return _from_parts(match.groupdict(), zone)
-    return _from_iso(text, zone)
-
-
-_GREATEST = 1e15
-"""No time in milliseconds is greater; a whole number of hundreds of digits is no float either."""
-
-
-def _from_number(number: float) -> datetime | None:
-    if not math.isfinite(number) or number <= 0:
-        return None
-    return parse_time(number / 1000 if number >= _MILLISECONDS_FROM else number)
-
-
-def _from_parts(parts: dict[str, str | None], zone: tzinfo) -> datetime | None:
-    month = parts["month"] or ""
-    if month.isdigit():
-        number = int(month)
-    elif month[:3].lower() in _MONTHS:
-        number = _MONTHS.index(month[:3].lower()) + 1
-    else:
-        return None
-    hour = int(parts["hour"] or 0)
-    half = (parts.get("half") or "").lower()
-    if half:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + (12 if half.startswith("p") else 0)
-    micro = int(parts.get("milli") or "0") * 1000
-    try:
-        day = datetime(int(parts["year"] or 0), number, int(parts["day"] or 0), hour, int(parts["minute"] or 0),
-                       int(parts["second"] or 0), micro, tzinfo=zone)  # fmt: skip
-    except ValueError:
-        return None
-    return parse_time(day)
-
-
-def _from_iso(text: str, zone: tzinfo) -> datetime | None:
+    if match := _HUMANIZED.fullmatch(text) or _NAMED.fullmatch(text):
+        return _from_parts(match.groupdict(), zone)
     try:
         moment = datetime.fromisoformat(text[:-1] + "+00:00" if text[-1:] in ("Z", "z") else text)
     except ValueError:
         return None
     return parse_time(moment if moment.tzinfo else moment.replace(tzinfo=zone))
+
+
+def _from_number(number: float) -> datetime | None:
+    if not math.isfinite(number) or number <= 0:
+        return None
+    return parse_time(number / next((unit for least, unit in _UNITS if number >= least), 1))
+
+
+def _from_parts(parts: dict[str, str | None], zone: tzinfo) -> datetime | None:
+    month, half = parts["month"] or "", (parts.get("half") or "").lower()
+    hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    try:
+        number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
+        micro = int(parts.get("milli") or 0) * 1000
+        day = int(parts["year"] or 0), number, int(parts["day"] or 0)
+        return parse_time(datetime(*day, hour, minute, second, micro, tzinfo=zone))
+    except ValueError:  # no such month, day or hour
+        return None

@@ -724,7 +724,7 @@ def test_r21_a_zip_of_any_system_gives_the_same_conversations(db: Database, tmp_
     assert (done.imported, done.conversations, done.private_count) == (1, ("slack/C1",), 0)
 
 
-@pytest.mark.parametrize("form", ["chatgpt", "sillytavern"])
+@pytest.mark.parametrize("form", ["chatgpt", "openai", "sillytavern"])
 def test_r24_thoughts_are_left_out_in_every_format(db: Database, tmp_path: Path, form: str) -> None:
     """One function decides what a thought is."""
     said, path = "<think>she is sad</think>Hello Ann", tmp_path / "chat.jsonl"
@@ -732,12 +732,18 @@ def test_r24_thoughts_are_left_out_in_every_format(db: Database, tmp_path: Path,
         node = {"id": "m", "author": {"role": "assistant"}, "content": {"content_type": "text", "parts": [said]}}
         chat = {"id": "c", "create_time": 1748772000, "mapping": {"m": {"id": "m", "message": node}}}
         path.write_text(json.dumps([chat]))
+    elif form == "openai":
+        messages = [
+            {"role": "assistant", "content": "<think>only a thought</think>"},
+            {"role": "assistant", "content": said},
+        ]
+        path.write_text(json.dumps({"messages": messages}))
     else:
         line = {"name": "Iris", "is_user": False, "mes": said, "send_date": "2026-03-10T12:00:00Z"}
         path.write_text(json.dumps({"user_name": "Ann", "character_name": "Iris"}) + "\n" + json.dumps(line))
     scope = own_scope()
-    _import(db, scope, path)
-    assert _texts(db, scope) == ["Hello Ann"]
+    done = _import(db, scope, path)
+    assert _texts(db, scope) == ["Hello Ann"] and done.imported == done.could_import == 1
 
 
 def _tavern(folder: Path, header: dict[str, Any], names: list[str]) -> Path:

@@ -12,7 +12,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -62,7 +63,6 @@ _LINES = 100
 """Lines among which one must fit a format of lines."""
 _TEXT_CHARS = 1 << 16
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TELEGRAM_TYPES = ("message", "service", "unsupported")
 
 
 class ChatFiles:
@@ -96,20 +96,16 @@ class ChatFiles:
     def read(self, reading: Reading) -> Iterator[tuple[str, Read]]:
         """Yield everything the export holds, with the program it is of, and what of it cannot be taken."""
         yield from (("", fault) for fault in self.export.faults)
+        is_one = len(self.export.members) == 1
         for kind, members in self.members.items():
-            if len(self.export.members) == 1:
-                yield from ((kind, read) for read in READERS[kind](members, reading))
-            else:
-                yield from ((kind, read) for read in _read_each(READERS[kind], members, reading))
+            reader = READERS[kind] if is_one or kind not in OWN else partial(_read_each, READERS[kind])
+            yield from ((kind, read) for read in reader(members, reading))
         if self.unknown:
             yield "", Left("files that hold no chat", self.unknown)
 
 
 def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     """Yield what a reader gives; of several files one that is refused leaves the others."""
-    if reader not in (records.read, sillytavern.read):
-        yield from reader(members, reading)
-        return
     for member in members:
         try:
             yield from reader([member], reading)
@@ -124,9 +120,9 @@ def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
         TransferError: there is no such file; or it is an archive or a folder that holds no chat.
     """
     export = Export(path, max_bytes)
-    found = ChatFiles(export)
-    if found.members:
-        return found
+    files = ChatFiles(export)
+    if files.members:
+        return files
     if not export.is_zip and not path.is_dir():
         return None
     listed = "; ".join(f"{fault.place}: {fault.reason}" for fault in export.faults[:5])
@@ -138,17 +134,13 @@ def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
 
 def _slack_members(export: Export) -> set[Member]:
     """Return the files of a workspace: its lists, and a file for each day beside each other in folders."""
-    lists = [member for member in export.members if member.stem in messengers.SLACK_LISTS and _is_json(member)]
-    days = [member for member in export.members if _DAY.fullmatch(member.stem) and _is_json(member) and member.folder]
-    if not lists or (not days and not any(member.stem == "users" for member in export.members)):
+    files = [member for member in export.members if _is_json(member)]
+    lists = [member for member in files if member.stem in messengers.SLACK_LISTS]
+    has_days = any(_DAY.fullmatch(member.stem) and member.folder for member in files)
+    if not lists or not (has_days or any(member.stem == "users" for member in export.members)):
         return set()
     roots = {PurePosixPath(member.name).parent for member in lists}
-    return {member for member in export.members if _is_json(member) and _is_under(member, roots)}
-
-
-def _is_under(member: Member, roots: set[PurePosixPath]) -> bool:
-    path = PurePosixPath(member.name)
-    return path.parent in roots or path.parent.parent in roots
+    return {member for member in files if roots & {*PurePosixPath(member.name).parents[:2]}}
 
 
 def _is_json(member: Member) -> bool:
@@ -170,8 +162,8 @@ def _kind(member: Member, broken: list[Fault]) -> str:
         return "line"
     if head[0] in "{[":
         kinds = (_kind_of_part(part) for part in islice(each_part(member), _LOOKED_AT))
-        return _kind_of_lines(begins) or next((kind for kind in kinds if kind), "") or declared.find_format(member, [])
-    return declared.find_format(member, []) if begins.partition("\n")[0].count(",") > 1 else ""
+        return _kind_of_lines(begins) or next(filter(None, kinds), "") or declared.find_format(member)
+    return declared.find_format(member) if begins.partition("\n")[0].count(",") > 1 else ""
 
 
 def _kind_of_lines(begins: str) -> str:
@@ -188,24 +180,13 @@ def _kind_of_lines(begins: str) -> str:
     return ""
 
 
-def _kind_of_part(part: Part | Fault) -> str:
-    if isinstance(part, Fault):
-        return ""
-    path, value = part
-    if not path:
-        return ""
-    if isinstance(path[-1], int):
-        if path[0] in ("messages", "chats", "left_chats") and len(path) != 1 and "messages" in path:
-            return _kind_of_message(value)
-        return _kind_of_object(value)
-    if path == ("chat_metadata",):
-        return "sillytavern"
-    if path[0] in ("chats", "left_chats"):
-        return "telegram" if len(path) > 2 and path[-1] in ("name", "type", "id") else ""
-    return _kind_of_object({path[0]: value}) if len(path) == 1 else ""
-
-
-_MARKS: dict[str, tuple[declared.Paths, ...]] = {
+_Marks = dict[str, tuple[declared.Paths, ...]]
+_OF_MESSAGES: _Marks = {
+    "discord": (("author", "content", "timestamp"),),
+    "telegram": (("date_unixtime", "type"), ("date", "type", "from_id"), ("date", "type", "actor_id")),
+}
+"""Paths that an element of a list `messages` has: all of one of these."""
+_OF_OBJECTS: _Marks = {
     "chatgpt": (("mapping",),),
     "claude": (("chat_messages",), ("conversations_memory",), ("project_memories",), ("prompt_template",)),
     "openwebui": (("history.messages",), ("chat.history.messages",), ("chat.messages",)),
@@ -213,18 +194,25 @@ _MARKS: dict[str, tuple[declared.Paths, ...]] = {
     "telegram": (("personal_information",),),
     "slack": (("ts", "user"), ("ts", "bot_id"), ("ts", "subtype"), ("ts", "text")),
 }
-"""Paths that a conversation, memory, project or message of a program has: all of one of these."""
+"""Paths that a conversation, memory, project or message of a program has."""
 
 
-def _kind_of_object(value: Any) -> str:
-    return next((kind for kind, marks in _MARKS.items() if declared.has_marks(value, marks)), "")
-
-
-def _kind_of_message(value: Any) -> str:
-    """Return the program that writes such a message in a list `messages`."""
-    if not isinstance(value, Mapping):
+def _kind_of_part(part: Part | Fault) -> str:
+    if isinstance(part, Fault):
         return ""
-    if isinstance(value.get("author"), Mapping) and "content" in value and "timestamp" in value:
-        return "discord"
-    has_time = bool(value.keys() & {"date_unixtime", "date"})
-    return "telegram" if has_time and value.get("type") in _TELEGRAM_TYPES else ""
+    match part.path:
+        case ("messages", int()) | ("chats" | "left_chats", *_, "messages", int()):
+            return _find_marked(part.value, _OF_MESSAGES)
+        case ("chat_metadata",):
+            return "sillytavern"
+        case ("chats" | "left_chats", _, *_, "name" | "type" | "id"):
+            return "telegram"
+        case (*_, int()):
+            return _find_marked(part.value, _OF_OBJECTS)
+        case (name,):
+            return _find_marked({name: part.value}, _OF_OBJECTS)
+    return ""
+
+
+def _find_marked(value: Any, marks: _Marks) -> str:
+    return next((kind for kind, paths in marks.items() if declared.has_marks(value, paths)), "")

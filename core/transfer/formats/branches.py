@@ -52,8 +52,6 @@ class Branch(NamedTuple):
     lines: list[Shown]
     left: int
     """Lines of other branches that are in the place of none that is shown."""
-    is_timed: bool
-    """Whether anything said a time."""
 
 
 # The branch that is shown
@@ -62,36 +60,32 @@ class Branch(NamedTuple):
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> Branch:
     """Return the branch that is shown, with other versions of its lines."""
     by_id = {node.id: node for node in nodes}
-    path = _walk(by_id, current if current in by_id else _newest_leaf(by_id))
+    path = _walk(by_id, current if current in by_id else _find_newest_leaf(by_id))
     shown = [node for node in path if node.text]
     groups: dict[tuple[str, str], list[Node]] = {}
-    above: dict[str, str] = {}
     for node in by_id.values():
         if node.text:
-            groups.setdefault((_shown_above(by_id, node, above), node.role), []).append(node)
+            groups.setdefault((_shown_above(by_id, node), node.role), []).append(node)
     taken: set[str] = set()
     lines: list[Shown] = []
-    times = _settle(shown, begun, fallback)
-    for node, at in zip(shown, times, strict=True):
-        group = groups[_shown_above(by_id, node, above), node.role]
+    for node, at in zip(shown, _settle(shown, begun, fallback), strict=True):
+        group = groups[_shown_above(by_id, node), node.role]
         taken.update(each.id for each in group)
         versions = tuple(Version(each.id, each.text) for each in group) if len(group) > 1 else ()
         lines.append(Shown(node, at, versions))
-    left = sum(1 for node in by_id.values() if node.text and node.id not in taken)
-    return Branch(lines, left, begun is not None or any(node.at is not None for node in shown))
+    return Branch(lines, sum(1 for node in by_id.values() if node.text and node.id not in taken))
 
 
 def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
-    path: list[Node] = []
-    seen: set[str] = set()
-    while last in by_id and last not in seen:
-        seen.add(last)
-        path.append(by_id[last])
+    """Return the messages from the root to this one."""
+    path: dict[str, Node] = {}
+    while last in by_id and last not in path:
+        path[last] = by_id[last]
         last = by_id[last].parent
-    return path[::-1]
+    return [*path.values()][::-1]
 
 
-def _newest_leaf(by_id: Mapping[str, Node]) -> str:
+def _find_newest_leaf(by_id: Mapping[str, Node]) -> str:
     """Return the message at the end of the newest branch, the last in the file among those of one time."""
     parents = {node.parent for node in by_id.values()}
     leaves = [node for node in by_id.values() if node.id not in parents] or list(by_id.values())
@@ -103,38 +97,26 @@ def _newest_leaf(by_id: Mapping[str, Node]) -> str:
     return best
 
 
-def _shown_above(by_id: Mapping[str, Node], node: Node, known: dict[str, str]) -> str:
-    """Return the id of the nearest message above that holds words, blank for none; `known` is filled on the way."""
-    way: dict[str, None] = {}
-    here = node
-    while here.id not in known:
-        way[here.id] = None
-        above = by_id.get(here.parent)
-        if above is None or above.id in way:
-            found = ""
-            break
+def _shown_above(by_id: Mapping[str, Node], node: Node) -> str:
+    """Return the id of the nearest message above that holds words, blank for none."""
+    seen = {node.id}
+    above = by_id.get(node.parent)
+    while above is not None and above.id not in seen:
         if above.text:
-            found = above.id
-            break
-        here = above
-    else:
-        found = known[here.id]
-    known.update(dict.fromkeys(way, found))
-    return found
+            return above.id
+        seen.add(above.id)
+        above = by_id.get(above.parent)
+    return ""
 
 
-def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> list[datetime]:
-    """Return a time for each line: its own, never before that of the line above it."""
+def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> Iterator[datetime]:
+    """Yield a time for each line: its own, never before that of the line above it."""
     first = next((node.at for node in shown if node.at is not None), None)
     known = [moment for moment in (begun, first) if moment is not None]
-    now = min(known) if known else fallback
-    if shown and shown[0].at is not None:
-        now = shown[0].at
-    times = []
+    now = (shown[0].at if shown else None) or min(known, default=fallback)
     for node in shown:
-        now = max(now, node.at) if node.at is not None else now
-        times.append(now)
-    return times
+        now = max(now, node.at or now)
+        yield now
 
 
 # What the three have in common
@@ -161,27 +143,27 @@ def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one
             yield from one(f"{member.name}: conversation 1", whole, member, reading)
 
 
-class _Chat(NamedTuple):
-    """One conversation, taken apart."""
+class _Tree(NamedTuple):
+    """The messages of one conversation."""
 
-    room: Room
     nodes: Sequence[Node]
     current: str
     """Id of the last message that is shown; blank for the newest."""
     begun: datetime | None
     ended: datetime | None
-    user: Speaker
 
 
-def _lines(place: str, chat: _Chat, member: Member, reading: Reading, assistant: Speaker | None) -> Iterator[Read]:
+def _lines(
+    place: str, room: Room, tree: _Tree, user: Speaker, assistant: Speaker | None, member: Member, reading: Reading
+) -> Iterator[Read]:
     """Yield the lines of the branch that is shown; without `assistant` each line names its model."""
-    branch = choose_branch(chat.nodes, chat.current, chat.begun, chat.begun or chat.ended or member.changed)
-    wordless = sum(1 for node in chat.nodes if not node.text and node.role)
+    branch = choose_branch(tree.nodes, tree.current, tree.begun, tree.begun or tree.ended or member.changed)
+    wordless = sum(1 for node in tree.nodes if not node.text and node.role)
     if not branch.lines:
         yield Left("conversations without a message")
     if wordless:
         yield Left("hidden, of the system, of tools, or without words", wordless)
-    if not branch.is_timed and chat.ended is None:
+    if tree.begun is None and tree.ended is None and all(line.node.at is None for line in branch.lines):
         reading.notes[NO_TIME] += len(branch.lines)
     if branch.left:
         yield Left("further lines of branches that are not shown", branch.left)
@@ -189,23 +171,34 @@ def _lines(place: str, chat: _Chat, member: Member, reading: Reading, assistant:
         model = text_at(node.metadata, "model") or "Assistant"
         answering = assistant or Speaker("assistant", model, is_assistant=True)
         yield Line(
-            place=f"{place}, message {number}", room=chat.room, text=node.text, at=at, id=node.id, edited=node.edited,
-            speaker=chat.user if node.role == "user" else answering, versions=versions, metadata=node.metadata,
+            place=f"{place}, message {number}", room=room, text=node.text, at=at, id=node.id, edited=node.edited,
+            speaker=user if node.role == "user" else answering, versions=versions, metadata=node.metadata,
         )  # fmt: skip
 
 
-def _nodes(
+def _read_nodes(
     place: str, messages: Sequence[Any], room: str, make: Callable[[Mapping[str, Any], str, str], Node]
-) -> Iterator[Node | Fault]:
-    """Yield the messages of a list; one that names no parent follows the one before it."""
-    before = ""
+) -> tuple[list[Node], list[Fault]]:
+    """Return the messages of a list; one that names no parent follows the one before it."""
+    nodes: list[Node] = []
+    faults: list[Fault] = []
     for number, message in enumerate(messages, 1):
-        if not isinstance(message, Mapping):
-            yield Fault(f"{place}, message {number}", "it is no object")
-            continue
-        node = make(message, before, f"{room}-{number}")
-        before = node.id
-        yield node
+        if isinstance(message, Mapping):
+            nodes.append(make(message, nodes[-1].id if nodes else "", f"{room}-{number}"))
+        else:
+            faults.append(Fault(f"{place}, message {number}", "it is no object"))
+    return nodes, faults
+
+
+def _join(parts: Iterable[Any], between: str = "\n") -> str:
+    """Return the texts of parts, each a text or an object with one."""
+    texts = (clean(part) if isinstance(part, str) else text_at(part, "text") for part in parts)
+    return between.join(text for text in texts if text.strip()).strip()
+
+
+def _spoken(role: str, text: str) -> str:
+    """Return what a message shows: nothing where neither of the two speaks, an answer without its thoughts."""
+    return strip_thoughts(text) if role == "assistant" else text if role == "user" else ""
 
 
 # ChatGPT: `conversations.json`, one list or several files of it, or one conversation as an object
@@ -234,10 +227,9 @@ def _chatgpt(place: str, value: Any, member: Member, reading: Reading) -> Iterat
         yield Fault(place, "mapping is missing or holds no message")
         return
     room = Room(id_at(value, "conversation_id", "id") or nodes[0].id, text_at(value, "title"))
+    tree = _Tree(nodes, id_at(value, "current_node"), time_at(value, "create_time"), time_at(value, "update_time"))
     user = Speaker(reading.user or USER_ID, USER_NAME)
-    times = time_at(value, "create_time"), time_at(value, "update_time")
-    chat = _Chat(room, nodes, id_at(value, "current_node"), *times, user)
-    yield from _lines(place, chat, member, reading, _CHATGPT)
+    yield from _lines(place, room, tree, user, _CHATGPT, member, reading)
 
 
 def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
@@ -251,52 +243,42 @@ def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
         if not isinstance(message, Mapping):
             yield Node(key, id_at(value, "parent"), "", "")
             continue
-        role, text = text_at(dict_at(message, "author"), "role"), _chatgpt_words(message)
+        role = text_at(dict_at(message, "author"), "role")
         model = text_at(dict_at(message, "metadata"), "model_slug") if role == "assistant" else ""
-        text = strip_thoughts(text) if role == "assistant" else text
         yield Node(
-            key, id_at(value, "parent"), role, text if role in ("user", "assistant") else "",
-            time_at(message, "create_time"), None, build_metadata(_files(message), model=model),
+            key, id_at(value, "parent"), role, _spoken(role, _chatgpt_words(message)),
+            time_at(message, "create_time"), None, build_metadata(_chatgpt_files(message), model=model),
         )  # fmt: skip
 
 
 def _chatgpt_words(message: Mapping[str, Any]) -> str:
     """Return what a message shows of its author's words, blank for what is hidden."""
-    metadata, content = dict_at(message, "metadata"), message.get("content")
-    weight = message.get("weight")
-    if any(metadata.get(name) for name in _HIDING) or (isinstance(weight, (int, float)) and weight == 0):
-        return ""
+    metadata, content, weight = dict_at(message, "metadata"), message.get("content"), message.get("weight")
     recipient = message.get("recipient")
-    if isinstance(recipient, str) and recipient not in ("all", "", "user"):
-        return ""
-    if message.get("channel") == "analysis":
+    if (
+        any(metadata.get(name) for name in _HIDING)
+        or (isinstance(weight, (int, float)) and weight == 0)
+        or (isinstance(recipient, str) and recipient not in ("all", "", "user"))
+        or message.get("channel") == "analysis"
+    ):
         return ""
     if isinstance(content, str):
         return clean(content).strip()
-    if not isinstance(content, Mapping) or (text_at(content, "content_type") not in _SAID):
+    kind = text_at(content, "content_type")
+    if not isinstance(content, Mapping) or kind not in _SAID:
         return ""
-    texts = [_part(part) for part in list_at(content, "parts")]
-    if not any(texts):
-        texts = [text_at(content, "text", "result") if content.get("content_type") != "multimodal_text" else ""]
-    return _MARKS.sub("", "\n".join(text for text in texts if text.strip())).strip()
+    text = _join(list_at(content, "parts"))
+    if not text and kind != "multimodal_text":
+        text = text_at(content, "text", "result")
+    return _MARKS.sub("", text).strip()
 
 
-def _part(part: Any) -> str:
-    """Return the words of one part: a text, or what was heard."""
-    if isinstance(part, str):
-        return clean(part)
-    return text_at(part, "text")
-
-
-def _files(message: Mapping[str, Any]) -> list[dict[str, str]]:
-    made = [
-        {"name": text_at(each, "name", "id")[:255]}
-        for each in list_at(dict_at(message, "metadata"), "attachments")
-        if text_at(each, "name", "id")
-    ]
+def _chatgpt_files(message: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the names of attached files, else the ids of pictures in the text."""
+    names = [text_at(each, "name", "id") for each in list_at(dict_at(message, "metadata"), "attachments")]
     parts = list_at(dict_at(message, "content"), "parts")
-    pointers = [text_at(part, "asset_pointer") for part in parts if isinstance(part, Mapping)]
-    return [*made, *({"name": pointer[:255]} for pointer in pointers if pointer and not made)][:50]
+    names = list(filter(None, names)) or [text_at(part, "asset_pointer") for part in parts]
+    return [{"name": name[:255]} for name in names if name]
 
 
 # Open WebUI: chats as its settings export them, one list or one chat
@@ -308,36 +290,27 @@ def _openwebui(place: str, value: Any, member: Member, reading: Reading) -> Iter
         return
     chat = dict_at(value, "chat") or value
     history = dict_at(chat, "history")
-    held = history.get("messages")
-    messages = [*held.values()] if isinstance(held, Mapping) else held if isinstance(held, list) else []
-    messages = messages or list_at(chat, "messages")
+    messages = [*dict_at(history, "messages").values()] or list_at(history, "messages") or list_at(chat, "messages")
     if not messages:
         yield Left("chats without a message")
         return
-    begun = time_at(value, "created_at") or time_at(chat, "timestamp", "created_at")
     key = id_at(value, "id") or id_at(chat, "id") or f"{member.stem}-{place.rsplit(' ', 1)[-1]}"
+    nodes, faults = _read_nodes(place, messages, key, _openwebui_node)
+    yield from faults
+    begun = time_at(value, "created_at") or time_at(chat, "timestamp", "created_at")
+    tree = _Tree(nodes, id_at(history, "currentId"), begun, time_at(value, "updated_at"))
     room = Room(key, text_at(value, "title") or text_at(chat, "title"))
     user = Speaker(reading.user or id_at(value, "user_id") or USER_ID, USER_NAME)
-    made = list(_nodes(place, messages, key, _openwebui_node))
-    yield from (fault for fault in made if isinstance(fault, Fault))
-    nodes = [node for node in made if isinstance(node, Node)]
-    taken = _Chat(room, nodes, id_at(history, "currentId"), begun, time_at(value, "updated_at"), user)
-    yield from _lines(place, taken, member, reading, None)
+    yield from _lines(place, room, tree, user, None, member, reading)
 
 
 def _openwebui_node(message: Mapping[str, Any], before: str, missing: str) -> Node:
     parent = id_at(message, "parentId") if "parentId" in message else before
-    role = text_at(message, "role")
-    content = message.get("content")
-    parts = content if isinstance(content, list) else [content]
-    texts = [clean(part) if isinstance(part, str) else text_at(part, "text") for part in parts]
-    text = "\n".join(text for text in texts if text.strip()).strip() if role in _ROLES else ""
-    text = strip_thoughts(text) if role == "assistant" else text
-    model = text_at(message, "modelName", "model")[:191]
-    metadata = build_metadata(files_of(message, "files"), model=model)
-    return Node(
-        id_at(message, "id") or missing, parent, role or "?", text, time_at(message, "timestamp"), None, metadata
-    )
+    role, content = text_at(message, "role"), message.get("content")
+    text = _spoken(role, _join(content if isinstance(content, list) else [content]))
+    metadata = build_metadata(files_of(message, "files"), model=text_at(message, "modelName", "model")[:191])
+    at = time_at(message, "timestamp")
+    return Node(id_at(message, "id") or missing, parent, role or "?", text, at, None, metadata)
 
 
 # Claude: `conversations.json`, `memories.json` and `projects.json`, each also as a folder of files, one for each
@@ -355,65 +328,59 @@ def read_claude(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     people: dict[str, str] = {}
     for member in members:
         for part in each_part(member) if member.stem == "users" else ():
-            if not isinstance(part, Fault) and isinstance(part.value, Mapping):
+            if not isinstance(part, Fault) and id_at(part.value, "uuid", "id"):
                 name = text_at(part.value, "full_name", "display_name", "name")
-                if name and id_at(part.value, "uuid", "id"):
-                    people[id_at(part.value, "uuid", "id")] = name
+                people |= {id_at(part.value, "uuid", "id"): name} if name else {}
     yield from _read(members, reading, _OF_CLAUDE, partial(_claude, people))
 
 
 def _claude(people: Mapping[str, str], place: str, value: Any, member: Member, reading: Reading) -> Iterator[Read]:
+    def owner(account: str) -> Speaker:
+        """Return who has the account; one account alone is also that of what does not say whose it is."""
+        if not account and len(people) == 1:
+            account = next(iter(people))
+        return Speaker(reading.user or account or USER_ID, people.get(account) or USER_NAME)
+
     keys = value.keys() if isinstance(value, Mapping) else frozenset[str]()
     if "chat_messages" in keys:
-        yield from _conversation(place, value, member, reading, people)
+        user = owner(id_at(dict_at(value, "account"), "uuid", "id"))
+        yield from _claude_chat(place, value, user, member, reading)
     elif keys & {"conversations_memory", "project_memories"}:
-        yield from _memories(place.replace("conversation", "memory"), value, reading, people)
+        user = owner(id_at(value, "account_uuid", "uuid"))
+        yield from _claude_memories(place.replace("conversation", "memory"), value, user)
     elif keys & {"docs", "prompt_template"}:
-        yield from _project(place.replace("conversation", "project"), value, reading, people)
+        user = owner(id_at(dict_at(value, "creator"), "uuid", "id"))
+        yield from _claude_project(place.replace("conversation", "project"), value, user)
     elif not keys & {"email_address", "full_name", "verified_phone_number"}:
         yield Fault(place, "it is no conversation, memory or project: chat_messages is missing")
 
 
-def _user(reading: Reading, account: str, people: Mapping[str, str]) -> Speaker:
-    """Return who has the account; one account alone is also that of what does not say whose it is."""
-    if not account and len(people) == 1:
-        account = next(iter(people))
-    return Speaker(reading.user or account or USER_ID, people.get(account) or USER_NAME)
-
-
-def _conversation(
-    place: str, value: Mapping[str, Any], member: Member, reading: Reading, people: Mapping[str, str]
+def _claude_chat(
+    place: str, value: Mapping[str, Any], user: Speaker, member: Member, reading: Reading
 ) -> Iterator[Read]:
     messages = value.get("chat_messages")
     if not isinstance(messages, list):
         yield Fault(place, "chat_messages is no list")
         return
     key = id_at(value, "uuid", "id") or f"{member.stem}-{place.rsplit(' ', 1)[-1]}"
-    project = text_at(dict_at(value, "project"), "name")
-    made = list(_nodes(place, messages, key, partial(_claude_node, project)))
-    yield from (fault for fault in made if isinstance(fault, Fault))
-    nodes = [node for node in made if isinstance(node, Node)]
-    yield from (
-        Fault(f"{place}, {node.id[:60]}", "sender is neither human nor assistant")
-        for node in nodes
-        if node.role not in _ROLES.values()
-    )
-    user = _user(reading, id_at(dict_at(value, "account"), "uuid", "id"), people)
+    nodes, faults = _read_nodes(place, messages, key, partial(_claude_node, text_at(dict_at(value, "project"), "name")))
+    yield from faults
+    for node in nodes:
+        if node.role not in _ROLES.values():
+            yield Fault(f"{place}, {node.id[:60]}", "sender is neither human nor assistant")
     times = time_at(value, "created_at"), time_at(value, "updated_at")
-    room = Room(key, text_at(value, "name", "title"))
-    chat = _Chat(room, nodes, id_at(value, "current_leaf_message_uuid"), *times, user)
-    yield from _lines(place, chat, member, reading, _CLAUDE)
+    tree = _Tree(nodes, id_at(value, "current_leaf_message_uuid"), *times)
+    yield from _lines(place, Room(key, text_at(value, "name", "title")), tree, user, _CLAUDE, member, reading)
 
 
 def _claude_node(project: str, message: Mapping[str, Any], before: str, missing: str) -> Node:
     sender = text_at(message, "sender", "role").lower()
     role = _ROLES.get(sender, sender or "?")
     files = files_of(message, "attachments", "files", "files_v2")
-    text = _claude_words(message) if sender in _ROLES else ""
-    text = strip_thoughts(text) if role == "assistant" else text
     return Node(
-        id_at(message, "uuid", "id") or missing, id_at(message, "parent_message_uuid") or before, role, text,
-        time_at(message, "created_at", "updated_at"), time_at(message, "updated_at"),
+        id_at(message, "uuid", "id") or missing, id_at(message, "parent_message_uuid") or before, role,
+        _spoken(role, _claude_words(message)), time_at(message, "created_at", "updated_at"),
+        time_at(message, "updated_at"),
         build_metadata([file for at, file in enumerate(files) if file not in files[:at]], project=project),
     )  # fmt: skip
 
@@ -422,32 +389,23 @@ def _claude_words(message: Mapping[str, Any]) -> str:
     """Return the texts of a message: of its blocks, else its plain text, else what was pasted as a file."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
-    texts = [
-        clean(block) if isinstance(block, str) else text_at(block, "text")
-        for block in blocks
-        if isinstance(block, str) or (isinstance(block, Mapping) and block.get("type", "text") in ("text", None))
-    ]
-    said = "\n\n".join(text.strip() for text in texts if text.strip())
-    if not said:
-        said = text_at(message, "text")
-        for block in blocks:  # the plain text repeats what was thought
-            thought = text_at(block, "thinking")
-            said = said.replace(thought, "", 1) if thought else said
-        said = _UNSUPPORTED.sub("", said).strip()
-    if not said:
-        pasted = [text_at(each, "extracted_content") for each in list_at(message, "attachments")]
-        said = "\n\n".join(text.strip() for text in pasted if text.strip())
-    return said
+    said = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]
+    if text := _join(said, "\n\n"):
+        return text
+    text = text_at(message, "text")
+    for block in blocks:  # the plain text repeats what was thought
+        thought = text_at(block, "thinking")
+        text = text.replace(thought, "", 1) if thought else text
+    if text := _UNSUPPORTED.sub("", text).strip():
+        return text
+    return _join((text_at(each, "extracted_content") for each in list_at(message, "attachments")), "\n\n")
 
 
-def _memories(place: str, value: Mapping[str, Any], reading: Reading, people: Mapping[str, str]) -> Iterator[Read]:
-    owner = _user(reading, id_at(value, "account_uuid", "uuid"), people)
+def _claude_memories(place: str, value: Mapping[str, Any], owner: Speaker) -> Iterator[Read]:
     at = time_at(value, "updated_at", "created_at")
     yield from _notes(f"{place}, conversations_memory", text_at(value, "conversations_memory"), owner, at, {})
     projects = value.get("project_memories")
-    pairs = (
-        projects.items() if isinstance(projects, Mapping) else enumerate(projects if isinstance(projects, list) else ())
-    )
+    pairs = projects.items() if isinstance(projects, Mapping) else enumerate(list_at(value, "project_memories"))
     for key, each in pairs:
         text = clean(each) if isinstance(each, str) else text_at(each, "memory", "content", "text")
         project = str(key) if isinstance(projects, Mapping) else id_at(each, "project_uuid", "uuid")
@@ -457,36 +415,31 @@ def _memories(place: str, value: Mapping[str, Any], reading: Reading, people: Ma
         yield from _notes(f"{place}, file", text_at(each, "content", "text"), owner, at, {"file": name[:255]})
 
 
-def _project(place: str, value: Mapping[str, Any], reading: Reading, people: Mapping[str, str]) -> Iterator[Read]:
-    owner = _user(reading, id_at(dict_at(value, "creator"), "uuid", "id"), people)
-    at = time_at(value, "updated_at", "created_at")
-    name = text_at(value, "name")
+def _claude_project(place: str, value: Mapping[str, Any], owner: Speaker) -> Iterator[Read]:
     if value.get("is_starter_project") is True:
         yield Left("projects that come with the program")
         return
-    kept = {"project": name[:255] or id_at(value, "uuid")}
+    at = time_at(value, "updated_at", "created_at")
+    kept = {"project": text_at(value, "name")[:255] or id_at(value, "uuid")}
     yield from _notes(f"{place}, description", text_at(value, "description"), owner, at, kept)
-    yield from _notes(f"{place}, instructions", text_at(value, "prompt_template"), owner, at,
-                      {**kept, "part": "instructions"})  # fmt: skip
+    instructions = {**kept, "part": "instructions"}
+    yield from _notes(f"{place}, instructions", text_at(value, "prompt_template"), owner, at, instructions)
     for number, document in enumerate(list_at(value, "docs"), 1):
-        file = text_at(document, "filename", "file_name", "name")
-        yield from _notes(f"{place}, document {number}", text_at(document, "content", "text"), owner,
-                          time_at(document, "created_at") or at, {**kept, "file": file[:255]})  # fmt: skip
+        file = {**kept, "file": text_at(document, "filename", "file_name", "name")[:255]}
+        made_at = time_at(document, "created_at") or at
+        yield from _notes(f"{place}, document {number}", text_at(document, "content", "text"), owner, made_at, file)
 
 
-def _notes(place: str, text: str, owner: Speaker, at: Any, metadata: Mapping[str, Any]) -> Iterator[Note]:
+def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Mapping[str, Any]) -> Iterator[Note]:
     """Yield a text in its paragraphs, each under its heading; none of them longer than a memory is good for."""
-    heading = ""
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text), 1):
         said = paragraph.strip()
-        marked = _HEADING.match(said)
-        if marked:
-            heading = (marked["marked"] or marked["bold"]).strip()
+        if heading := _HEADING.match(said):
+            kept = {**kept, "heading": (heading["marked"] or heading["bold"]).strip()}
             continue
-        kept = {**metadata, **({"heading": heading} if heading else {})}
-        for piece in (said[start : start + _PIECE_CHARS] for start in range(0, len(said), _PIECE_CHARS)):
-            if piece.strip():
-                yield Note(f"{place}, paragraph {number}", piece.strip(), owner, at, kept)
+        for start in range(0, len(said), _PIECE_CHARS):
+            if piece := said[start : start + _PIECE_CHARS].strip():
+                yield Note(f"{place}, paragraph {number}", piece, owner, at, kept)
 
 
 read_chatgpt = partial(_read, keys=frozenset({"mapping"}), one=_chatgpt)

@@ -74,46 +74,44 @@ class Format:
 # Messages that are not in one list of objects
 
 
-def _pairs(chat: Any) -> Any:
+def _unfold_pairs(chat: Any) -> Any:
     """Return the messages of text-generation-webui, which keeps pairs of a question and an answer."""
-    pairs = chat.get("visible") or chat.get("internal")
-    said = [
-        {"role": role, "text": text, "time": text_at(dict_at(dict_at(chat, "metadata"), f"{role}_{at}"), "timestamp")}
-        for at, pair in enumerate(pairs if isinstance(pairs, list) else ())
+    times = dict_at(chat, "metadata")
+    return {"messages": [
+        {"role": role, "text": text, "time": text_at(times.get(f"{role}_{at}"), "timestamp")}
+        for at, pair in enumerate(list_at(chat, "visible") or list_at(chat, "internal"))
         if isinstance(pair, list)
         for role, text in zip(("user", "assistant"), pair, strict=False)
         if text != "<|BEGIN-VISIBLE-CHAT|>"
-    ]
-    return {"messages": said}
-
-
-def _actions(story: Any) -> Any:
-    """Return the messages of a story of KoboldAI: what begins with > is the player's."""
-    texts = [story.get("prompt"), *list_at(story, "actions")]
-    said = [text.strip() for text in texts if isinstance(text, str)]
-    return {"messages": [
-        {"role": "user" if text.startswith(">") else "assistant", "text": text.lstrip("> ")} for text in said
     ]}  # fmt: skip
 
 
-def _activity(entry: Any) -> Any:
+def _unfold_actions(story: Any) -> Any:
+    """Return the messages of a story of KoboldAI: what begins with > is the player's."""
+    texts = [text.strip() for text in (story.get("prompt"), *list_at(story, "actions")) if isinstance(text, str)]
+    return {"messages": [
+        {"role": "user" if text.startswith(">") else "assistant", "text": text.lstrip("> ")} for text in texts
+    ]}  # fmt: skip
+
+
+def _unfold_activity(entry: Any) -> Any:
     """Return the question and the answer of one entry of Google's list of activity."""
     answers = [each.get("html") for each in list_at(entry, "safeHtmlItem") if isinstance(each, dict)]
-    title = text_at(entry, "title")
-    asked = title.removeprefix("Prompted ") if answers or title.startswith("Prompted ") else ""
-    answer = "\n".join(_plain(text) for text in answers if isinstance(text, str))
-    beside = {"time": entry.get("time"), "attachedFiles": entry.get("attachedFiles")}
-    said = [{"role": "user", "text": asked, **beside}, {"role": "ai", "text": answer, "time": entry.get("time")}]
-    return {"id": "gemini", "messages": said if asked else []}
+    title, time = text_at(entry, "title"), entry.get("time")
+    if not answers and not title.startswith("Prompted "):
+        return {"messages": []}
+    question, answer = title.removeprefix("Prompted "), "\n".join(map(_plain, filter(None, answers)))
+    asked = {"role": "user", "text": question, "time": time, "attachedFiles": entry.get("attachedFiles")}
+    return {"id": "gemini", "messages": [asked, {"role": "ai", "text": answer, "time": time}] if question else []}
 
 
-def _plain(text: str) -> str:
+def _plain(text: Any) -> str:
     """Return the words of a piece of HTML."""
-    broken = re.sub(r"<(?:br|/p|/li|/h\d|/div)\b[^<>]{0,200}>", "\n", text, flags=re.IGNORECASE)
+    broken = re.sub(r"<(?:br|/p|/li|/h\d|/div)\b[^<>]{0,200}>", "\n", str(text), flags=re.IGNORECASE)
     return html.unescape(re.sub(r"<[^<>]{0,2000}>", "", broken)).strip()
 
 
-def _events(room: Any) -> Any:
+def _unfold_events(room: Any) -> Any:
     """Return the messages of a room of Matrix with the edits and reactions that stand behind them."""
     messages: dict[str, Any] = {}
     for event in list_at(room, "messages"):
@@ -126,22 +124,20 @@ def _events(room: Any) -> Any:
         elif target is not None and relation.get("rel_type") == "m.annotation":
             target["reactions"] = [*list_at(target, "reactions"), {"reaction": relation.get("key")}]
         else:
-            messages[id_at(event, "event_id") or str(len(messages))] = (
-                dict(event) if isinstance(event, Mapping) else event
-            )
+            key = id_at(event, "event_id") or str(len(messages))
+            messages[key] = dict(event) if isinstance(event, Mapping) else event
     return {**room, "messages": list(messages.values())}
 
 
-def _characters(chat: Any) -> Any:
+def _unfold_characters(chat: Any) -> Any:
     """Return a chat of Agnai whose messages say which kind of speaker they are of."""
-    messages = [
+    return {**chat, "messages": [
         {**each, "kind": "character" if each.get("characterId") else "user"} if isinstance(each, dict) else each
         for each in chat["messages"]
-    ]
-    return {**chat, "messages": messages}
+    ]}  # fmt: skip
 
 
-def _sent(agent: Any) -> Any:
+def _unfold_sent(agent: Any) -> Any:
     """Return an agent of Letta whose assistant says what it sent by its tool, where it has one for that."""
     messages = []
     for message in list_at(agent, "messages"):
@@ -158,18 +154,18 @@ def _read_json(text: str) -> Any:
     return None
 
 
-def _blocks(document: Any) -> Iterator[tuple[str, str]]:
+def _read_blocks(document: Any) -> Iterator[tuple[str, str]]:
     """Yield the memory blocks of Letta: what the agent keeps of the person and of itself."""
     for block in list_at(document, "blocks"):
         yield text_at(block, "label"), text_at(block, "value")
 
 
-def _rows(chat: Any) -> Any:
+def _unfold_rows(chat: Any) -> Any:
     """Return the messages of a backup of Replika, which writes line breaks as two letters."""
-    rows = [row for row in list_at(chat, LINES) if isinstance(row, dict)]
     return {LINES: [
         {**row, "Text": str(row.get("Text") or "").replace("\\n", "\n"),
-         "Reaction": None if row.get("Reaction") in ("None", "") else row.get("Reaction")} for row in rows
+         "Reaction": None if row.get("Reaction") == "None" else row.get("Reaction")}
+        for row in list_at(chat, LINES) if isinstance(row, dict)
     ]}  # fmt: skip
 
 
@@ -191,7 +187,7 @@ FORMATS: dict[str, Format] = {
         "Element", (("messages.event_id", "messages.origin_server_ts", "messages.sender"),), name=("room_name",),
         room=("room_id", "messages.room_id"), text=("content.body",), time=("origin_server_ts",), id=("event_id",),
         speaker=("sender",), reply=("content.m_relates_to.m_in_reply_to.event_id",), edited=("edited",),
-        reactions=("reactions",), unfold=_events,
+        reactions=("reactions",), unfold=_unfold_events,
     ),
     "googlechat": Format(
         "Google Chat", (("messages.creator.name", "messages.created_date"),), time=("created_date",),
@@ -206,7 +202,7 @@ FORMATS: dict[str, Format] = {
     "replika": Format(
         "Replika", (("lines.Timestamp", "lines.From", "lines.Text"),), messages=(LINES,), text=("Text",),
         time=("Timestamp",), id=("ID",), role=("From",), persona=frozenset({"rep"}), people=frozenset({"me"}),
-        reactions=("Reaction",), newest_first=True, unfold=_rows, named_after="file",
+        reactions=("Reaction",), newest_first=True, unfold=_unfold_rows, named_after="file",
     ),
     "sharegpt": Format(
         "ShareGPT", (("conversations.from", "conversations.value"),), messages=("conversations",), room=("id",),
@@ -216,7 +212,7 @@ FORMATS: dict[str, Format] = {
     "letta": Format(
         "Letta", (("messages", "name"),), chats=("agents",), room=("id", "name"), name=("name",),
         text=("content", "text"), time=("created_at",), id=("id",), role=("role",), persona=_ASSISTANT, people=_USER,
-        unfold=_sent, notes=_blocks,
+        unfold=_unfold_sent, notes=_read_blocks,
     ),
     "openai": Format(
         "OpenAI messages", (("messages.role", "messages.content"), ("lines.role", "lines.content")),
@@ -226,7 +222,7 @@ FORMATS: dict[str, Format] = {
     "agnai": Format(
         "Agnai", (("messages.msg", "messages.createdAt"), ("messages.msg", "greeting")), room=("_id", "id"),
         name=("name",), text=("msg",), time=("createdAt",), id=("_id",), role=("kind",),
-        persona=frozenset({"character"}), people=_USER, shown=("handle",), unfold=_characters,
+        persona=frozenset({"character"}), people=_USER, shown=("handle",), unfold=_unfold_characters,
     ),
     "risuai": Format(
         "RisuAI", (("data.message.role", "data.message.data"),), messages=("data.message",), room=("data.id",),
@@ -241,14 +237,15 @@ FORMATS: dict[str, Format] = {
     ),
     "oobabooga": Format(
         "text-generation-webui", (("internal", "visible"),), role=("role",), time=("time",), persona=_ASSISTANT,
-        people=_USER, unfold=_pairs,
+        people=_USER, unfold=_unfold_pairs,
     ),
     "koboldai": Format(
-        "KoboldAI", (("gamestarted", "actions"),), role=("role",), persona=_ASSISTANT, people=_USER, unfold=_actions,
+        "KoboldAI", (("gamestarted", "actions"),), role=("role",), persona=_ASSISTANT, people=_USER,
+        unfold=_unfold_actions,
     ),
     "gemini": Format(
         "Gemini", (("products", "header", "title", "time"),), room=("id",), time=("time",), role=("role",),
-        persona=frozenset({"ai"}), people=_USER, files=("attachedFiles",), unfold=_activity,
+        persona=frozenset({"ai"}), people=_USER, files=("attachedFiles",), unfold=_unfold_activity,
     ),
 }  # fmt: skip
 
@@ -256,9 +253,9 @@ FORMATS: dict[str, Format] = {
 # Which format it is
 
 
-def find_format(member: Member, faults: list[Fault]) -> str:
+def find_format(member: Member) -> str:
     """Return the name of the format a file is of, blank where it is none."""
-    document = _read_document(member, faults)
+    document = _read_document(member, [])
     return next((name for name, form in FORMATS.items() if _find_chats(form, document)), "")
 
 
@@ -277,16 +274,16 @@ def _find_chats(form: Format, document: Any) -> list[Any]:
 def _read_document(member: Member, faults: list[Fault]) -> Any:
     """Return the document of a file; of a file with one value a line, and of a CSV file, the list of its values."""
     with member.guarded(faults) as stream:
-        text = stream.read(MAX_CHARS + 1)
+        text = stream.read(MAX_CHARS + 1).removeprefix("\ufeff")
     if len(text) > MAX_CHARS:
         faults.append(Fault(member.name, f"it is longer than {MAX_CHARS:,} characters"))
         return None
-    if text.lstrip("\ufeff \r\n\t")[:1] not in ("{", "["):
+    if text.lstrip()[:1] not in ("{", "["):
         with suppress(csv.Error):
-            return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+            return list(csv.DictReader(io.StringIO(text)))
         return None
     try:
-        return json.loads(text.removeprefix("\ufeff"))
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         whole = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
     values = []
@@ -325,22 +322,12 @@ def _get(value: Any, path: str) -> Any:
     return value
 
 
+def _first(value: Any, paths: Paths) -> Any:
+    values = (_get(value, path) for path in paths)
+    return next((each for each in values if each not in (None, "", [])), None)
+
+
 # Reading
-
-
-def read(name: str, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the lines of every file of a format."""
-    form = FORMATS[name]
-    for member in members:
-        faults: list[Fault] = []
-        document = _read_document(member, faults)
-        for number, chat in enumerate(_find_chats(form, document), 1):
-            yield from _chat(f"{member.name}: chat {number}", name, chat, member, reading)
-        for label, text in form.notes(document) if form.notes else ():
-            if text.strip():
-                owner = Speaker(reading.user or USER_ID, USER_NAME)
-                yield Note(f"{member.name}: {label[:60]}", text, owner, member.changed, {"block": label[:60]})
-        yield from faults
 
 
 def readers() -> dict[str, Callable[[Sequence[Member], Reading], Iterator[Read]]]:
@@ -348,114 +335,121 @@ def readers() -> dict[str, Callable[[Sequence[Member], Reading], Iterator[Read]]
     return {name: partial(read, name) for name in FORMATS}
 
 
-def _chat(place: str, name: str, chat: Any, member: Member, reading: Reading) -> Iterator[Read]:
-    form = FORMATS[name]
-    if not has_marks(chat, form.marks):
-        yield Fault(place, "it is no chat of this format")
-        return
-    try:
-        chat = form.unfold(chat) if form.unfold else chat
-    except (TypeError, AttributeError, KeyError):
-        yield Fault(place, "its messages are no list")
-        return
-    title = _text(_first(chat, form.name), form)
-    names = {"file": member.stem, "folder": member.folder or member.stem}
-    both = f"{member.folder or member.export} {member.stem}".strip()
-    key = _id(_first(chat, form.room)) or title or names.get(form.named_after, both)
-    messages = next((held for path in form.messages if isinstance(held := _get(chat, path), list)), [])
-    people = {_speaker(name, each, "", reading).id for each in messages if isinstance(each, Mapping)}
-    room = Room(f"{key}".replace("/", "_"), title, "direct" if form.people or len(people) <= 2 else "restricted")
-    at: datetime | None = None
-    for number, message in enumerate(reversed(messages) if form.newest_first else messages, 1):
-        line = _line(f"{place}, message {number}", name, message, room, at, number, member, reading)
-        at = line.at if isinstance(line, Line) else at
-        yield line
+def read(name: str, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
+    """Yield the lines of every file of a format."""
+    for member in members:
+        yield from _File(FORMATS[name], member, reading).read()
 
 
-def _line(
-    place: str, name: str, message: Any, room: Room, before: datetime | None, number: int, member: Member,
-    reading: Reading,
-) -> Line | Left | Fault:  # fmt: skip
-    form = FORMATS[name]
-    if not isinstance(message, Mapping):
-        return Fault(place, "it is no object")
-    role = str(_first(message, form.role)).lower() if form.role else ""
-    if role and role not in form.persona | form.people:
-        return Left("of the system or of tools")
-    if reason := next((form.left[path] for path in form.left if _get(message, path)), ""):
-        return Left(reason)
-    text = _text(_first(message, form.text), form)
-    text = strip_thoughts(text) if role in form.persona else text
-    if not text.strip():
-        return Left("files or thoughts without a word")
-    told = _first(message, form.time)
-    at = time_at({"at": _spelled(told)}, "at", zone=reading.zone)
-    if at is None:
-        reading.notes[NO_TIME] += 1
-    key = _id(_first(message, form.id)) or ("" if at else f"message-{number}")
-    return Line(
-        place=place, room=room, text=text, at=at or before or member.changed, id=key,
-        speaker=_speaker(name, message, role, reading), reply_to=_id(_first(message, form.reply)),
-        metadata=_metadata(form, message), made_of=str(told),
-        edited=time_at({"at": _first(message, form.edited)}, "at", zone=reading.zone) if form.edited else None,
-    )  # fmt: skip
+_LONG_DATE = re.compile(r"\w+, (\w+ \d{1,2}, \d{4} at \d{1,2}:\d{2}:\d{2}\s?[AP]M) UTC")
+"""How Google Chat writes a time."""
 
 
-def _speaker(name: str, message: Mapping[str, Any], role: str, reading: Reading) -> Speaker:
-    form = FORMATS[name]
-    shown = _text(_first(message, form.shown), form)
-    if role in form.persona:
-        return Speaker("assistant", shown or "Assistant", is_assistant=True)
-    if form.people:
-        return Speaker(reading.user or USER_ID, shown or USER_NAME)
-    key = _text(_first(message, form.speaker), form) or "unknown"
-    return Speaker(key, shown or key)
+class _File:
+    """One file of a declared format."""
 
+    def __init__(self, form: Format, member: Member, reading: Reading) -> None:
+        self._form, self._member, self._reading = form, member, reading
 
-def _metadata(form: Format, message: Mapping[str, Any]) -> dict[str, Any]:
-    held = [file for path in form.files for file in list_at({"files": _get(message, path)}, "files")]
-    names = [
-        file if isinstance(file, str) else _text(_first(file, ("uri", "original_name", "export_name", "name")), form)
-        for file in held
-    ]
-    reactions = _first(message, form.reactions)
-    signs = [_reaction(each, form) for each in (reactions if isinstance(reactions, list) else [reactions])]
-    files = files_of({"files": [name.rpartition("/")[2] for name in names if name]}, "files")
-    return build_metadata(files, [sign for sign in signs if sign[0]])
+    def read(self) -> Iterator[Read]:
+        """Yield the lines of every chat, and what is memories."""
+        form, name = self._form, self._member.name
+        faults: list[Fault] = []
+        document = _read_document(self._member, faults)
+        for number, chat in enumerate(_find_chats(form, document), 1):
+            yield from self._read_chat(f"{name}: chat {number}", chat)
+        for label, text in form.notes(document) if form.notes else ():
+            if text.strip():
+                owner = Speaker(self._reading.user or USER_ID, USER_NAME)
+                yield Note(f"{name}: {label[:60]}", text, owner, self._member.changed, {"block": label[:60]})
+        yield from faults
 
+    def _read_chat(self, place: str, chat: Any) -> Iterator[Read]:
+        form, member = self._form, self._member
+        if not has_marks(chat, form.marks):
+            yield Fault(place, "it is no chat of this format")
+            return
+        try:
+            chat = form.unfold(chat) if form.unfold else chat
+        except (TypeError, AttributeError, KeyError):
+            yield Fault(place, "its messages are no list")
+            return
+        title = self._text(_first(chat, form.name))
+        names = {"file": member.stem, "folder": member.folder or member.stem}
+        both = f"{member.folder or member.export} {member.stem}".strip()
+        key = _id(_first(chat, form.room)) or title or names.get(form.named_after, both)
+        messages = next((found for path in form.messages if isinstance(found := _get(chat, path), list)), [])
+        people = {self._speaker(each, "").id for each in messages if isinstance(each, Mapping)}
+        room = Room(key.replace("/", "_"), title, "direct" if form.people or len(people) <= 2 else "restricted")
+        at = member.changed
+        for number, message in enumerate(reversed(messages) if form.newest_first else messages, 1):
+            line = self._read_message(f"{place}, message {number}", message, room, at, number)
+            at = line.at if isinstance(line, Line) else at
+            yield line
 
-def _reaction(value: Any, form: Format) -> tuple[str, int]:
-    """Return the sign of a reaction and how many people gave it."""
-    if isinstance(value, list):  # name and sign
-        value = value[-1] if value else None
-    sign = _first(value, ("reaction", "emoji.unicode", "emoji")) if isinstance(value, Mapping) else value
-    return _text(sign, form), count_at(value, "reactor_emails")
+    def _read_message(self, place: str, message: Any, room: Room, before: datetime, number: int) -> Read:
+        form, zone = self._form, self._reading.zone
+        if not isinstance(message, Mapping):
+            return Fault(place, "it is no object")
+        role = str(_first(message, form.role)).lower() if form.role else ""
+        if role and role not in form.persona | form.people:
+            return Left("of the system or of tools")
+        if reason := next((form.left[path] for path in form.left if _get(message, path)), ""):
+            return Left(reason)
+        text = self._text(_first(message, form.text))
+        text = strip_thoughts(text) if role in form.persona else text
+        if not text.strip():
+            return Left("files or thoughts without a word")
+        written = _first(message, form.time)
+        long_date = _LONG_DATE.fullmatch(written.replace("\u202f", " ")) if isinstance(written, str) else None
+        at = time_at({"at": long_date[1] if long_date else written}, "at", zone=zone)
+        if at is None:
+            self._reading.notes[NO_TIME] += 1
+        return Line(
+            place=place, room=room, text=text, at=at or before, speaker=self._speaker(message, role),
+            id=_id(_first(message, form.id)) or ("" if at else f"message-{number}"),
+            reply_to=_id(_first(message, form.reply)), metadata=self._metadata(message), made_of=str(written),
+            edited=time_at({"at": _first(message, form.edited)}, "at", zone=zone),
+        )  # fmt: skip
 
+    def _speaker(self, message: Mapping[str, Any], role: str) -> Speaker:
+        form = self._form
+        shown = self._text(_first(message, form.shown))
+        if role in form.persona:
+            return Speaker("assistant", shown or "Assistant", is_assistant=True)
+        if form.people:
+            return Speaker(self._reading.user or USER_ID, shown or USER_NAME)
+        key = self._text(_first(message, form.speaker)) or "unknown"
+        return Speaker(key, shown or key)
 
-def _first(value: Any, paths: Paths) -> Any:
-    found = (_get(value, path) for path in paths)
-    return next((each for each in found if each not in (None, "", [])), None)
+    def _metadata(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        files = [file for path in self._form.files for file in list_at({"files": _get(message, path)}, "files")]
+        names = [
+            file if isinstance(file, str) else self._text(_first(file, ("uri", "original_name", "export_name", "name")))
+            for file in files
+        ]
+        reactions = _first(message, self._form.reactions)
+        signs = [self._reaction(each) for each in (reactions if isinstance(reactions, list) else [reactions])]
+        attached = files_of({"files": [name.rpartition("/")[2] for name in names if name]}, "files")
+        return build_metadata(attached, [sign for sign in signs if sign[0]])
+
+    def _reaction(self, value: Any) -> tuple[str, int]:
+        """Return the sign of a reaction and how many people gave it."""
+        if isinstance(value, list):  # name and sign
+            value = value[-1] if value else None
+        sign = _first(value, ("reaction", "emoji.unicode", "emoji")) if isinstance(value, Mapping) else value
+        return self._text(sign), count_at(value, "reactor_emails")
+
+    def _text(self, value: Any) -> str:
+        """Return a text: one, or the texts of a list of parts."""
+        parts = value if isinstance(value, list) else [value]
+        texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+        text = "\n".join(text for text in texts if isinstance(text, str) and text.strip())
+        if self._form.is_mangled:
+            with suppress(UnicodeError):  # a later version writes UTF-8
+                text = text.encode("latin-1").decode("utf-8")
+        return clean(text)
 
 
 def _id(value: Any) -> str:
     return id_at({"id": value}, "id")
-
-
-def _text(value: Any, form: Format) -> str:
-    """Return a text: one, or the texts of a list of parts."""
-    parts = value if isinstance(value, list) else [value]
-    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
-    text = "\n".join(text for text in texts if isinstance(text, str) and text.strip())
-    if form.is_mangled:
-        with suppress(UnicodeError):  # a later version writes UTF-8
-            text = text.encode("latin-1").decode("utf-8")
-    return clean(text)
-
-
-_LONG_DATE = re.compile(r"\w+, (\w+ \d{1,2}, \d{4} at \d{1,2}:\d{2}:\d{2}\s?[AP]M) UTC")
-
-
-def _spelled(value: Any) -> Any:
-    """Return a time in a form that is read; Google Chat writes the day of the week before it and UTC behind it."""
-    found = _LONG_DATE.fullmatch(value.replace("\u202f", " ")) if isinstance(value, str) else None
-    return found[1] if found else value

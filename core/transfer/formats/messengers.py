@@ -30,6 +30,8 @@ class _Messenger:
 
     def __init__(self, reading: Reading) -> None:
         self.reading: Reading = reading
+        self.head: Mapping[str, Any] = {}
+        """What a file says of the chat whose messages are being read."""
         self.names: dict[str, str] = {}
         """Names of people, by id."""
         self._first_names: dict[str, str] = {}
@@ -37,25 +39,24 @@ class _Messenger:
     def read(self, members: Sequence[Member]) -> Iterator[Read]:
         """Yield the lines of every file."""
         for member in members:
-            head: Mapping[str, Any] | None = None
-            room = Room("")
+            self.head, room = {}, None
             for message in each_message(member):
                 if isinstance(message, Fault):
                     yield message
                     continue
-                if message.head is not head:
-                    head = message.head
-                    room = self.make_room(head, member)
+                if room is None or message.head is not self.head:
+                    self.head = message.head
+                    room = self._read_room(member)
                 if isinstance(message.value, Mapping):
-                    yield self.read_message(message.place, message.value, room)
+                    yield self._read_message(message.place, message.value, room)
                 else:
                     yield Fault(message.place, "it is no object")
 
-    def make_room(self, head: Mapping[str, Any], member: Member) -> Room:
-        """Return the conversation that a chat with these fields is."""
+    def _read_room(self, member: Member) -> Room:
+        """Return the conversation that a chat is."""
         raise NotImplementedError
 
-    def read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
+    def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
         """Return the line that a message is."""
         raise NotImplementedError
 
@@ -64,6 +65,16 @@ class _Messenger:
         if not is_webhook and self._first_names.setdefault(key, name) == name:
             return key
         return f"{key}:{name}"
+
+
+def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, str], fallback: str = "") -> str:
+    """Return the words of the boxes that a bot shows: the named texts and the fields of each."""
+    texts = []
+    for box in boxes:
+        shown = [text_at(box, name) for name in names]
+        fields = [f"{text_at(each, field[0])}: {text_at(each, field[1])}" for each in list_at(box, "fields")]
+        texts += [*shown, *fields] if any(shown) or fields else [text_at(box, fallback)]
+    return "\n".join(text for text in texts if text.strip(" :"))
 
 
 # Discord: the JSON of DiscordChatExporter, one file a channel or several partitions of one
@@ -87,19 +98,17 @@ class Discord(_Messenger):
     def read(self, members: Sequence[Member]) -> Iterator[Read]:
         """Yield the lines of every file, and a fault where it holds fewer than it says."""
         for member in members:
-            self._head: Mapping[str, Any] = {}
             count = 0
             for read in super().read([member]):
                 count += not (isinstance(read, Fault) and read.place == member.name)
                 yield read
-            expected = self._head.get("messageCount")
+            expected = self.head.get("messageCount")
             if isinstance(expected, int) and not isinstance(expected, bool) and expected > count:
                 yield Fault(member.name, f"it says that it has {expected} messages, {count} were found")
 
-    def make_room(self, head: Mapping[str, Any], member: Member) -> Room:
+    def _read_room(self, member: Member) -> Room:
         """Return the channel; a thread stands under its parent."""
-        self._head = head
-        channel, server = dict_at(head, "channel"), id_at(dict_at(head, "guild"), "id")
+        channel, server = dict_at(self.head, "channel"), id_at(dict_at(self.head, "guild"), "id")
         kind, key, title = text_at(channel, "type"), id_at(channel, "id") or member.stem, text_at(channel, "name")
         if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
             return Room(key, title, _DIRECT.get(kind, "direct"))
@@ -107,58 +116,46 @@ class Discord(_Messenger):
         privacy: Privacy = "restricted" if kind == "GuildPrivateThread" else "public"
         return Room(f"{parent}/{key}" if kind.endswith("Thread") and parent else key, title, privacy, server)
 
-    def read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
+    def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
         """Return the line of a message, mentions as names."""
         at = time_at(value, "timestamp", zone=self.reading.zone)
         if at is None:
             return Fault(place, "timestamp is missing or cannot be read")
         author = dict_at(value, "author")
-        speaker = self._speaker(author)
         for person in (*list_at(value, "mentions"), author):
             if id_at(person, "id") and text_at(person, "nickname", "name"):
                 self.names[id_at(person, "id")] = text_at(person, "nickname", "name")
-        kind, metadata, text = id_at(value, "type"), self._metadata(value), text_at(value, "content")
-        forwarded = dict_at(value, "forwardedMessage")
-        if not text and forwarded:
-            text, metadata["forwarded"] = text_at(forwarded, "content"), True
-        text = self._named(text or self._embedded(value))
+        kind, text, forwarded = id_at(value, "type"), text_at(value, "content"), dict_at(value, "forwardedMessage")
+        is_forwarded = not text and bool(forwarded)
+        text = text_at(forwarded, "content") if is_forwarded else text
+        text = text or _join_boxes(list_at(value, "embeds"), ("title", "description"), ("name", "value"))
+        text = _MENTION.sub(lambda match: f"@{self.names[match[1]]}" if match[1] in self.names else match[0], text)
         if not text.strip():
             return Left("files, stickers or calls without a word")
-        reference = dict_at(value, "reference")
-        is_reply = bool(reference) and kind in ("Reply", "19", "Default", "0", "") and not forwarded
-        return Line(
-            place=place, room=room, text=text, at=at, id=id_at(value, "id"), speaker=speaker, metadata=metadata,
-            is_service=kind not in _DISCORD_TYPES, edited=time_at(value, "timestampEdited", zone=self.reading.zone),
-            reply_to=id_at(reference, "messageId") if is_reply else "", made_of=text_at(value, "timestamp"),
-        )  # fmt: skip
-
-    def _speaker(self, author: Mapping[str, Any]) -> Speaker:
-        name, is_bot = text_at(author, "name"), author.get("isBot") is True
-        key = id_at(author, "id") or name or "deleted"
-        if is_bot:
-            key = self.id_of_character(key, name, is_webhook=id_at(author, "discriminator") == _NO_DISCRIMINATOR)
-        return Speaker(key, text_at(author, "nickname", "name") or "Deleted User", is_bot, handle=name)
-
-    def _metadata(self, value: Mapping[str, Any]) -> dict[str, Any]:
         reactions = [
             (text_at(dict_at(each, "emoji"), "name", "code"), count_at(each, "users"))
             for each in list_at(value, "reactions")
         ]
         command = text_at(dict_at(value, "interaction"), "name")[:100]
-        files = files_of(value, "attachments", "stickers")
-        return build_metadata(files, reactions, pinned=value.get("isPinned") is True, command=command)
+        metadata = build_metadata(
+            files_of(value, "attachments", "stickers"), reactions, pinned=value.get("isPinned") is True,
+            command=command, forwarded=is_forwarded,
+        )  # fmt: skip
+        reference = id_at(dict_at(value, "reference"), "messageId")
+        return Line(
+            place=place, room=room, text=clean(_EMOJI.sub(r":\1:", text)), at=at, id=id_at(value, "id"),
+            speaker=self._read_speaker(author), metadata=metadata, is_service=kind not in _DISCORD_TYPES,
+            edited=time_at(value, "timestampEdited", zone=self.reading.zone),
+            reply_to=reference if kind in ("Reply", "19", "Default", "0", "") and not forwarded else "",
+            made_of=text_at(value, "timestamp"),
+        )  # fmt: skip
 
-    def _embedded(self, value: Mapping[str, Any]) -> str:
-        """Return the words of the boxes that a bot shows."""
-        texts = []
-        for embed in list_at(value, "embeds"):
-            fields = [f"{text_at(field, 'name')}: {text_at(field, 'value')}" for field in list_at(embed, "fields")]
-            texts += [text_at(embed, "title"), text_at(embed, "description"), *fields]
-        return "\n".join(text for text in texts if text.strip(" :"))
-
-    def _named(self, text: str) -> str:
-        named = _MENTION.sub(lambda match: f"@{self.names[match[1]]}" if match[1] in self.names else match[0], text)
-        return clean(_EMOJI.sub(r":\1:", named))
+    def _read_speaker(self, author: Mapping[str, Any]) -> Speaker:
+        name, is_bot = text_at(author, "name"), author.get("isBot") is True
+        key = id_at(author, "id") or name or "deleted"
+        if is_bot:
+            key = self.id_of_character(key, name, is_webhook=id_at(author, "discriminator") == _NO_DISCRIMINATOR)
+        return Speaker(key, text_at(author, "nickname", "name") or "Deleted User", is_bot, handle=name)
 
 
 # Telegram: `result.json` of Telegram Desktop, one chat or all of them
@@ -174,13 +171,11 @@ _SUPER = ("private_supergroup", "public_supergroup", "private_channel", "public_
 class Telegram(_Messenger):
     """One file holds one chat or all of them."""
 
-    _head: Mapping[str, Any]
     _unnamed = 0
 
-    def make_room(self, head: Mapping[str, Any], member: Member) -> Room:
+    def _read_room(self, member: Member) -> Room:
         """Return the chat, with the id that bots know it by."""
-        self._head = head
-        kind, key, title = text_at(head, "type"), id_at(head, "id"), text_at(head, "name")
+        kind, key, title = text_at(self.head, "type"), id_at(self.head, "id"), text_at(self.head, "name")
         privacy = _TELEGRAM_PRIVACY.get(kind, "direct")
         if not key:
             name = title or (member.stem if member.stem != "result" else member.folder)
@@ -190,7 +185,7 @@ class Telegram(_Messenger):
         key = key if key.startswith("-") else prefix + key
         return Room(key, title or ("Saved Messages" if kind == "saved_messages" else ""), privacy)
 
-    def read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
+    def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
         """Return the line of a message; a poll is its question and answers."""
         at = time_at(value, "date_unixtime") or time_at(value, "date", zone=self.reading.zone)
         if at is None:
@@ -202,26 +197,24 @@ class Telegram(_Messenger):
             if text_at(value, "type") == "unsupported":
                 return Fault(place, "Telegram itself could not export it")
             return Left("pictures, files or stickers without a word")
-        return Line(
-            place=place, room=room, text=text, at=at, id=id_at(value, "id"), speaker=self._speaker(value, is_service),
-            is_service=is_service, reply_to=id_at(value, "reply_to_message_id"), metadata=self._metadata(value),
-            edited=time_at(value, "edited_unixtime") or time_at(value, "edited", zone=self.reading.zone),
-            made_of=id_at(value, "date_unixtime", "date"),
-        )  # fmt: skip
-
-    def _speaker(self, value: Mapping[str, Any], is_service: bool) -> Speaker:
-        name = text_at(value, *(("actor", "from") if is_service else ("from", "actor", "author")))
-        key = id_at(value, *(("actor_id", "from_id") if is_service else ("from_id", "actor_id")))
-        is_bot = text_at(self._head, "type") == "bot_chat" and bool(name) and name == text_at(self._head, "name")
-        number = key.removeprefix("user")
-        return Speaker((number if number.isdecimal() else key) or name or "deleted", name or "Deleted Account", is_bot)
-
-    def _metadata(self, value: Mapping[str, Any]) -> dict[str, Any]:
         file, kind = text_at(value, "file_name", "file", "photo"), text_at(value, "media_type")
         named = {"name": (file.rsplit("/", 1)[-1] or kind)[:255], **({"kind": kind} if kind else {})}
         reactions = [(text_at(each, "emoji"), count_at(each)) for each in list_at(value, "reactions")]
         forwarded = bool(value.get("forwarded_from") or value.get("saved_from"))
-        return build_metadata([named] if file or kind else [], reactions, forwarded=forwarded)
+        return Line(
+            place=place, room=room, text=text, at=at, id=id_at(value, "id"), is_service=is_service,
+            speaker=self._read_speaker(value, is_service), reply_to=id_at(value, "reply_to_message_id"),
+            metadata=build_metadata([named] if file or kind else [], reactions, forwarded=forwarded),
+            edited=time_at(value, "edited_unixtime") or time_at(value, "edited", zone=self.reading.zone),
+            made_of=id_at(value, "date_unixtime", "date"),
+        )  # fmt: skip
+
+    def _read_speaker(self, value: Mapping[str, Any], is_service: bool) -> Speaker:
+        name = text_at(value, *(("actor", "from") if is_service else ("from", "actor", "author")))
+        key = id_at(value, *(("actor_id", "from_id") if is_service else ("from_id", "actor_id")))
+        is_bot = text_at(self.head, "type") == "bot_chat" and bool(name) and name == text_at(self.head, "name")
+        number = key.removeprefix("user")
+        return Speaker((number if number.isdecimal() else key) or name or "deleted", name or "Deleted Account", is_bot)
 
 
 def _telegram_text(value: Any) -> str:
@@ -307,13 +300,13 @@ class Slack(_Messenger):
                 self._channels[folder] = (key, title, SLACK_LISTS[name_of_list])
             self._titles[key] = name
 
-    def make_room(self, head: Mapping[str, Any], member: Member) -> Room:  # noqa: ARG002 - a day says nothing of itself
+    def _read_room(self, member: Member) -> Room:
         """Return the channel whose folder a file lies in; one that is not listed is closed."""
         folder = member.folder or member.stem
         key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
         return Room(key, title, privacy, self._team if privacy == "public" else "")
 
-    def read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
+    def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
         """Return the line of a message; an answer in a thread stands in a conversation below its channel."""
         kind, inner = text_at(value, "subtype"), dict_at(value, "message")
         if kind == "message_changed" and inner:
@@ -333,12 +326,12 @@ class Slack(_Messenger):
         files = files_of({"files": [*list_at(value, "files"), dict_at(value, "file")]}, "files")
         reactions = [(f":{text_at(each, 'name')}:", count_at(each, "users")) for each in list_at(value, "reactions")]
         return Line(
-            place=place, room=room, text=text, at=at, id=key, speaker=self._speaker(value, kind),
+            place=place, room=room, text=text, at=at, id=key, speaker=self._read_speaker(value, kind),
             metadata=build_metadata(files, reactions),
             is_service=kind not in _SLACK_TYPES, edited=time_at(dict_at(value, "edited"), "ts"),
         )  # fmt: skip
 
-    def _speaker(self, value: Mapping[str, Any], kind: str) -> Speaker:
+    def _read_speaker(self, value: Mapping[str, Any], kind: str) -> Speaker:
         profile = dict_at(value, "user_profile")
         key, bot = id_at(value, "user") or id_at(dict_at(value, "comment"), "user"), id_at(value, "bot_id")
         is_bot = kind == "bot_message" or key in self._bots or (bool(bot) and not profile)
@@ -354,13 +347,8 @@ class Slack(_Messenger):
         """Return what a message says: its text, else its blocks, else the boxes of a bot."""
         text = text_at(value, "text") or text_at(dict_at(value, "comment"), "comment")
         text = text or "\n".join(_block_texts(list_at(value, "blocks"))).strip()
-        if not text:
-            texts = []
-            for each in list_at(value, "attachments"):
-                shown = [text_at(each, name) for name in ("pretext", "title", "text")]
-                fields = [f"{text_at(field, 'title')}: {text_at(field, 'value')}" for field in list_at(each, "fields")]
-                texts += [*shown, *fields] if any(shown) or fields else [text_at(each, "fallback")]
-            text = "\n".join(part for part in texts if part.strip(" :"))
+        boxes = list_at(value, "attachments")
+        text = text or _join_boxes(boxes, ("pretext", "title", "text"), ("title", "value"), "fallback")
         return clean(html.unescape(_MARK.sub(lambda match: self._unmarked(match[1], match[2] or ""), text)))
 
     def _unmarked(self, mark: str, label: str) -> str:
