@@ -110,8 +110,9 @@ class Export:
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         check_bytes(max_bytes)
-        self.path = path
+        self._path = path
         self._max_bytes = max_bytes
+        self._name = path.absolute().stem
         self.faults: list[Fault] = []
         self.members: list[Member] = []
         self.is_zip: bool = False
@@ -128,21 +129,19 @@ class Export:
                 self._add_file(path, path.name)
         except OSError as error:
             raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
-        total = sum(member.size for member in self.members)
-        if total > max_bytes:
+        if sum(member.size for member in self.members) > max_bytes:
             raise TransferError(f"{str(path)!r} is larger than {max_bytes} bytes. Import its files one by one.")
         self.members.sort(key=lambda member: _natural(member.name))
-        self.size: int = total
 
     def _add_file(self, path: Path, name: str) -> None:
-        found = path.stat()
+        facts = path.stat()
         with path.open("rb") as raw:
-            is_packed = raw.read(2) == b"\x1f\x8b"
-        opened = (
-            (lambda: io.BufferedReader(_Bounded(path, self._max_bytes))) if is_packed else (lambda: path.open("rb"))
+            is_packed = raw.read(2) == GZIP
+        max_bytes = self._max_bytes
+        opened = (lambda: io.BufferedReader(_Bounded(path, max_bytes))) if is_packed else (lambda: path.open("rb"))
+        self.members.append(
+            Member(name, facts.st_size, opened, datetime.fromtimestamp(facts.st_mtime, UTC), self._name)
         )
-        changed = datetime.fromtimestamp(found.st_mtime, UTC)
-        self.members.append(Member(name, found.st_size, opened, changed, self.path.absolute().stem))
 
     def _add_folder(self, folder: Path) -> None:
         for number, path in enumerate(sorted(folder.rglob("*"))):
@@ -151,29 +150,27 @@ class Export:
                     f"{str(folder)!r} holds more than {MAX_MEMBERS} files. Name the folder of the export."
                 )
             name = unicodedata.normalize("NFC", path.relative_to(folder).as_posix())
-            if path.is_symlink() or not path.is_file() or not _may_hold(name):
-                continue
-            self._add_file(path, name)
+            if path.is_file() and not path.is_symlink() and _may_hold(name):
+                self._add_file(path, name)
 
     def _add_zip(self, path: Path) -> None:
         try:
             # Kept open as long as its members are there: opened for each it would read the list of all each time.
             archive = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeDecodeError):
+        except (zipfile.BadZipFile, NotImplementedError, ValueError):
             raise TransferError(f"{str(path)!r} is a broken or cut off zip archive. Copy it again.") from None
         entries = archive.infolist()
         if len(entries) > MAX_MEMBERS:
-            archive.close()
             raise TransferError(f"{str(path)!r} holds more than {MAX_MEMBERS} files, which no export does.")
         for entry in entries:
-            if entry.is_dir() or _is_litter(_name(entry)):
+            name = _name(entry)
+            if entry.is_dir() or _is_litter(name):
                 continue
-            name, refused = _name(entry), _refusal(entry)
-            if refused:
+            if refused := _refusal(entry, name):
                 self.faults.append(Fault(name[:200], refused))
             elif _may_hold(name):
                 opened = partial(archive.open, entry)
-                self.members.append(Member(name, entry.file_size, opened, _changed(entry), path.absolute().stem))
+                self.members.append(Member(name, entry.file_size, opened, _changed(entry), self._name))
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
@@ -185,10 +182,9 @@ def _name(entry: zipfile.ZipInfo) -> str:
     return unicodedata.normalize("NFC", name.replace("\\", "/"))
 
 
-def _refusal(entry: zipfile.ZipInfo) -> str:
+def _refusal(entry: zipfile.ZipInfo, name: str) -> str:
     """Return why a member is not looked at, blank where it may be."""
-    name = _name(entry)
-    is_out = name.startswith("/") or ".." in name.split("/") or ":" in name.split("/")[0] or "\x00" in name
+    is_out = name.startswith("/") or ".." in name.split("/") or ":" in name.split("/", maxsplit=1)[0] or "\x00" in name
     if is_out or stat.S_ISLNK(entry.external_attr >> 16):
         return "its path leads out of the archive"
     if name.lower().endswith(_ARCHIVES):
@@ -275,13 +271,15 @@ def describe_file(path: Path) -> str:
             head = stream.read(_LOOKED_AT)
     except OSError:
         return "it cannot be read"
-    if not head.strip():
+    text = head.decode("utf-8-sig", errors="replace").lstrip()
+    if not text:
         return "it is empty"
     if head.startswith(b"PK\x03\x04"):
         return "it is a zip archive of files that hold no chat"
-    text = head.decode("utf-8-sig", errors="replace").lstrip()
     if text.startswith(("{", "[")):
-        return _describe_json(text)
+        keys = _find_keys(text)
+        more = " and more" if len(keys) > _KEYS else ""
+        return f"it is JSON with the keys {', '.join(keys[:_KEYS])}{more}" if keys else "it is JSON without names"
     if re.match(r"<(?:!doctype|html)", text, re.IGNORECASE):
         return "it is a page of HTML; export as JSON or text instead"
     if "\x00" in text or text.count("\ufffd") > len(text) // 10:
@@ -289,25 +287,11 @@ def describe_file(path: Path) -> str:
     return "it is a text that is neither JSON nor a chat of WhatsApp"
 
 
-def _describe_json(text: str) -> str:
-    value = _first_value(text)
-    if isinstance(value, dict):
-        return f"it is JSON with the keys {_keys(value)}"
-    first = value[0] if isinstance(value, list) and value else value
-    if isinstance(first, dict):
-        return f"it is a JSON list of objects with the keys {_keys(first)}"
-    return "it is an empty JSON list" if value == [] else "it is JSON that holds neither chats nor memories"
-
-
-def _first_value(text: str) -> Any:
-    """Return the first value of a text; of one that is cut off, an object of the keys that can be seen."""
+def _find_keys(text: str) -> list[str]:
+    """Return the keys of the object that a text begins with, or of the first in its list."""
     try:
-        return json.JSONDecoder().raw_decode(text)[0]
-    except (ValueError, RecursionError):
-        found = dict.fromkeys(re.findall(r'"([^"\\]{1,40})"\s*:', text[:4096]))
-        return [found] if text.startswith("[") else found
-
-
-def _keys(value: dict[str, Any]) -> str:
-    names = [str(key) for key in value if _NAME.match(str(key))]
-    return ", ".join(names[:_KEYS]) + (" and more" if len(names) > _KEYS else "") or "of no name"
+        value = json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):  # cut off: those that can be seen
+        value = dict.fromkeys(re.findall(r'"([^"\\]{1,40})"\s*:', text[:4096]))
+    value = value[0] if isinstance(value, list) and value else value
+    return [name for name in value if _NAME.match(name)] if isinstance(value, dict) else []

@@ -68,7 +68,7 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
     try:
         with member.open() as stream:
             document = _read_chat(stream)
-        if document is not None:
+        if document:
             yield from (JsonLine(row, value) for row, value in enumerate(document, 1))
             return
         with member.open() as stream:
@@ -77,23 +77,20 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
         raise TransferError(f"{member.name!r} is broken or cut off. Copy it again.") from None
 
 
-def _read_chat(stream: BinaryIO) -> list[Any] | None:
+def _read_chat(stream: BinaryIO) -> list[Any]:
+    """Return the header and the messages of a chat that is one document; nothing for other files."""
     head = stream.read(_LOOKED_AT).removeprefix(_BOM).lstrip()
-    first = head.partition(b"\n")[0]
-    is_row = b"\n" in head and isinstance(read_value(first.decode(errors="replace")), dict)
-    if not head.startswith(b"{") or (is_row and b'"messages"' not in first):
-        return None
-    content = head + stream.read(max(0, MAX_LINE_BYTES + 1 - len(head)))
-    if len(content) > MAX_LINE_BYTES:
-        return None
+    first, end, _ = head.partition(b"\n")
+    is_row = bool(end) and b'"messages"' not in first and isinstance(read_value(first.decode(errors="replace")), dict)
+    if not head.startswith(b"{") or is_row:
+        return []
+    content = head + stream.read(MAX_LINE_BYTES)
     try:
-        value = read_value(content.decode("utf-8"))
+        value = read_value(content.decode()) if len(content) <= MAX_LINE_BYTES else None
     except UnicodeDecodeError:
-        return None
-    messages = value.get("messages") if isinstance(value, dict) else None
-    if not isinstance(messages, list):
-        return None
-    return [{name: held for name, held in value.items() if name != "messages"} or {"chat_metadata": {}}, *messages]
+        return []
+    messages = value.pop("messages", None) if isinstance(value, dict) else None
+    return [value or {"chat_metadata": {}}, *messages] if isinstance(messages, list) else []
 
 
 def _read_each_line(stream: BinaryIO, name: str) -> Iterator[JsonLine]:
@@ -135,18 +132,13 @@ def read_parts(stream: TextIO, opens: Callable[[Path], bool]) -> Iterator[Part]:
     text = stream.read(WHOLE_CHARS + 1).lstrip(_BLANK)
     if not text:
         return
-    if len(text) <= WHOLE_CHARS:
-        try:
-            value = json.loads(text.rstrip(_BLANK))
-        except RecursionError:
-            yield Part((), BadJson("it is nested too deeply"))
-            return
-        except ValueError:
-            pass
-        else:
-            yield from _walk((), value, opens)
-            return
-    yield from _stream(text, stream, opens)
+    value = read_value(text.rstrip(_BLANK)) if len(text) <= WHOLE_CHARS else BadJson("it is large")
+    if not isinstance(value, BadJson):
+        yield from _walk((), value, opens)
+    elif value.is_deep:
+        yield Part((), BadJson("it is nested too deeply"))
+    else:
+        yield from _stream(text, stream, opens)
 
 
 def _walk(path: Path, value: Any, opens: Callable[[Path], bool]) -> Iterator[Part]:
