@@ -217,12 +217,6 @@ _PAGE_COLUMNS = (_C.id, _C.timestamp, _C.role, _C.sender_id, _C.sender_name, _C.
 _IN_ORDER = (_C.timestamp, _C.id)
 _FIRST = select(*_PAGE_COLUMNS).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
 _METADATA = select(_C.id, _C.timestamp, _C.metadata).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
-_NAMES = (
-    select(_C.role, _C.sender_name)
-    .where(*_HERE, _C.role == bindparam("role"), _C.sender_name != "")
-    .order_by(*_IN_ORDER)
-    .limit(1)
-)
 
 
 class PageLine(NamedTuple):
@@ -268,13 +262,6 @@ def read_metadata(
     for page in _pages(read, persona, conversation, audiences, _METADATA):
         for r in page:
             yield read_object(r.metadata)
-
-
-def find_first_name(read: Reader, persona: str, conversation: str, audiences: Collection[int], role: str) -> str:
-    """Return the name of who spoke first in a role; blank where nobody with a name did."""
-    values = {"persona": persona, "conversation": conversation, "audiences": sorted(audiences), "role": role}
-    found = read(_NAMES, values)
-    return str(found[0].sender_name) if found else ""
 
 
 # The log as an operator reads it, page by page, with the recap that lies on each message

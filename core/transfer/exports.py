@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -191,40 +192,41 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str], int]:
     persona, conversation = call.persona, call.conversation
     read = call.reader("conversations")
     metadata = table_imported.read_metadata(read, persona, conversation)
-    line = json_text.kept(metadata)
-    if line is None:
-        line = _new_header(call)
+    line = json_text.kept(metadata) or _new_header(call)
     versions = table_running.read_versions(read, persona, conversation)
     current = table_running.find_current_number(read, persona, conversation)
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
-    made = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
-    return made, json_text.kept_lines(metadata, json_text.AFTER), json_text.kept_style(metadata)
+    header = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
+    return header, json_text.kept_lines(metadata, json_text.AFTER), json_text.kept_style(metadata)
 
 
 def _places(call: StoryCall) -> Places:
     """Return where messages will stand in the file."""
-    found: list[int] = []
+    lines: list[int] = []
     line = 0
     read = call.reader("chat_history_cache")
     for metadata in table_reading.read_metadata(read, call.persona, call.conversation, call.audiences):
         line += len(json_text.kept_lines(metadata, json_text.BEFORE))
-        found.append(line)
+        lines.append(line)
         line += 1
-    return Places(found, range(len(found)))
+    return Places(lines, range(len(lines)))
 
 
 def _new_header(call: StoryCall) -> dict[str, Any]:
-    """Return the first line of a conversation that came from no such file."""
+    """Return the first line of a conversation that came from no such file; another character is not the user."""
     read = call.reader("chat_history_cache")
-    where = (call.persona, call.conversation, call.audiences)
-    first = next(table_reading.read_pages(read, *where), [])
+    created, names = "", dict[str, str]()
+    for row in chain.from_iterable(table_reading.read_pages(read, call.persona, call.conversation, call.audiences)):
+        created = created or _human(row.at)
+        if row.name and row.role in _NAMES and not (row.metadata or {}).get("bot"):
+            names.setdefault(row.role, row.name)
+        if len(names) == len(_NAMES):
+            break
+    names = _NAMES | names
     return {
-        "user_name": table_reading.find_first_name(read, *where, "user") or _NAMES["user"],
-        "character_name": table_reading.find_first_name(read, *where, "persona") or _NAMES["persona"],
-        "create_date": _human(first[0].at if first else None),
-        "chat_metadata": {},
-    }
+        "user_name": names["user"], "character_name": names["persona"], "create_date": created, "chat_metadata": {}
+    }  # fmt: skip
 
 
 def _human(at: datetime | None) -> str:

@@ -332,6 +332,16 @@ def test_s48_a_conversation_of_our_own_goes_out_and_comes_back(db: Database, tmp
     assert shown == [(r.role, r.hidden) for r in _stored(db, scope)]
 
 
+def test_s48_the_user_of_a_group_is_no_other_character(db: Database, tmp_path: Path) -> None:
+    """Where no person speaks, or later than the characters; the file has no header that names them."""
+    lines = [_say(n, name=name, is_user=name == "Ann") for n, name in enumerate(("Iris", "Bran", "Iris", "Ann"))]
+    for spoken, user in ((lines[:3], "User"), (lines, "Ann")):
+        scope = own_scope()
+        _import(db, scope, _file(tmp_path / "group.jsonl", spoken), persona="Iris")
+        header = _lines(_export(db, scope, "import/group"))[0]
+        assert (header["user_name"], header["character_name"]) == (user, "Iris")
+
+
 def test_s48_a_scope_that_does_not_see_a_conversation_exports_nothing(db: Database, tmp_path: Path) -> None:
     """F12, F18: not another persona, not from a conversation that does not see it; and no file is left behind."""
     scope, path = own_scope(), tmp_path / "out.jsonl"
