@@ -281,12 +281,8 @@ def _describe(plan: Plan, files: ChatFiles, reading: Reading, *, shown: bool = F
 
 def _persona_names(plan: Plan) -> tuple[str, ...]:
     people = plan.survey.people
-    if plan.persona is not None:
-        return tuple(person.name for key, person in people.items() if key == plan.persona)
-    names = set()
-    for facts in plan.survey.rooms.values():
-        names |= {facts.room.character} & facts.assistants if len(facts.assistants) > 1 else facts.assistants
-    return tuple(sorted({person.name for key, person in people.items() if key in names}))
+    own = set[str]().union(*map(plan.own_of, plan.survey.rooms.values()))
+    return tuple(sorted({people[key].name for key in own & people.keys()}))
 
 
 def _notes(plan: Plan, reading: Reading, public: int, conversations: int) -> Iterator[str]:

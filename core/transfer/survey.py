@@ -13,7 +13,7 @@ from ..database.dialects import from_microseconds, microseconds
 from ..scope import Privacy
 from .formats import OWN, ChatFiles
 from .ids import IdMaker, number_of
-from .shapes import BLANK, Ending, Fault, Left, Line, Note, Read, Reading, Room, Speaker
+from .shapes import BLANK, Ending, Fault, Left, Line, Note, Read, Reading, Room
 
 MAX_LISTED = 1000
 """Faults that are listed; further ones are counted. Likewise people."""
@@ -31,7 +31,6 @@ class RoomFacts:
 
     room: Room
     program: str
-    lines: int = 0
     people: set[str] = field(default_factory=set)
     """Ids of who speaks there, at most four, the assistant of the format not among them."""
     assistants: set[str] = field(default_factory=set)
@@ -43,9 +42,9 @@ class RoomFacts:
     times: array[int] = field(default_factory=lambda: array("q"))
     """Of each message, in microseconds since 1970, where the order of the file is kept (`settle_times`)."""
 
-    def is_persona(self, speaker: Speaker) -> bool:
-        """Return whether the format says that somebody is the persona: in a group, whom the file names."""
-        return speaker.is_assistant and (len(self.assistants) <= 1 or speaker.name == self.room.character)
+    def own(self) -> set[str]:
+        """Return the ids of whom the format says to be the persona: in a group, the one whom the file names."""
+        return self.assistants if len(self.assistants) <= 1 else {self.room.character}
 
 
 @dataclass(slots=True)
@@ -53,10 +52,8 @@ class Person:
     """Somebody who speaks in an export."""
 
     name: str
-    lines: int = 0
-    is_bot: bool = False
-    is_assistant: bool = False
     handle: str = ""
+    lines: int = 0
 
 
 @dataclass(slots=True)
@@ -87,30 +84,25 @@ class Survey:
     """Numbers of the ids that were made."""
 
     def add(self, program: str, read: Read, maker: IdMaker) -> None:
-        if isinstance(read, Line):
-            self._add_line(program, read)
-            if not read.id and not read.row:
-                self._add_made(program, read, maker.make_id(read).id)
-        elif isinstance(read, Left):
-            if read.reason == BLANK:
-                self.blank += read.count
-            else:
-                self.left[read.reason] += read.count
-        elif isinstance(read, Note):
-            self.notes += 1
-        elif isinstance(read, Ending):
-            if (facts := self.rooms.get((program, read.room.id))) is not None:
-                facts.room = read.room
-        else:
-            self.fault_count += 1
-            if len(self.faults) < MAX_LISTED:
-                self.faults.append(read)
+        match read:
+            case Line():
+                self._add_line(program, read, maker)
+            case Left(reason, count) if reason == BLANK:
+                self.blank += count
+            case Left(reason, count):
+                self.left[reason] += count
+            case Note():
+                self.notes += 1
+            case Ending(room):
+                if (facts := self.rooms.get((program, room.id))) is not None:
+                    facts.room = room
+            case Fault():
+                self.fault_count += 1
+                if len(self.faults) < MAX_LISTED:
+                    self.faults.append(read)
 
-    def _add_line(self, program: str, line: Line) -> None:
-        facts = self.rooms.get((program, line.room.id))
-        if facts is None:
-            facts = self.rooms[program, line.room.id] = RoomFacts(line.room, program)
-        facts.lines += 1
+    def _add_line(self, program: str, line: Line, maker: IdMaker) -> None:
+        facts = self.rooms.setdefault((program, line.room.id), RoomFacts(line.room, program))
         if len(facts.shown) < SHOWN_LINES:
             facts.shown.append(_shown(line))
         if line.is_service:
@@ -123,10 +115,27 @@ class Survey:
         else:
             self._add_time(line.at)
         self.days.add(line.at.date())
+        if not line.id and not line.row:
+            made = maker.make_id(line).id
+            self.made.add(number_of(made))
+            if line.speaker is not None and len(facts.first_lines) < _FIRST_LINES:
+                facts.first_lines.append((made, line.speaker.id))
 
     def _add_time(self, at: datetime) -> None:
-        self.first = at if self.first is None else min(self.first, at)
-        self.last = at if self.last is None else max(self.last, at)
+        self.first = min(at, self.first or at)
+        self.last = max(at, self.last or at)
+
+    def _add_speaker(self, line: Line, facts: RoomFacts) -> None:
+        who = line.speaker
+        if who is None:
+            return
+        held = facts.assistants if who.is_assistant else facts.people
+        if len(held) < _FEW and line.role in (None, "user", "persona"):
+            held.add(who.id)
+        if who.id in self.people or len(self.people) < MAX_LISTED:
+            person = self.people.setdefault(who.id, Person(who.name, who.handle))
+            person.lines += 1
+            person.name = who.name
 
     def settle(self) -> None:
         """Give each message of a file that keeps its order a time that fits its place."""
@@ -138,33 +147,12 @@ class Survey:
                 for moment in filter(None, map(from_microseconds, (settled[0], settled[-1]))):
                     self._add_time(moment)
 
-    def _add_made(self, program: str, line: Line, made: str) -> None:
-        self.made.add(number_of(made))
-        first = self.rooms[program, line.room.id].first_lines
-        if line.speaker is not None and len(first) < _FIRST_LINES:
-            first.append((made, line.speaker.id))
-
-    def _add_speaker(self, line: Line, facts: RoomFacts) -> None:
-        who = line.speaker
-        if who is None:
-            return
-        held = facts.assistants if who.is_assistant else facts.people
-        if len(held) < _FEW and line.role in (None, "user", "persona"):
-            held.add(who.id)
-        person = self.people.get(who.id)
-        if person is None:
-            if len(self.people) >= MAX_LISTED:
-                return
-            person = self.people[who.id] = Person(who.name, 0, who.is_bot, who.is_assistant, who.handle)
-        person.lines += 1
-        person.name = who.name
-
 
 def count_export(
     files: ChatFiles,
     reading: Reading,
     progress: Callable[[str, int, int], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Survey:
     """Return what a whole export holds."""
     survey, maker = Survey(), IdMaker()
@@ -173,7 +161,7 @@ def count_export(
         if number % _EVERY == 0:
             if progress:
                 progress("looking", number, 0)
-            if should_stop and should_stop():
+            if should_stop():
                 break
     survey.settle()
     return survey
@@ -250,13 +238,18 @@ class Plan:
         is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 
+    def own_of(self, facts: RoomFacts) -> set[str]:
+        """Return the ids whose lines are the persona's own: who was named, else whom the format says."""
+        return facts.own() if self.persona is None else {self.persona}
+
     def is_persona(self, program: str, line: Line) -> bool:
-        """Return whether the persona said a line: who was named, else whom the format says."""
+        """Return whether the persona said a line."""
         if line.speaker is None or line.is_service:
             return False
-        if self.persona is not None:
-            return line.speaker.id == self.persona
-        return self.survey.rooms[program, line.room.id].is_persona(line.speaker)
+        facts = self.survey.rooms[program, line.room.id]
+        if self.persona is None and len(facts.assistants) <= 1:
+            return line.speaker.is_assistant
+        return line.speaker.id in self.own_of(facts)
 
     def privacies(self) -> dict[str, Privacy]:
         """Return how private each conversation is: the most private of the chats that become one.
@@ -272,15 +265,8 @@ class Plan:
         kinds = {facts.room.privacy for facts in rooms}
         if kinds == {"public"} and not self.private:
             return "public"
-        others = set[str]().union(*(self._others(facts) for facts in rooms))
+        others = set[str]().union(*((facts.people | facts.assistants) - self.own_of(facts) for facts in rooms))
         return "direct" if len(others) <= 1 and kinds == {"direct"} else "restricted"
-
-    def _others(self, facts: RoomFacts) -> set[str]:
-        """Return who speaks in a conversation beside the persona."""
-        own = {self.persona} if self.persona is not None else facts.assistants
-        if self.persona is None and len(facts.assistants) > 1:
-            own = {facts.room.character}
-        return (facts.people | facts.assistants) - own
 
     def server_of(self, room: Room) -> str:
         """Return the server of a conversation: the one asked for, else the export's own."""

@@ -74,7 +74,7 @@ def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"[]\n", "is an empty JSON list"),
+        (b"[]\n", "is JSON without names"),
         (b'{"a": 1}\n', "the keys a"),
         (json.dumps(_rows(1)[0]).encode() + b"\n\xff\n", "not UTF-8"),
         (gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in _rows(900)), mtime=0)[:-9], "cut off"),
