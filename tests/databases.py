@@ -86,24 +86,32 @@ def _emptied(db: Database) -> bool:
 
 
 @contextmanager
-def watched(db: Database, note: Callable[[str], object]) -> Iterator[None]:
-    """Call `note` with each statement before it is sent, but for those that only read on the driver's own cursor."""
+def watched(db: Database, note: Callable[..., object], *, after: bool = False) -> Iterator[None]:
+    """Call `note(statement, values, connection)` before each statement is sent, or after it is answered.
+
+    Reads on the driver's own cursor are not among them: `Database.traced` and `watchers` have those.
+    """
     engines, execute = set(db.engines()), connections.execute_driver
+    when = "after_cursor_execute" if after else "before_cursor_execute"
 
-    def listen(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        note(statement)
+    def listen(connection: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: bool) -> None:
+        note(statement, values[0] if many else values, connection)
 
-    def run(connection: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
-        if connection.engine in engines:
-            note(sql)
-        return execute(connection, sql, *args, **kwargs)
+    def run(connection: Any, sql: str, values: Any, *, many: bool = False) -> Any:
+        sent = (sql, values[0] if many else values, connection)
+        if connection.engine in engines and not after:
+            note(*sent)
+        answer = execute(connection, sql, values, many=many)
+        if connection.engine in engines and after:
+            note(*sent)
+        return answer
 
     for engine in engines:
-        event.listen(engine, "before_cursor_execute", listen)
+        event.listen(engine, when, listen)
     connections.execute_driver = run
     try:
         yield
     finally:
         connections.execute_driver = execute
         for engine in engines:
-            event.remove(engine, "before_cursor_execute", listen)
+            event.remove(engine, when, listen)

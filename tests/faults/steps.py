@@ -62,7 +62,7 @@ class Dying:
             raise DiedError
         self.steps += 1
 
-    def _statement(self, statement: str) -> None:
+    def _statement(self, statement: str, *_: Any) -> None:
         self._step()
         self._wrote |= statement.lstrip().startswith(("INSERT", "UPDATE", "DELETE", "REPLACE"))
 

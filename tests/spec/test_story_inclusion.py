@@ -25,7 +25,7 @@ def statements(story: Story, verbs: tuple[str, ...]) -> Iterator[list[str]]:
     """Collect the statements of these kinds that are sent meanwhile."""
     found: list[str] = []
 
-    def note(statement: str) -> None:
+    def note(statement: str, *_: Any) -> None:
         if statement.lstrip("( ").split(None, 1)[0].upper() in verbs:
             found.append(statement)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +21,7 @@ from core.errors import MessageError, StoreError
 from core.messages import new_message, table_batches
 from core.messages import table as messages_table
 from core.scope import Scope
+from tests.databases import watched
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -188,58 +190,27 @@ def _in_threads(number: int, work: Any) -> list[Any]:
     return results
 
 
-class _statements:  # noqa: N801 - reads as a verb
-    """Collects the statements of transactions, BEGIN and COMMIT aside."""
-
-    def __init__(self, db: Database) -> None:
-        self.engine = db.engines()[1]
-        self.seen: list[str] = []
-
-    def _note(self, conn: Any, cursor: Any, statement: str, *_: Any) -> None:
-        if not statement.startswith("BEGIN"):
-            self.seen.append(statement)
-
-    def __enter__(self) -> list[str]:
-        event.listen(self.engine, "before_cursor_execute", self._note)
-        return self.seen
-
-    def __exit__(self, *_: Any) -> None:
-        event.remove(self.engine, "before_cursor_execute", self._note)
-
-
 def test_g16_a_failure_after_any_statement_leaves_nothing(db: Database, scope: Scope) -> None:
     """A message and its index rows are one transaction, wherever it breaks."""
     save(db, scope, "tg/1", "known words here")
-    with _statements(db) as seen:
+    seen: list[str] = []
+    with watched(db, lambda statement, *_: seen.append(statement)):
         save(db, scope, "tg/1", "newwords of a new message", sender_id="98")
     assert delete_chat_message(max(r.id for r in rows_of(db, chat_history_cache, scope.persona)), db=db, scope=scope,
                                settings=DEFAULTS).stored  # fmt: skip
     before = _everything(db, scope.persona)
+    assert len(seen) > 4
     for broken in range(1, len(seen) + 1):
-        fails = _Fails(db, broken)
-        with fails, pytest.raises((StoreError, RuntimeError)):
+        left = iter(range(broken - 1, -1, -1))
+
+        def fail(*_: Any, left: Iterator[int] = left) -> None:
+            if next(left) == 0:
+                raise RuntimeError("broken on purpose")
+
+        with watched(db, fail, after=True), pytest.raises((StoreError, RuntimeError)):
             save(db, scope, "tg/1", f"text{broken} of a message", sender_id="99")
         assert _everything(db, scope.persona) == before
     assert index_differences(db, scope.persona) == []
-
-
-class _Fails:
-    """Raises after the n-th statement of a transaction."""
-
-    def __init__(self, db: Database, number: int) -> None:
-        self.engine, self.left = db.engines()[1], number
-
-    def _count(self, conn: Any, cursor: Any, statement: str, *_: Any) -> None:
-        if not statement.startswith("BEGIN"):
-            self.left -= 1
-            if self.left == 0:
-                raise RuntimeError("broken on purpose")
-
-    def __enter__(self) -> None:
-        event.listen(self.engine, "after_cursor_execute", self._count)
-
-    def __exit__(self, *_: Any) -> None:
-        event.remove(self.engine, "after_cursor_execute", self._count)
 
 
 def _everything(db: Database, persona: str) -> Any:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from core.config import Settings
 from core.conversations import list_saved_memories
@@ -19,6 +18,7 @@ from core.errors import TransferError
 from core.scope import Scope
 from core.transfer import storage as storing
 from core.transfer.imports import ImportResult, import_file
+from tests.databases import watched
 from tests.store.world import count, index_differences, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -126,13 +126,12 @@ def test_of_many_wishes_of_one_batch_each_knows_those_before_it(
         row["text"] = text
     reads: list[str] = []
 
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+    def note(statement: str, *_: Any) -> None:
         is_read = statement.startswith("SELECT memories.id, memories.content") and "superseded_by IS NULL" in statement
         reads.extend([statement] if is_read else [])
 
     told = []
-    event.listen(db.engines()[1], "before_cursor_execute", note)
-    try:
+    with watched(db, note):
         for size in (500, 1):
             monkeypatch.setattr(storing, "BATCH", size)
             scope = own_scope()
@@ -141,8 +140,6 @@ def test_of_many_wishes_of_one_batch_each_knows_those_before_it(
             by_id = {item.id: item.content for item in items}
             told.append((sorted((i.content, i.timestamp, by_id.get(i.superseded_by)) for i in items), len(reads)))
             reads.clear()
-    finally:
-        event.remove(db.engines()[1], "before_cursor_execute", note)
     assert told[0][0] == told[1][0]
     assert [content for content, _, by in told[0][0] if content.startswith("Call") and by is None] == ["Call me Jo."]
     assert [count for _, count in told] == [1, 14]

@@ -22,6 +22,7 @@ from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
 from tests.conftest import SESSION
+from tests.databases import watched
 from tests.servers import Reachable
 from tests.store.relay import Relay
 from tests.store.world import NOW, count, index_differences, own_scope, rows_of
@@ -47,27 +48,20 @@ def server(engine_name: str, request: pytest.FixtureRequest) -> Reachable:
     return request.config.stash[SESSION].server(engine_name)
 
 
-class _Kills:
-    """Has the server end the connection of a transaction after its n-th statement."""
+@contextlib.contextmanager
+def killing(db: Database, server: Reachable, after: int, times: int = 1) -> Iterator[None]:
+    """Have the server end the connection of a transaction after its n-th statement."""
+    left = [after] * times
 
-    def __init__(self, db: Database, server: Reachable, after: int, times: int = 1) -> None:
-        self.engine, self.server, self.after, self.times = db.engines()[1], server, after, times
-        self.seen = 0
+    def look(_statement: str, _values: Any, connection: Any) -> None:
+        if left:
+            left[0] -= 1
+            if not left[0]:
+                left.pop(0)
+                server.execute(f"KILL {connection.connection.dbapi_connection.thread_id()}")
 
-    def _look(self, conn: Any, cursor: Any, *_: Any) -> None:
-        self.seen += 1
-        if self.times and self.seen >= self.after:
-            self.times -= 1
-            self.seen = 0
-            number = conn.connection.dbapi_connection.thread_id()
-            cursor.connection.cursor().close()
-            self.server.execute(f"KILL {number}")
-
-    def __enter__(self) -> None:
-        event.listen(self.engine, "after_cursor_execute", self._look)
-
-    def __exit__(self, *_: Any) -> None:
-        event.remove(self.engine, "after_cursor_execute", self._look)
+    with watched(db, look, after=True):
+        yield
 
 
 @SERVERS
@@ -75,7 +69,7 @@ def test_f52_a_connection_lost_in_a_transaction_is_not_noticed(db: Database, ser
     """Wherever it is lost, the whole transaction is run again on another."""
     scope = own_scope()
     for after in (1, 2, 4, 6):
-        with _Kills(db, server, after):
+        with killing(db, server, after):
             result = save(db, scope, "tg/1", f"text number {after}")
         assert result.stored
     assert count(db, schema.chat_history_cache, scope.persona) == 4

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import select
 
 from core import ai_diary, chat_history_cache, privacy, synth_tagging
 from core.config import Settings
@@ -22,6 +22,7 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.upkeep import ddl
+from tests.databases import watched
 from tests.store import many_rows
 from tests.store.world import NOW, open_db
 
@@ -97,24 +98,16 @@ def catching(db: Database) -> Iterator[list[Caught]]:
     """Yield a list that gets what is sent to the server meanwhile."""
     caught: list[Caught] = []
 
-    def note(_c: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: bool) -> None:
-        if re.match(r"\(?\s*(SELECT|WITH|UPDATE|DELETE)\b", statement):
-            caught.append(Caught(statement, values[0] if many else values))
+    def note(statement: str, values: Any, *_: Any) -> None:
+        if values is not None and re.match(r"\(?\s*(SELECT|WITH|UPDATE|DELETE)\b", statement):
+            caught.append(Caught(statement, values))
 
-    def watch(statement: str, values: Any) -> None:
-        if values is not None:  # else the engine's event brings it, compiled
-            note(None, None, statement, values, None, False)
-
-    engines = set(db.engines())
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
-    db.watchers.append(watch)
+    db.watchers.append(note)  # of reads that are compiled as they are sent it brings no values, the event does
     try:
-        yield caught
+        with watched(db, note):
+            yield caught
     finally:
-        db.watchers.remove(watch)
-        for engine in engines:
-            event.remove(engine, "before_cursor_execute", note)
+        db.watchers.remove(note)
 
 
 def check(db: Database, call: Callable[[], Any], wanted: dict[str, set[str]]) -> None:
