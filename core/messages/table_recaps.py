@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
 
-from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.readers import IDS, Reader, execute_parts, read_parts
 from ..database.row_shapes import FIRST, PLAIN, TEXT, TIME, Branch, Shape
@@ -18,7 +17,7 @@ from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
 from ..database.sources import CHAT, open_to
 from ..database.statements import Part
-from .table_lines import AT_ONCE, FACTS, Line, build_line
+from .table_lines import FACTS, Line, build_line
 
 OWN = -1
 """Number under which the recap of a message's current alternative is stored; the others have theirs under their own."""
@@ -268,22 +267,8 @@ def mark_checked(
     connection: Connection, family: str, persona: str, conversation: str, rows: Collection[int], *, now: datetime
 ) -> None:
     """Set `auto_scene_break_checked` of messages; a message without recap gets a row for it."""
-    for part in chunks(sorted(rows), AT_ONCE):
-        here = (_R.persona_id == persona, _R.alternative == OWN, _R.message_row.in_(part))
-        held = connection.execute(select(_R.message_row, _R.data).where(*here).with_for_update()).all()
-        there = {r.message_row: read_object(r.data) or {} for r in held}
-        plain = [row for row, data in there.items() if not data]
-        if plain:
-            stmt = update(message_recaps).where(
-                _R.persona_id == persona, _R.alternative == OWN, _R.message_row.in_(plain)
-            )
-            connection.execute(stmt.values(data={_CHECKED: True}, updated_at=func.coalesce(_R.updated_at, now)))
-        for row_id in [row for row, data in there.items() if data and not data.get(_CHECKED)]:
-            update_recap(connection, family, persona, conversation, row_id, {}, {_CHECKED: True}, now=now)
-        key = {"persona_id": persona, "alternative": OWN, "conversation_key": conversation, "updated_at": now}
-        new = [{**key, "message_row": row, "data": {_CHECKED: True}} for row in part if row not in there]
-        if new:
-            connection.execute(insert_ignore(message_recaps, family), new)
+    for row_id in sorted(rows):
+        update_recap(connection, family, persona, conversation, row_id, {}, {_CHECKED: True}, now=now)
 
 
 _DATA = select(_R.message_row, _R.data).where(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import cast
 
 from ..access.rules import plain_key
 from ..base import logs
@@ -235,16 +236,10 @@ def get_stats(
     except StoreError:
         entries = None
     reads = counts["hits"] + counts["misses"]
-    return {
-        "hits": counts["hits"],
-        "misses": counts["misses"],
-        "stores": counts["stores"],
-        "invalidations": counts["invalidations"],
-        "expirations": counts["expirations"],
-        "errors": counts["errors"],
-        "entries": entries,
-        "hitRate": f"{100 * counts['hits'] / reads if reads else 0:.1f}%",
-    }
+    rate = f"{100 * counts['hits'] / reads if reads else 0:.1f}%"
+    return cast(
+        "ShortTermStats", {**{name: counts[name] for name in table.COUNTED}, "entries": entries, "hitRate": rate}
+    )
 
 
 def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[Entry]:

@@ -101,7 +101,6 @@ class Entry:
     """What is kept of one person, channel and persona."""
 
     id: int
-    persona: str
     user: str
     channel: str
     updated: datetime | None
@@ -111,12 +110,14 @@ class Entry:
     summary: str = ""
     """Blank when there is none, or it has expired."""
     summary_at: datetime | None = None
+    channel_name: str = ""
+    persona: str = ""
+    """This and what follows is blank where a prompt reads the entry."""
     turns: int = 0
     """Turns since the summary was written, or since the entry was made."""
     lineage: str = ""
     server: str = ""
     server_name: str = ""
-    channel_name: str = ""
 
 
 # What the public functions return

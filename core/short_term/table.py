@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Integer, String, and_, bindparam, cast, delete, func, or_, select, update
+from sqlalchemy import Connection, String, and_, bindparam, cast, delete, func, or_, select, update
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
@@ -39,21 +39,19 @@ _PERSONA = bindparam("persona", type_=Key(64))
 
 COUNTED = ("hits", "misses", "stores", "invalidations", "expirations", "errors")
 _counting = threading.Lock()
-_without_handle: Counter[str] = Counter()
-"""Turns lost before there was a database to count them with."""
 
 
 def add_count(db: Database | None, name: str, number: int = 1) -> None:
     """Add to what this process has counted since the handle was opened."""
-    counts = _without_handle if db is None else db.caches.setdefault(SOURCE, Counter())
-    with _counting:
-        counts[name] += number
+    if db is not None:
+        with _counting:
+            db.caches.setdefault(SOURCE, Counter())[name] += number
 
 
 def read_counts(db: Database) -> Counter[str]:
     """Return what has been counted, by the names in `COUNTED`."""
     counts: Counter[str] = db.caches.get(SOURCE, Counter())
-    return counts + _without_handle
+    return counts
 
 
 # Lines of an entry
@@ -80,17 +78,18 @@ def read_items(stored: Any) -> tuple[Item, ...]:
         Item(
             role="model" if each.get("role") == "model" else "user",
             content=each["content"],
-            speaker=_read_text(each.get("speaker")),
+            speaker=read_name(each.get("speaker")),
             at=read_time(each.get("timestamp")),
-            who=_read_text(each.get("who")),
-            answers=_read_text(each.get("for")),
+            who=read_name(each.get("who")),
+            answers=read_name(each.get("for")),
         )
         for each in read_list(stored)
         if isinstance(each, dict) and isinstance(each.get("content"), str)
     )
 
 
-def _read_text(value: Any) -> str:
+def read_name(value: Any) -> str:
+    """Return a text, blank for none."""
     return value if isinstance(value, str) else ""
 
 
@@ -286,37 +285,18 @@ _EXPIRED = and_(
     or_(_S.last_updated.is_(None), _S.last_updated <= bindparam("entry_since", type_=Time())),
     or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary_since", type_=Time())),
 )
-_SELECT_EXPIRED = (
-    select(_S.id)
-    .where(_S.persona_id == _PERSONA, _S.last_updated <= bindparam("entry_since", type_=Time()), _EXPIRED)
-    .order_by(_S.last_updated, _S.id)
-    .limit(bindparam("most", type_=Integer()))
-)
 
 
-def _times(now: datetime, life: Life) -> dict[str, Any]:
-    return {"entry_since": now - life.entry, "summary_since": now - life.summary}
-
-
-def delete_expired(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int:
-    """Delete those of these entries that are expired by now, and return how many there were."""
-    values = _times(db.clock(), life)
-    statement = delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(sorted(ids)), _EXPIRED)
+def delete_expired(db: Database, persona: str, ids: Sequence[int] | None = None, *, life: Life) -> int:
+    """Delete those of these entries, or of all, that are expired by now, and return how many there were."""
+    now = db.clock()
+    values = {"entry_since": now - life.entry, "summary_since": now - life.summary}
+    # The time alone finds them by the index; an entry without one was met by a read, which names it.
+    chosen = _S.last_updated <= bindparam("entry_since", type_=Time()) if ids is None else _S.id.in_(sorted(ids))
+    statement = delete(short_term_memories).where(_S.persona_id == persona, chosen, _EXPIRED)
     return db.idempotent_transaction(
         lambda connection: int(connection.execute(statement, values).rowcount), source=SOURCE
     )
-
-
-def delete_all_expired(db: Database, persona: str, *, life: Life) -> int:
-    """Delete every expired entry of a persona, some hundreds in a transaction, and return how many there were."""
-    total = 0
-    while True:
-        values = _times(db.clock(), life) | {"persona": persona, "most": BATCH}
-        ids = [row[0] for row in db.read(_SELECT_EXPIRED, values, source=SOURCE)]
-        count = delete_expired(db, persona, ids, life=life) if ids else 0
-        total += count
-        if len(ids) < BATCH or not count:
-            return total
 
 
 def count_entries(db: Database, persona: str) -> int:

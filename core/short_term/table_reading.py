@@ -14,11 +14,11 @@ from ..access.view import Viewer
 from ..context.section_base import StoredRows
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, KEY, PLAIN, TEXT, TIME, Branch, Shape
+from ..database.row_shapes import FIRST, KEY, TIME, Branch, Kind, Shape
 from ..database.schema import conversations, participants, short_term_memories
 from ..database.statements import Part, hide_from_index
 from .shapes import Entry, Life
-from .table import SOURCE, read_items
+from .table import SOURCE, read_items, read_name
 
 Which = Literal["person", "server", "channel"]
 """person: other channels of a person, under all linked identities. server: the newest entry of every other channel of a
@@ -166,32 +166,10 @@ def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], *, lif
 # Reading with a prompt
 
 
-def _build_entry(
-    row_id: int,
-    summary: str | None,
-    channel_name: str | None,
-    messages: Any,
-    summary_at: datetime | None,
-    channel: str,
-    user: str,
-    updated: datetime | None,
-) -> Entry:
-    return Entry(
-        id=row_id,
-        persona="",
-        user=user,
-        channel=channel,
-        updated=updated,
-        items=read_items(messages),
-        summary=summary or "",
-        summary_at=summary_at,
-        channel_name=channel_name or "",
-    )
-
-
+_NAME = Kind(True, read_name)
 _ENTRY = Shape(
-    FIRST + 30, _build_entry, summary=TEXT, channel_name=TEXT, messages=PLAIN, summary_at=TIME, channel=KEY, user=KEY,
-    updated=TIME,
+    FIRST + 30, Entry, user=KEY, channel=KEY, updated=TIME, items=Kind(False, read_items), summary=_NAME,
+    summary_at=TIME, channel_name=_NAME,
 )  # fmt: skip
 _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
 """One for each lookup of a prompt, in its order."""
@@ -203,7 +181,7 @@ def _build_part(place: int, which: Which, family: str) -> Part:
         id=_C.id,
         summary=_C.summary,
         channel_name=_C.channel_name,
-        messages=_C.messages,
+        items=_C.messages,
         summary_at=_C.summary_updated_at,
         channel=_C.channel_id,
         user=_C.participant_key,

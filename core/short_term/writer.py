@@ -469,6 +469,6 @@ def clear_expired(*, db: Database | None = None, settings: GivenSettings = None,
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    count = table.delete_all_expired(call.db, call.persona, life=turns.read_life(call.settings))
+    count = table.delete_expired(call.db, call.persona, life=turns.read_life(call.settings))
     table.add_count(call.db, "expirations", count)
     return count

@@ -40,7 +40,7 @@ def kept(messages: list[Any], answers: list[str], most: int = 10) -> list[str]:
 
 
 def entry(channel: str, minutes: float = 0, user: str = "u1", **more: Any) -> Entry:
-    return Entry(more.pop("id", 1), "default", user, channel, NOW - minutes * MINUTE, **more)
+    return Entry(more.pop("id", 1), user, channel, NOW - minutes * MINUTE, **more)
 
 
 # M3 to M5: the slice
@@ -185,7 +185,7 @@ def test_m10_a_text_is_cut_with_three_dots() -> None:
 )
 def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, lives: bool, has_summary: bool) -> None:
     written = NOW - summary_age if summary_age is not None else None
-    found = Entry(1, "default", "u1", "c", NOW - age, summary="s" if written else "", summary_at=written)
+    found = Entry(1, "u1", "c", NOW - age, summary="s" if written else "", summary_at=written)
     read = drop_expired([found], NOW, LIFE)
     assert [bool(each.summary) for each in read] == ([has_summary] if lives else [])
 
