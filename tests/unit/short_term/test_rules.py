@@ -14,12 +14,9 @@ from core.short_term.rules import (
     build_key,
     build_section,
     choose_entries,
-    cut_text,
     describe_age,
     drop_expired,
     is_expired,
-    is_second,
-    is_summary_due,
     slice_turn,
 )
 from core.short_term.shapes import Entry, Item, Life
@@ -63,12 +60,6 @@ def test_m3_the_answers_push_out_the_oldest() -> None:
 
 def test_m3_blank_texts_are_left_out() -> None:
     assert kept(said("a", "  ", "\n", "b"), [" ", "c"]) == ["a", "b", "c"]
-
-
-def test_m4_items_have_the_times_of_the_messages() -> None:
-    messages = [{"content": "a", "timestamp": NOW - 2 * MINUTE}, {"content": "b", "timestamp": "2026-03-10T11:59:00Z"}]
-    items = read_messages([*messages, {"content": "c"}])
-    assert [item and item.at for item in items] == [NOW - 2 * MINUTE, NOW - MINUTE, None]
 
 
 def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
@@ -138,11 +129,6 @@ def test_m2_the_seeds_own_names_are_read() -> None:
     assert [each.lineage for each in turn.answers] == ["5"]
 
 
-def test_m29_zero_is_an_id_and_none_is_none() -> None:
-    turn = read_turn({"user_id": 0, "channel_id": 0, "server_id": None}, [{"text": "a", "persona_id": 0}], {})
-    assert (turn.user, turn.channel, turn.server, turn.answers[0].persona) == (0, 0, None, "0")
-
-
 def test_m2_arguments_of_the_door_go_before_the_context() -> None:
     turn = read_turn({"user": "u1", "messages": said("a")}, "old", {"user": "u2", "messages": [], "responses": ["new"]})
     assert (turn.user, turn.messages, [each.item.content for each in turn.answers]) == ("u2", (), ["new"])
@@ -153,7 +139,7 @@ def test_f70_an_id_that_cannot_be_one_is_refused() -> None:
         read_answers([{"text": "a", "persona_id": "x" * 65}])
 
 
-# M7, M10
+# M7
 
 
 def test_m7_keys_in_text_form() -> None:
@@ -162,11 +148,6 @@ def test_m7_keys_in_text_form() -> None:
     assert build_key("s%1", "c", "a:b") == "shortterm:user:s%251:c:a%3Ab"
     assert build_key("a:b", "c") == "shortterm:user:a%3Ab:c"
     assert build_key("a", "b:c") == "shortterm:user:a:b%3Ac"
-
-
-def test_m10_a_text_is_cut_with_three_dots() -> None:
-    assert cut_text("x" * 4000) == "x" * 4000
-    assert cut_text("x" * 4001) == "x" * 4000 + "..."
 
 
 # M12, M20
@@ -216,12 +197,6 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 # M17, M19, M21
 
 
-def test_m17_a_channel_of_two_users_appears_once() -> None:
-    items = (Item("user", "hi"),)
-    mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
-    assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
-
-
 def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:
     items = (Item("user", 'say "hi"\nnow', "Ann", NOW), Item("model", "ok"))
     assert build_section(entry("c", 2, items=items), NOW, UTC) == {
@@ -242,8 +217,3 @@ def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
         [entry("c", items=items), entry("d", id=2, items=items[1:2])], None, 3, shown
     )
     assert [item.content for item in kept_entry.items] == ["bye"] and left_out == {2: "visible"}
-
-
-def test_m23_when_a_summary_is_asked_for() -> None:
-    assert is_summary_due(6, 10) and not is_summary_due(6, 9) and not is_summary_due(5, 99)
-    assert is_second(0, True) and not is_second(1, True) and not is_second(0, False)
